@@ -1,0 +1,39 @@
+-- Users and posts. The tables are empty here, so nothing below locks for longer than a moment.
+-- All text is collated "C": one order on every server, and no index that a new C library makes corrupt.
+
+create table "posts" (
+	"id" uuid primary key not null, -- UUIDv7, made by the service: the order of ids is the order of creation
+	"title" text collate "C" not null,
+	"status" text collate "C" default 'draft' not null,
+	"author_id" uuid not null,
+	"created_at" timestamp (3) with time zone not null, -- milliseconds, as the API shows them
+	"updated_at" timestamp (3) with time zone not null,
+	-- The service refuses these too, with a better message. The database keeps them true for everybody else.
+	constraint "posts_title_length" check (char_length("posts"."title") between 1 and 500),
+	constraint "posts_status_known" check ("posts"."status" in ('draft', 'published'))
+);
+--> statement-breakpoint
+create table "users" (
+	"id" uuid primary key not null,
+	"name" text collate "C" not null,
+	"email" text collate "C" not null,
+	"created_at" timestamp (3) with time zone not null,
+	"updated_at" timestamp (3) with time zone not null,
+	constraint "users_name_length" check (char_length("users"."name") between 1 and 200),
+	constraint "users_email_length" check (char_length("users"."email") between 3 and 254)
+);
+--> statement-breakpoint
+-- No cascade: a user with posts is deleted on purpose or not at all, and the service says which.
+alter table "posts" add constraint "posts_author_id_fkey" foreign key ("author_id") references "public"."users"("id") on delete no action on update no action;
+--> statement-breakpoint
+-- Each filter and each sort has an index that ends in the id, because so does every order of a list.
+create index "posts_author_index" on "posts" using btree ("author_id","id");
+--> statement-breakpoint
+create index "posts_status_index" on "posts" using btree ("status","id");
+--> statement-breakpoint
+create index "posts_title_index" on "posts" using btree ("title","id");
+--> statement-breakpoint
+-- One address, one user, without regard to case: also when 100 requests try at once.
+create unique index "users_email_key" on "users" using btree (lower("email"));
+--> statement-breakpoint
+create index "users_name_index" on "users" using btree ("name","id");

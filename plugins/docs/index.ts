@@ -1,0 +1,88 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { errorResponses, errorsOf, headers, headersOf, nameOf } from './parts.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The errors of this route, besides those that every route can give. */
+    errors?: ErrorCode[];
+  }
+}
+
+type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & { responses: Record<string, object> };
+
+/** The OpenAPI document, made from the routes, and the page to read and try it. */
+export const docs = fp<{ version: string }>(async (app, { version }) => {
+  const routes = new Map<string, RouteOptions>();
+  app.addHook('onRoute', route => {
+    for (const method of [route.method].flat()) routes.set(`${method} ${route.url}`, route);
+  });
+
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Triport',
+        version,
+        summary: 'One application backend with three doors on the same data.',
+        description: about,
+        license: { name: 'MIT', identifier: 'MIT' },
+      } as object as OpenAPIV3_1.InfoObject,
+      servers: [{ url: '/', description: 'This service' }],
+      security: [],
+      tags: [
+        { name: 'Users', description: 'People who write posts.' },
+        { name: 'Posts', description: 'What users write.' },
+        { name: 'Service', description: 'What the service is and how it is.' },
+      ],
+      components: { headers, responses: errorResponses } as object,
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
+    transformObject: source => {
+      const document = ('openapiObject' in source ? source.openapiObject : {}) as OpenAPIV3_1.Document;
+      for (const [path, item] of Object.entries(document.paths ?? {}))
+        for (const [method, operation] of Object.entries(item ?? {}))
+          complete(
+            operation as Operation,
+            routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+          );
+      return document;
+    },
+  });
+
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    // Its own policy would forbid the inline styles that the page itself uses.
+    staticCSP:
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    uiConfig: { docExpansion: 'list', displayRequestDuration: true, validatorUrl: null },
+    theme: { title: 'Triport API' },
+  });
+});
+
+/** Adds what every operation has: its errors, and the headers of its replies. */
+function complete(operation: Operation, route: RouteOptions | undefined): void {
+  const limited = route?.config?.rateLimit !== false;
+  const isList = (operation.parameters ?? []).some(
+    parameter => 'name' in parameter && parameter.name === 'page',
+  );
+  for (const [status, response] of Object.entries(operation.responses))
+    Object.assign(response, { headers: headersOf(status, isList, limited) });
+  const own = route?.config?.errors ?? [];
+  for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, own }))
+    operation.responses[statusOf[code]] = { $ref: `#/components/responses/${nameOf(code)}` };
+}
+
+const about = `Users and posts over REST. The same data is one GraphQL endpoint away.
+
+- **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
+- **Lists** are pages: \`data\` and \`meta\`, and a \`Link\` header. Filters compare for equality.
+- **Bodies and query parameters** are strict: what is not known is refused by name, never dropped.
+- **Errors** all look alike: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
+- Every reply has an \`X-Request-Id\`; the log knows it.
+- The paths are unversioned. When a breaking change is planned, the same routes move under \`/api/v1\`.
+`;

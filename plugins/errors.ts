@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { ErrorEnvelope } from '../schemas/error.ts';
+import { AppError, type ErrorCode, statusOf } from '../src/core/errors.ts';
+import { explain } from '../src/services/failures.ts';
+
+/** The one error body of the REST door, for whatever went wrong and wherever it did. */
+export default fp(async (app: FastifyInstance) => {
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
+    throw new AppError('not_found', 'There is nothing at this path.');
+  });
+});
+
+export const envelope = (error: AppError): ErrorEnvelope => ({
+  error: { message: error.message, status: statusOf[error.code], details: error.details },
+});
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const error = translate(thrown);
+  const status = statusOf[error.code];
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
+  if (error.code === 'unavailable') reply.header('retry-after', '1');
+  // The schema of a route describes its success; the envelope is the same everywhere.
+  return reply.code(status).type('application/json').serializer(JSON.stringify).send(envelope(error));
+}
+
+/** What the framework says, in our words. Its codes are listed at fastify.dev/docs/latest/Reference/Errors. */
+const ofFramework: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The media type of the body is not supported. Send application/json.',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['bad_request', 'The body is empty. Send a JSON object.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['bad_request', 'The body is not valid JSON.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'bad_request',
+    'The body does not have the length that its header says.',
+  ],
+  FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
+  FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
+};
+
+function translate(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const { code = '', statusCode = 500, message } = thrown as FastifyError;
+  const known = ofFramework[code];
+  if (known) return new AppError(...known);
+  // Only what a client did wrong may speak for itself; the message of any other error stays inside.
+  if (code.startsWith('FST_') && statusCode === 400) return new AppError('bad_request', message);
+  return explain(thrown);
+}
+
+/** Broken or dripping HTTP that never became a request: the answer is written by hand. */
+export function answerBrokenHttp(error: Error & { code?: string }, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const answer = broken[error.code ?? ''] ?? new AppError('bad_request', 'The request is not valid HTTP.');
+  const status = statusOf[answer.code];
+  const body = JSON.stringify(envelope(answer));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${randomUUID()}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    // A peer that never reads would keep the socket for ever.
+    () => socket.destroy(),
+  );
+}
+const broken: Record<string, AppError> = {
+  HPE_HEADER_OVERFLOW: new AppError('headers_too_large', 'The headers are too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new AppError('timeout', 'The request did not arrive in time.'),
+};

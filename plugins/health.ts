@@ -1,0 +1,51 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../schemas/common.ts';
+import { Live, Ready } from '../schemas/service.ts';
+import type { Database } from '../src/core/database.ts';
+import { AppError } from '../src/core/errors.ts';
+
+const tags = ['Service'];
+
+/** For whoever starts, watches and balances the service. Never limited. */
+export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+  app.get(
+    '/live',
+    {
+      config: { rateLimit: false },
+      schema: {
+        tags,
+        operationId: 'getLive',
+        summary: 'Whether the process answers',
+        response: { 200: ref(Live) },
+      },
+    },
+    () => ({ status: 'ok' }),
+  );
+  app.get(
+    '/ready',
+    {
+      config: { rateLimit: false, errors: ['unavailable'] },
+      schema: {
+        tags,
+        operationId: 'getReady',
+        summary: 'Whether requests can be served',
+        response: { 200: ref(Ready) },
+      },
+    },
+    async () => {
+      if (!database.available()) throw new AppError('unavailable', 'The database is out of reach.');
+      await within(1000, database.ping());
+      return { status: 'ok', database: database.kind };
+    },
+  );
+};
+
+/** The probe has a time limit of its own, shorter than that of the one who asks. */
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new AppError('unavailable', 'The database does not answer.')),
+    milliseconds,
+  );
+  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { fastify, LogController } from 'fastify';
+import manifest from '../package.json' with { type: 'json' };
+import contexts from '../plugins/context.ts';
+import { docs } from '../plugins/docs/index.ts';
+import errors, { answerBrokenHttp, sendError } from '../plugins/errors.ts';
+import headers from '../plugins/headers.ts';
+import { health } from '../plugins/health.ts';
+import { home } from '../plugins/home/index.ts';
+import limits from '../plugins/limits.ts';
+import methods from '../plugins/methods.ts';
+import parsing from '../plugins/parsing.ts';
+import { postRoutes } from '../plugins/rest/posts.ts';
+import { userRoutes } from '../plugins/rest/users.ts';
+import type { Settings } from '../schemas/settings.ts';
+import { trustedProxies } from './core/config.ts';
+import type { Database } from './core/database.ts';
+import type { Log } from './core/log.ts';
+
+export interface Parts {
+  settings: Settings;
+  database: Database;
+  log: Log;
+  now?: () => Date;
+}
+
+/** The whole application, ready to listen. Everything it does is registered here. */
+export async function buildApp({ settings, database, log, now = () => new Date() }: Parts) {
+  const { version } = manifest;
+  const app = serverOf(settings, log);
+
+  await app.register(parsing);
+  await app.register(headers);
+  await app.register(methods);
+  await app.register(limits, { settings });
+  await app.register(errors);
+  await app.register(contexts, { database, now });
+  await app.register(docs, { version });
+
+  await app.register(home, { version });
+  await app.register(health, { prefix: '/health', database });
+  await app.register(userRoutes, { prefix: '/api' });
+  await app.register(postRoutes, { prefix: '/api' });
+
+  app.refuseOtherMethods();
+  await app.ready();
+  return app;
+}
+
+const saneRequestId = /^[\w.:-]{1,100}$/;
+
+function serverOf(settings: Settings, log: Log) {
+  const server = fastify<Server>({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id'];
+      return typeof given === 'string' && saneRequestId.test(given) ? given : randomUUID();
+    },
+    trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
+    bodyLimit: settings.BODY_LIMIT,
+    routerOptions: { maxParamLength: 1000 },
+    frameworkErrors: sendError,
+    clientErrorHandler: answerBrokenHttp,
+    // A request that came in before the end is answered; the reply asks the client to leave.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    handlerTimeout: settings.HANDLER_TIMEOUT * 1000,
+    // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
+    requestTimeout: settings.REQUEST_TIMEOUT * 1000,
+    keepAliveTimeout: 65_000,
+    http: {
+      headersTimeout: settings.REQUEST_TIMEOUT * 1000,
+      connectionsCheckingInterval: 1000,
+    },
+  });
+  return server.withTypeProvider<TypeBoxTypeProvider>();
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { Settings } from '../../schemas/settings.ts';
+import { compileCheck } from './validation.ts';
+
+const check = compileCheck(Settings, 'body');
+export type Environment = Record<string, string | undefined>;
+
+/** A setting that stops the start. The message lists everything that is wrong, not the first thing only. */
+export class SettingsError extends Error {
+  constructor(problems: string[]) {
+    super(
+      `The service cannot start, because of its settings:\n${problems.map(line => `  - ${line}`).join('\n')}`,
+    );
+  }
+}
+
+/** The settings of an environment, complete and checked. */
+export function readSettings(env: Environment): Settings {
+  const problems: string[] = [];
+  const given: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(Settings.properties)) {
+    const value = schema.secret ? readSecret(name, env, problems) : env[name];
+    // An empty variable counts as absent: that is what `NAME=` in a compose file means.
+    if (value === undefined || value === '') continue;
+    given[name] = schema.type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
+  }
+  for (const { path, message } of check(given) ?? []) problems.push(`${path.slice(1)} ${message}`);
+  const settings = given as Settings;
+  problems.push(...contradictions(settings));
+  if (problems.length > 0) throw new SettingsError(problems);
+  return settings;
+}
+
+function readSecret(name: string, env: Environment, problems: string[]): string | undefined {
+  const path = env[`${name}_FILE`];
+  if (!path) return env[name];
+  if (env[name]) problems.push(`${name} and ${name}_FILE are both set: keep one`);
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    problems.push(`${name}_FILE cannot be read: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function contradictions(settings: Settings): string[] {
+  const problems: string[] = [];
+  if (settings.NODE_ENV === 'production' && !settings.AUTH_MODE)
+    problems.push('AUTH_MODE must be set in production: `open` lets everybody read and write');
+  if (trustedProxies(settings.TRUST_PROXY) === undefined)
+    problems.push(
+      'TRUST_PROXY must be a number of hops, or addresses (also with a /prefix) separated by commas',
+    );
+  return problems;
+}
+
+type Trust = false | string[] | ((address: string, hop: number) => boolean);
+
+/** What TRUST_PROXY says: nobody, so many hops, or these addresses; undefined when it makes no sense. */
+export function trustedProxies(text: string): Trust | undefined {
+  if (text === '' || text === '0') return false;
+  if (/^\d{1,2}$/.test(text)) return (_address, hop) => hop < Number(text);
+  const addresses = text.split(',').map(entry => entry.trim());
+  return addresses.every(isAddressRange) ? addresses : undefined;
+}
+
+function isAddressRange(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const bits = { 4: 32, 6: 128 }[isIP(address)];
+  if (bits === undefined || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+}

@@ -1,0 +1,70 @@
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+import type { Settings } from '../../schemas/settings.ts';
+import type { Context } from './context.ts';
+import { openEmbedded } from './embedded.ts';
+import { databaseFailure } from './failure.ts';
+import type { Log } from './log.ts';
+import { openPostgres } from './postgres.ts';
+
+/** Either driver, and a transaction of either: they speak alike. */
+export type Orm = PgDatabase<PgQueryResultHKT, Record<string, never>>;
+
+/** An open database. Both backends give one; nobody else needs to know which it is. */
+export interface Database {
+  readonly kind: 'embedded' | 'postgres';
+  readonly orm: Orm;
+  /** Whether statements can be sent now: the migrations have run and the server is in reach. */
+  readonly available: () => boolean;
+  /** Settles when the migrations have run, or when they never will. */
+  readonly ready: Promise<void>;
+  /** Asks the server for a sign of life. */
+  readonly ping: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+type DatabaseSettings = Pick<Settings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATA_DIR'>;
+
+export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
+  return settings.DATABASE_URL === undefined
+    ? openEmbedded({ folder: settings.DATA_DIR }, log)
+    : openPostgres({ url: settings.DATABASE_URL, connections: settings.DATABASE_POOL_SIZE }, log);
+}
+
+/** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */
+export async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await context.db.transaction(tx => work({ ...context, db: tx as Orm }));
+    } catch (error) {
+      const { code } = databaseFailure(error) ?? {};
+      if (attempt === 3 || (code !== deadlock && code !== serializationFailure)) throw error;
+    }
+  }
+}
+const deadlock = '40P01';
+const serializationFailure = '40001';
+
+interface Preparable<S> {
+  prepare(name: string): S;
+}
+
+/**
+ * A statement that is built once for each shape it can take, and prepared: the builder costs five times what
+ * the statement costs, and the driver sends what has no name unprepared.
+ */
+export function prepared<S, Shape extends string = 'only'>(
+  name: string,
+  build: (db: Orm, shape: Shape) => Preparable<S>,
+): (db: Orm, shape: Shape) => S {
+  const kept = new WeakMap<Orm, Map<Shape, S>>();
+  return (db, shape) => {
+    const shapes = kept.get(db) ?? new Map<Shape, S>();
+    if (shapes.size === 0) kept.set(db, shapes);
+    let statement = shapes.get(shape);
+    if (statement === undefined) {
+      statement = build(db, shape).prepare(`${name} ${shape}`);
+      shapes.set(shape, statement);
+    }
+    return statement;
+  };
+}

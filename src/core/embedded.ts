@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PGlite } from '@electric-sql/pglite';
+import { drizzle } from 'drizzle-orm/pglite';
+import type { Database, Orm } from './database.ts';
+import type { Log } from './log.ts';
+import { migrate } from './migrations.ts';
+
+/** A folder, or memory: then empty or as a snapshot has it. */
+type Place = { folder: string } | { snapshot: Blob | undefined };
+
+/** Postgres inside the process: for the first minute and for tests, with nothing installed. */
+export async function openEmbedded(place: Place, log: Log): Promise<Database> {
+  const release = 'folder' in place ? ownFolder(place.folder) : () => {};
+  try {
+    const client =
+      'folder' in place
+        ? await openFolder(place.folder, log)
+        : await PGlite.create(place.snapshot ? { loadDataDir: place.snapshot } : {});
+    const orm = drizzle(client) as unknown as Orm;
+    await migrate(orm);
+    return {
+      kind: 'embedded',
+      orm,
+      available: () => !client.closed,
+      ready: Promise.resolve(),
+      ping: async () => void (await client.query('select 1')),
+      close: async () => {
+        await client.close();
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function openFolder(folder: string, log: Log): Promise<PGlite> {
+  const data = join(folder, 'postgres');
+  if (!existsSync(data)) {
+    log.info(`Making an embedded Postgres in ${folder}: this takes a few seconds, once.`);
+    // Made beside its place and moved there whole, so that a process killed half way leaves no broken one.
+    const unfinished = join(folder, 'postgres.unfinished');
+    rmSync(unfinished, { recursive: true, force: true });
+    await (await PGlite.create(unfinished)).close();
+    renameSync(unfinished, data);
+  }
+  return PGlite.create(data);
+}
+
+/**
+ * Makes this process the only one on a folder; two would destroy its data. The lock is one of the operating
+ * system, held through an SQLite file: it works on every platform, and a killed process cannot leave it behind.
+ */
+function ownFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  const lock = new DatabaseSync(join(folder, 'owner.lock'), { timeout: 0 });
+  try {
+    lock.exec('pragma journal_mode = memory; begin exclusive');
+  } catch (error) {
+    lock.close();
+    throw new Error(
+      `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.`,
+      { cause: error },
+    );
+  }
+  return () => lock.close();
+}

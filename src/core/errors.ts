@@ -1,0 +1,44 @@
+import type { Violation } from '../../schemas/error.ts';
+
+/** Every error that a caller can meet, and its HTTP status. Both doors read this table. */
+export const statusOf = {
+  invalid: 400,
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  timeout: 408,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal: 500,
+  unavailable: 503,
+} as const;
+export type ErrorCode = keyof typeof statusOf;
+
+export type Details = Violation[] | ({ code: string } & Record<string, unknown>);
+
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Details;
+
+  constructor(code: ErrorCode, message: string, details: Details = { code }, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export const invalid = (violations: Violation[]) =>
+  new AppError('invalid', 'The input is not valid.', violations);
+
+export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
+
+/** The record, or the error that says there is none. */
+export function found<T>(what: string, record: T | undefined): T {
+  if (record === undefined) throw notFound(what);
+  return record;
+}

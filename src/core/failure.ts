@@ -1,0 +1,21 @@
+export interface DatabaseFailure {
+  /** The SQLSTATE, or the driver's own code when there was no answer. */
+  code: string;
+  constraint: string | undefined;
+}
+
+/** What a failed statement failed on, when the error comes from a database. */
+export function databaseFailure(error: unknown): DatabaseFailure | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
+    if (typeof code === 'string' && /^([0-9A-Z]{5}|CONN.*|E[A-Z]+)$/.test(code))
+      return { code, constraint: (constraint_name ?? constraint) as string | undefined };
+  }
+  return undefined;
+}
+
+/** Whether the server was out of reach, shutting down or full, so that trying again later makes sense. */
+export function isOutage({ code }: DatabaseFailure): boolean {
+  return !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57P|58|40)/.test(code) || code === canceled;
+}
+const canceled = '57014';

@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url';
+import { type SQL, sql } from 'drizzle-orm';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import type { Orm } from './database.ts';
+
+const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
+
+/** Any constant: whoever migrates takes this lock. */
+const migrationLock = 7_283_451;
+
+interface Internals {
+  dialect: { migrate(files: unknown, session: object, config: object): Promise<void> };
+  session: { execute(query: SQL): Promise<unknown>; all(query: SQL): Promise<unknown> };
+}
+
+/**
+ * Brings the database up to date. Two instances may start at once on an empty database: the second waits
+ * for the lock and then finds nothing to do. The lock ends with the transaction, so that a killed process
+ * leaves none behind and a pooler in between does no harm.
+ */
+export async function migrate(db: Orm): Promise<void> {
+  await db.transaction(async tx => {
+    await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(migrationLock))})`);
+    // Drizzle's own migrate() opens a transaction of its own; this is what it calls, inside ours.
+    const { dialect, session } = tx as unknown as Internals;
+    const inside = {
+      execute: (query: SQL) => session.execute(query),
+      all: (query: SQL) => session.all(query),
+      transaction: (work: Parameters<typeof tx.transaction>[0]) => tx.transaction(work),
+    };
+    await dialect.migrate(readMigrationFiles({ migrationsFolder }), inside, { migrationsFolder });
+  });
+}

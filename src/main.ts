@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { buildApp } from './app.ts';
+import { readSettings } from './core/config.ts';
+import { openDatabase } from './core/database.ts';
+import { openLog } from './core/log.ts';
+
+/** The process: it starts in order, ends in reverse, and owns the exit code. */
+async function main() {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const log = openLog(settings, process.stdout.isTTY);
+  const database = await openDatabase(settings, log);
+  const app = await buildApp({ settings, database, log });
+
+  let ending = false;
+  async function end(reason: string, code: number) {
+    // Asked twice means now.
+    if (ending) process.exit(code || 1);
+    ending = true;
+    log.info(`Ending: ${reason}. Requests in flight get ${settings.SHUTDOWN_TIMEOUT} s.`);
+    // Clients that keep a socket busy or half open must not decide when the process ends.
+    const cut = setTimeout(() => app.server.closeAllConnections(), settings.SHUTDOWN_TIMEOUT * 1000);
+    await app.close();
+    clearTimeout(cut);
+    await database.close();
+    log.info('Ended.');
+    process.exit(code);
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
+  database.ready.catch(error => {
+    log.fatal({ err: error }, 'The database cannot be used.');
+    void end('no database', 1);
+  });
+
+  const listenTextResolver = (address: string) =>
+    `Triport serves ${address}/api/users and ${address}/api/posts`;
+  const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
+  log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
+  if (database.kind === 'embedded')
+    log.info(`The database is embedded, in ${settings.DATA_DIR}. Set DATABASE_URL for a PostgreSQL server.`);
+  if (settings.AUTH_MODE === undefined || settings.AUTH_MODE === 'open')
+    log.warn('AUTH_MODE is open: everybody who reaches this port may read and write.');
+}
+
+main().catch((error: Error & { code?: string }) => {
+  console.error(
+    error.code === 'EADDRINUSE' ? `The port is in use: ${error.message}. Set PORT.` : error.message,
+  );
+  process.exit(1);
+});

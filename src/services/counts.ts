@@ -1,0 +1,12 @@
+import { count } from 'drizzle-orm';
+import { posts, users } from '../../drizzle/tables.ts';
+import type { Context } from '../core/context.ts';
+
+/** How many records there are. */
+export async function countRecords({ db }: Context): Promise<{ users: number; posts: number }> {
+  const [people, texts] = await Promise.all([
+    db.select({ total: count() }).from(users),
+    db.select({ total: count() }).from(posts),
+  ]);
+  return { users: people[0]?.total ?? 0, posts: texts[0]?.total ?? 0 };
+}

@@ -1,0 +1,93 @@
+import { count, eq, sql } from 'drizzle-orm';
+import { posts, users } from '../../drizzle/tables.ts';
+import type { User, UserCreate, UserUpdate, userSorts } from '../../schemas/user.ts';
+import type { Context } from '../core/context.ts';
+import { inTransaction, type Orm, prepared } from '../core/database.ts';
+import { AppError, found } from '../core/errors.ts';
+import { isId, newId } from '../core/ids.ts';
+import { listing } from './lists.ts';
+import { changesTo } from './records.ts';
+
+const byId = prepared('user by id', (db: Orm) =>
+  db
+    .select()
+    .from(users)
+    .where(eq(users.id, sql.placeholder('id'))),
+);
+const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
+const insertion = prepared('user insertion', (db: Orm) =>
+  db.insert(users).values({
+    id: sql.placeholder('id'),
+    name: sql.placeholder('name'),
+    email: sql.placeholder('email'),
+    createdAt: sql.placeholder('createdAt'),
+    updatedAt: sql.placeholder('updatedAt'),
+  }),
+);
+
+/** A page of users. */
+export const listUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
+  table: users,
+  filters: {
+    name: value => eq(users.name, value),
+    email: value => eq(sql`lower(${users.email})`, sql`lower(${value} collate "C")`),
+  },
+  sorts: { createdAt: [], name: [users.name], email: [sql`lower(${users.email})`] },
+});
+
+/** One user; not found when the id is of no user, or no id at all. */
+export async function getUser({ db }: Context, id: string): Promise<User> {
+  const [user] = isId(id) ? await byId(db, 'only').execute({ id }) : [];
+  return found('User', user);
+}
+
+/** The new user; a conflict when the address is taken. */
+export async function createUser({ db, now }: Context, input: UserCreate): Promise<User> {
+  const time = now();
+  const user = {
+    id: newId(time.getTime()),
+    ...input,
+    createdAt: time.toISOString(),
+    updatedAt: time.toISOString(),
+  };
+  await insertion(db, 'only').execute(user);
+  return user;
+}
+
+/** The user as it is after the change, which may name all members or some; a conflict when the address is taken. */
+export async function changeUser(context: Context, id: string, input: UserUpdate): Promise<User> {
+  return inTransaction(context, async ({ db, now }) => {
+    const [user] = isId(id) ? await lockById(db, id) : [];
+    const stored = found('User', user);
+    const changes = changesTo(stored, input);
+    if (!changes) return stored;
+    const written = { ...changes, updatedAt: now().toISOString() };
+    await db.update(users).set(written).where(eq(users.id, id));
+    return { ...stored, ...written };
+  });
+}
+
+/** Deletes a user who has no posts, or with `cascade` the posts too. */
+export async function deleteUser(
+  context: Context,
+  id: string,
+  { cascade }: { cascade: boolean },
+): Promise<void> {
+  await inTransaction(context, async ({ db }) => {
+    // The lock keeps new posts of this user out until the end.
+    const [user] = isId(id) ? await lockById(db, id) : [];
+    found('User', user);
+    if (cascade) await db.delete(posts).where(eq(posts.authorId, id));
+    else await refuseWithPosts(db, id);
+    await db.delete(users).where(eq(users.id, id));
+  });
+}
+
+async function refuseWithPosts(db: Orm, authorId: string): Promise<void> {
+  const [counted] = await db.select({ total: count() }).from(posts).where(eq(posts.authorId, authorId));
+  if (!counted?.total) return;
+  throw new AppError('conflict', 'The user still has posts. Delete them first, or with `?cascade=true`.', {
+    code: 'user_has_posts',
+    posts: counted.total,
+  });
+}

@@ -1,0 +1,72 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+interface Document {
+  paths?: Record<string, Record<string, { responses: Record<string, Reply> }>>;
+  components?: { responses?: Record<string, Reply> };
+}
+interface Reply {
+  $ref?: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, { schema: object }>;
+}
+interface Answer {
+  body: unknown;
+  text: string;
+  headers: Record<string, unknown>;
+}
+
+/** Holds real answers against the OpenAPI document: the status is listed, the headers are there, the body is valid. */
+export class Contract {
+  readonly #document: Document;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #checks = new Map<string, ValidateFunction>();
+  readonly #paths: { pattern: RegExp; path: string }[];
+
+  constructor(document: object) {
+    this.#document = document;
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema(document, 'document');
+    this.#paths = Object.keys(this.#document.paths ?? {})
+      .map(path => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`) }))
+      .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
+  }
+
+  problem(method: string, url: string, status: number, answer: Answer): string | undefined {
+    const path = this.#paths.find(({ pattern }) => pattern.test(url.split('?')[0] ?? ''))?.path ?? '';
+    const asked = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = this.#document.paths?.[path]?.[asked];
+    // Pages, unknown paths and other methods have no operation; an error has the envelope even there.
+    if (!operation)
+      return status >= 400 ? this.#invalid('/components/schemas/Error', answer.body) : undefined;
+    const listed = operation.responses[status];
+    if (!listed) return `the status is not among ${Object.keys(operation.responses)}`;
+    const reply = this.#resolve(listed);
+    const missing = Object.keys(reply.headers ?? {}).filter(
+      name => answer.headers[name.toLowerCase()] === undefined,
+    );
+    if (missing.length > 0) return `headers are missing: ${missing}`;
+    if (method === 'HEAD') return undefined;
+    const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
+    if (!reply.content) return answer.text === '' ? undefined : 'there is a body';
+    if (type === 'text/html' && reply.content['application/json']) return undefined;
+    if (!reply.content[type]) return `the media type ${type} is not listed`;
+    if (!type.includes('json')) return undefined;
+    const base = listed.$ref?.slice(1) ?? `/paths/${pointer(path)}/${asked}/responses/${status}`;
+    return this.#invalid(`${base}/content/${pointer(type)}/schema`, answer.body);
+  }
+
+  #resolve(reply: Reply): Reply {
+    return (
+      (reply.$ref && this.#document.components?.responses?.[reply.$ref.split('/').at(-1) ?? '']) || reply
+    );
+  }
+
+  #invalid(place: string, body: unknown): string | undefined {
+    const check = this.#checks.get(place) ?? this.#ajv.compile({ $ref: `document#${place}` });
+    this.#checks.set(place, check);
+    return check(body) ? undefined : this.#ajv.errorsText(check.errors);
+  }
+}
+
+const pointer = (name: string) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));

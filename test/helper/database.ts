@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { pino } from 'pino';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import type { Database } from '../../src/core/database.ts';
+import { openEmbedded } from '../../src/core/embedded.ts';
+import { openPostgres } from '../../src/core/postgres.ts';
+
+const silent = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+export const testLog = silent;
+
+/** The backend of this run: `npm test` runs everything on both. */
+export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
+
+/** A database of its own for a test, migrated and empty, gone when the test ends. */
+export async function openTestDatabase(t: Test): Promise<Database> {
+  const database = backend === 'postgres' ? await clonePostgres(t) : await cloneEmbedded();
+  t.teardown(() => database.close());
+  await database.ready;
+  return database;
+}
+
+async function cloneEmbedded(): Promise<Database> {
+  const snapshot = process.env.TEST_SNAPSHOT;
+  return openEmbedded(snapshot ? { snapshot: await openAsBlob(snapshot) } : { snapshot: undefined }, silent);
+}
+
+async function clonePostgres(t: Test): Promise<Database> {
+  return openPostgres({ url: await createPostgres(t), connections: 4 }, silent);
+}
+
+/** The URL of a fresh copy of the migrated template. */
+export async function createPostgres(t: Test, { empty = false } = {}): Promise<string> {
+  const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const admin = postgres(url.href, { max: 1, onnotice: () => {} });
+  await admin.unsafe(`create database ${name} template ${empty ? 'template0' : 'triport_template'}`);
+  t.teardown(async () => {
+    await admin.unsafe(`drop database ${name} with (force)`);
+    await admin.end();
+  });
+  url.pathname = `/${name}`;
+  return url.href;
+}
