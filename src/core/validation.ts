@@ -84,5 +84,9 @@ function say(
   }
 }
 
-const article = (type: string) =>
-  /^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`;
+/** One type, or several with commas between them. */
+const article = (types: string) =>
+  types
+    .split(',')
+    .map(type => (/^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`))
+    .join(' or ');
