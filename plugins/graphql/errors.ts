@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { type AppError, type Details, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import type { Violation } from '../../schemas/error.ts';
+import { type AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/failures.ts';
 
 /** The names that GraphQL clients know. Every other code keeps its own, in capitals. */
@@ -72,13 +73,17 @@ function publicError(error: GraphQLError, request: FastifyRequest): GraphQLForma
   return { message: known.message, ...place, extensions: extensionsOf(known) };
 }
 
-/** REST names the parts of a request; in an operation the body is the argument `input`. */
-export const extensionsOf = ({ code, details }: AppError, body = '/input') => ({
-  code: special[code] ?? code.toUpperCase(),
-  details: Array.isArray(details)
-    ? details.map(({ in: part, path, message }) => ({ path: part === 'body' ? body + path : path, message }))
-    : pointInto(body, details),
-});
+/** What a client may act on. A code that only repeats the name of the error is left out. */
+export function extensionsOf({ code, details }: AppError, body = '/input') {
+  const name = special[code] ?? code.toUpperCase();
+  if (Array.isArray(details)) return { code: name, details: details.map(one => pointed(one, body)) };
+  return details.code === code && Object.keys(details).length === 1
+    ? { code: name }
+    : { code: name, details: typeof details.path === 'string' ? { ...details, path: body + details.path } : details };
+}
 
-const pointInto = (body: string, details: Exclude<Details, unknown[]>) =>
-  typeof details.path === 'string' ? { ...details, path: body + details.path } : details;
+/** REST names the parts of a request; in an operation the body is the argument `input`. */
+const pointed = ({ in: part, path, message }: Violation, body: string) => ({
+  path: part === 'body' ? body + path : path,
+  message,
+});

@@ -84,9 +84,8 @@ function say(
   }
 }
 
-/** One type, or several with commas between them. */
-const article = (types: string) =>
-  types
-    .split(',')
+const article = (types: string | string[]) =>
+  [types]
+    .flat()
     .map(type => (/^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`))
     .join(' or ');
