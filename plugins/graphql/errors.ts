@@ -79,7 +79,10 @@ export function extensionsOf({ code, details }: AppError, body = '/input') {
   if (Array.isArray(details)) return { code: name, details: details.map(one => pointed(one, body)) };
   return details.code === code && Object.keys(details).length === 1
     ? { code: name }
-    : { code: name, details: typeof details.path === 'string' ? { ...details, path: body + details.path } : details };
+    : {
+        code: name,
+        details: typeof details.path === 'string' ? { ...details, path: body + details.path } : details,
+      };
 }
 
 /** REST names the parts of a request; in an operation the body is the argument `input`. */

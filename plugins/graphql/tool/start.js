@@ -1,5 +1,6 @@
 /* global GraphiQL, React, ReactDOM */
-const firstQuery = `# Ctrl-Enter runs the query. Ctrl-Space shows what can be asked for.
+const firstQuery = `# Ctrl-Enter runs the query.
+# Ctrl-Space shows what can be asked for.
 query FirstLook {
   usersCount
   users(limit: 5) {
