@@ -20,6 +20,8 @@ export interface Operation {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Set when the limits hold whatever the variables are. */
   harmless?: boolean;
+  /** What the validation found, once it was asked. */
+  faults?: readonly GraphQLError[];
 }
 
 interface Document {

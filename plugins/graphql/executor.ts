@@ -57,12 +57,12 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
   }
 
   /** Nothing ran: the document is not valid, or else its variables. Mercurius says both in the same way. */
-  function refusalOf({ document, definition }: Operation, variables: Variables): DocumentError {
-    const invalid = validate(schema, document, rules, options);
-    if (invalid.length > 0) return new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', invalid));
-    const { errors = [] } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, {
-      maxErrors: 20,
-    });
+  function refusalOf(operation: Operation, variables: Variables): DocumentError {
+    const { document, definition } = operation;
+    operation.faults ??= withCode('GRAPHQL_VALIDATION_FAILED', validate(schema, document, rules, options));
+    if (operation.faults.length > 0) return new DocumentError(operation.faults);
+    const { variableDefinitions = [] } = definition;
+    const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
     return new DocumentError(withCode('BAD_USER_INPUT', errors));
   }
   return { schema, run };

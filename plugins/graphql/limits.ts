@@ -98,8 +98,8 @@ class Walk {
 
     const field = isObjectType(place.type) ? place.type.getFields()[name] : undefined;
     const records = place.records * this.#lengthOf(field, node);
-    if (field?.resolve) this.#cost += records;
-    if (introspection && !place.introspection && node.selectionSet) this.#cost += introspectionCost;
+    if (!introspection) this.#cost += field?.resolve ? records : 0;
+    else if (!place.introspection && node.selectionSet) this.#cost += introspectionCost;
     this.#hold('COST_LIMIT_EXCEEDED', 'points of cost', this.#cost, this.#limits.cost, path, node);
     if (node.selectionSet) {
       const type = field && getNamedType(field.type);

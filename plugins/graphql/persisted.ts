@@ -23,8 +23,7 @@ export function keepTexts(): Texts {
     find(request) {
       const hash = hashOf(request);
       const { query = hash && texts.get(hash) } = request;
-      if (query === undefined)
-        throw hash === undefined ? refuse('BAD_REQUEST', 'The request has no query.', 400) : unknownHash();
+      if (query === undefined) throw hash === undefined ? noQuery() : unknownHash();
       if (hash !== undefined && sha256(query) !== hash)
         throw refuse('BAD_REQUEST', 'The hash in persistedQuery is not that of the query.', 400);
       return query;
@@ -41,12 +40,11 @@ export function trustTexts(path: string): Texts {
   const texts = new Map(Object.entries(readDocuments(path)));
   return {
     find(request) {
-      const hash = hashOf(request) ?? (request.query === undefined ? '' : sha256(request.query));
+      const { query } = request;
+      const hash = hashOf(request) ?? (query !== undefined && sha256(query));
+      if (!hash) throw noQuery();
       const text = texts.get(hash);
-      if (text === undefined)
-        throw request.query === undefined && hash !== ''
-          ? unknownHash()
-          : refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);
+      if (text === undefined) throw query === undefined ? unknownHash() : untrusted();
       return text;
     },
     keep() {},
@@ -70,3 +68,5 @@ function hashOf({ extensions }: GraphQLRequest): string | undefined {
 
 /** The message is part of the protocol: clients send the text when they read it. */
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+const noQuery = () => refuse('BAD_REQUEST', 'The request has no query.', 400);
+const untrusted = () => refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);
