@@ -1,5 +1,6 @@
 import { PageMeta } from './common.ts';
 import { ErrorEnvelope, Violation } from './error.ts';
+import { GraphQLErrors, GraphQLRequest, GraphQLResult } from './graphql.ts';
 import { Post, PostCreate, PostList, PostReplace, PostUpdate } from './post.ts';
 import { Home, Live, Ready } from './service.ts';
 import { User, UserCreate, UserList, UserReplace, UserUpdate } from './user.ts';
@@ -16,6 +17,9 @@ export const components = [
   PostReplace,
   PostUpdate,
   PostList,
+  GraphQLRequest,
+  GraphQLResult,
+  GraphQLErrors,
   PageMeta,
   ErrorEnvelope,
   Violation,

@@ -63,6 +63,42 @@ export const Settings = strict({
       'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none.',
   }),
   BODY_LIMIT: whole(1024, 67108864, 262144, 'The largest request body, in bytes.'),
+  GRAPHQL_INTROSPECTION: Type.Unsafe<'on' | 'off'>({
+    type: 'string',
+    enum: ['on', 'off'],
+    default: 'on',
+    description: 'Whether GraphQL tells its schema. `off` also turns the browser tool off.',
+  }),
+  GRAPHQL_TRUSTED_DOCUMENTS: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs. Absent: all do.',
+    }),
+  ),
+  GRAPHQL_MAX_LIST: whole(
+    1,
+    100000,
+    1000,
+    'Records in a GraphQL list that asks for no page. When there are more, the answer says so.',
+  ),
+  GRAPHQL_MAX_RECORDS: whole(1, 10000000, 50000, 'Records that one GraphQL request may read in all.'),
+  GRAPHQL_MAX_DEPTH: whole(1, 100, 8, 'Levels of fields in a GraphQL query, introspection excepted.'),
+  GRAPHQL_MAX_ALIASES: whole(0, 10000, 30, 'Aliases in a GraphQL query.'),
+  GRAPHQL_MAX_NODES: whole(
+    500,
+    100000,
+    1000,
+    'Fields and fragments in a GraphQL query, counted as often as they are spread.',
+  ),
+  GRAPHQL_MAX_COST: whole(
+    500,
+    10000000,
+    5000,
+    'Records and look-ups that a GraphQL query asks for; a list without a `limit` counts as 5.',
+  ),
+  GRAPHQL_MAX_TOKENS: whole(500, 100000, 1000, 'Tokens in a GraphQL document.'),
+  GRAPHQL_MAX_LENGTH: whole(5000, 1000000, 50000, 'Characters in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(1, 600, 10, 'Seconds in which a request must have arrived completely.'),
   HANDLER_TIMEOUT: whole(1, 600, 15, 'Seconds after which an answer that is not there becomes a 503.'),
   SHUTDOWN_TIMEOUT: whole(1, 60, 8, 'Seconds that requests in flight get after SIGTERM before they are cut.'),

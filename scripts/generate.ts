@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { pino } from 'pino';
+import { schemaText } from '../plugins/graphql/index.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
 import { readSettings } from '../src/core/config.ts';
@@ -61,6 +62,7 @@ async function openApi(): Promise<string> {
 write('.env.example', envExample());
 write('README.md', readme());
 write('openapi.yaml', await openApi());
+write('schema.graphql', schemaText());
 
 if (check && stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run \`npm run generate\` and commit the result.`);

@@ -6,6 +6,7 @@ import manifest from '../package.json' with { type: 'json' };
 import contexts from '../plugins/context.ts';
 import { docs } from '../plugins/docs/index.ts';
 import errors, { answerBadPath, answerBrokenHttp } from '../plugins/errors.ts';
+import { graphql } from '../plugins/graphql/index.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
@@ -43,6 +44,7 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(health, { prefix: '/health', database });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
+  await app.register(graphql, { prefix: '/api', settings });
 
   app.refuseOtherMethods();
   await app.ready();

@@ -1,0 +1,43 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { paging, ref, strict } from '../../schemas/common.ts';
+import { PostCreate, PostQuery, PostReplace, PostUpdate } from '../../schemas/post.ts';
+import { UserCreate, UserQuery, UserReplace, UserUpdate } from '../../schemas/user.ts';
+import { invalid } from '../../src/core/errors.ts';
+import { compileCheck } from '../../src/core/validation.ts';
+import { sortOf } from './sdl.ts';
+
+/** What GraphQL's types let through is held against the schemas of REST: the same rules, the same words. */
+function checkedBy<T extends TSchema>(schema: T, part: 'body' | 'query') {
+  const check = compileCheck(schema, part);
+  return (given: object): Static<T> => {
+    // A copy, because the check fills in defaults and a compiled query may give the same object again.
+    const value = { ...given };
+    const violations = check(value);
+    if (violations) throw invalid(violations);
+    return value;
+  };
+}
+
+export const inputs = {
+  userCreate: checkedBy(ref(UserCreate), 'body'),
+  userReplace: checkedBy(ref(UserReplace), 'body'),
+  userUpdate: checkedBy(ref(UserUpdate), 'body'),
+  postCreate: checkedBy(ref(PostCreate), 'body'),
+  postReplace: checkedBy(ref(PostReplace), 'body'),
+  postUpdate: checkedBy(ref(PostUpdate), 'body'),
+};
+export const userQuery = listQuery(checkedBy(UserQuery, 'query'));
+export const postQuery = listQuery(checkedBy(PostQuery, 'query'));
+export const slice = listQuery(checkedBy(strict(paging), 'query'));
+
+export type Arguments = Record<string, unknown>;
+
+/** The arguments of a list as the query of its REST list, and whether they ask for a page or for everything. */
+function listQuery<T>(check: (given: object) => T) {
+  return (given: Arguments): { query: T; paged: boolean } => {
+    const named = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+    const { sort, ...rest } = Object.fromEntries(named);
+    const query = check(typeof sort === 'string' ? { ...rest, sort: sortOf(sort) } : rest);
+    return { query, paged: 'page' in rest || 'limit' in rest };
+  };
+}
