@@ -1,16 +1,25 @@
 import { existsSync } from 'node:fs';
 import { buildApp } from './app.ts';
 import { readSettings } from './core/config.ts';
+import { Counters } from './core/counters.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
+import { openQueue } from './core/queue.ts';
+import { withKeptSecrets } from './core/secrets.ts';
+import { startJobs } from './jobs.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const log = openLog(settings, process.stdout.isTTY);
-  const database = await openDatabase(settings, log);
-  const app = await buildApp({ settings, database, log });
+  const given = readSettings(process.env);
+  const log = openLog(given, process.stdout.isTTY);
+  const database = await openDatabase(given, log);
+  // After the database, because its folder belongs to this process from then on.
+  const settings = withKeptSecrets(given);
+  const queue = openQueue(settings, database, log);
+  const counters = new Counters();
+  const app = await buildApp({ settings, database, queue, counters, log });
+  const jobs = settings.WORKER === 'inside' && startJobs({ settings, database, queue, counters, log });
 
   let ending = false;
   async function end(reason: string, code: number) {
@@ -22,6 +31,7 @@ async function main() {
     const cut = setTimeout(() => app.server.closeAllConnections(), settings.SHUTDOWN_TIMEOUT * 1000);
     await app.close();
     clearTimeout(cut);
+    await (jobs || queue).close();
     await database.close();
     log.info('Ended.');
     process.exit(code);

@@ -37,6 +37,9 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
       tags: [
         { name: 'Users', description: 'People who write posts.' },
         { name: 'Posts', description: 'What users write.' },
+        { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
+        { name: 'Webhooks', description: 'Where payment providers send their events.' },
+        { name: 'Webhook events', description: 'The received events, for the operator.' },
         { name: 'Service', description: 'What the service is and how it is.' },
       ],
       components: { headers, responses: errorResponses } as object,
@@ -73,8 +76,9 @@ function complete(operation: Operation, route: RouteOptions | undefined): void {
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
+  // A route that says itself how it refuses has its own words.
   for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, own }))
-    operation.responses[statusOf[code]] = { $ref: `#/components/responses/${nameOf(code)}` };
+    operation.responses[statusOf[code]] ??= { $ref: `#/components/responses/${nameOf(code)}` };
 }
 
 const about = `Users and posts over REST. The same data is one GraphQL endpoint away.

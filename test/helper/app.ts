@@ -2,7 +2,9 @@ import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/core/config.ts';
+import type { Counters } from '../../src/core/counters.ts';
 import type { Database } from '../../src/core/database.ts';
+import type { Queue } from '../../src/core/queue.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
@@ -20,21 +22,34 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
+/** For tests in which nobody works on events. */
+const noQueue: Queue = { add: async () => {} };
+
 /** A whole application on a database of its own, closed when the test ends. */
 export async function build(
   t: Test,
   {
     settings = {},
     database,
+    queue = noQueue,
+    counters,
     now,
-  }: { settings?: Partial<Settings>; database?: Database; now?: () => Date } = {},
+  }: {
+    settings?: Partial<Settings>;
+    database?: Database;
+    queue?: Queue;
+    counters?: Counters;
+    now?: () => Date;
+  } = {},
 ) {
   const used = database ?? (await openTestDatabase(t));
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,
+    queue,
     log: testLog,
+    ...(counters && { counters }),
     ...(now && { now }),
   });
   t.teardown(() => app.close());
