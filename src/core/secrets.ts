@@ -19,5 +19,10 @@ export function withKeptSecrets(settings: Settings): Settings {
     writeFileSync(`${file}.unfinished`, `${JSON.stringify({ stripe: [secret] })}\n`, { mode: 0o600 });
     renameSync(`${file}.unfinished`, file);
   }
-  return { ...settings, WEBHOOK_SECRETS: readFileSync(file, 'utf8').trim() };
+  return { ...settings, WEBHOOK_SECRETS: keptSecrets(settings) as string };
+}
+
+/** What an earlier start has kept, if one has. */
+export function keptSecrets({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): string | undefined {
+  return existsSync(fileIn(DATA_DIR)) ? readFileSync(fileIn(DATA_DIR), 'utf8').trim() : undefined;
 }

@@ -83,7 +83,7 @@ export function openInbox(queue: Queue, handlers: Handlers) {
         );
   }
 
-  return function receive(context: Context, delivery: Delivery): Promise<Receipt> {
+  return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
     const row = rowOf(context, handlers, delivery);
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>();
     waiting.push({ row, resolve, reject });

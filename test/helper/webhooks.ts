@@ -75,11 +75,20 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
   const app = await build(t, { settings: used, database, queue, counters, ...(now && { now }) });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
-  async function deliver(event: unknown, status = 200, headers: Record<string, string> = {}) {
+  async function deliver(
+    event: unknown,
+    status = 200,
+    headers: Record<string, string> = {},
+    timestamp?: number,
+  ) {
     const raw = typeof event === 'string' ? event : JSON.stringify(event);
     return app.call('POST', '/api/webhooks/stripe', status, {
       raw,
-      headers: { 'content-type': 'application/json', 'stripe-signature': signatureOf(raw), ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'stripe-signature': signatureOf(raw, { ...(timestamp && { timestamp }) }),
+        ...headers,
+      },
     });
   }
 
