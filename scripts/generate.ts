@@ -52,7 +52,7 @@ async function openApi(): Promise<string> {
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database,
-    queue: { add: async () => {} },
+    queue: { ready: Promise.resolve(), add: async () => {} },
     log: pino({ level: 'silent' }),
   });
   const yaml = app.swagger({ yaml: true });

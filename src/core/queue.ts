@@ -15,6 +15,8 @@ export interface Job {
 
 /** Where jobs are put, inside the transaction of the caller: they exist when it commits, and only then. */
 export interface Queue {
+  /** Settles when jobs can be added. Wait for it outside of transactions: starting needs the database. */
+  readonly ready: Promise<void>;
   add(db: Orm, jobs: Job[]): Promise<void>;
 }
 
@@ -22,8 +24,6 @@ export interface Queue {
 export type Work = (jobs: Job[]) => Promise<(string | undefined)[]>;
 
 export interface WorkQueue extends Queue {
-  /** Settles when jobs can be added. */
-  readonly ready: Promise<void>;
   /** Has the jobs done from now on, also those that are waiting. */
   work(work: Work): void;
   /** Finishes the jobs in hand. */

@@ -51,6 +51,7 @@ export async function replayEvent(
   queue: Queue,
   event: string,
 ): Promise<WebhookEventDetail> {
+  await queue.ready;
   return inTransaction(context, async inside => {
     if (!isId(event)) throw notFound('Webhook event');
     const replayed = await startAgain(inside, queue, [event]);
@@ -71,6 +72,7 @@ const mostReplayed = 10_000;
 
 /** Has every event that fits processed again, the oldest first; says how many, and how many are left. */
 export async function replayEvents(context: Context, queue: Queue, filter: ReplayFilter): Promise<Replayed> {
+  await queue.ready;
   // Only what is there now: an event that fails again meanwhile is not replayed for ever.
   const fitting = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;

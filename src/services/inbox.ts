@@ -117,6 +117,7 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
 
 /** Writes rows and jobs in one transaction, and returns the ids of the rows that were new. */
 async function store(context: Context, queue: Queue, batch: Waiting[]): Promise<Set<string>> {
+  await queue.ready;
   return inTransaction(context, async ({ db }) => {
     const rows = batch.map(({ row }) => row);
     const stored = await db

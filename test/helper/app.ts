@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** For tests in which nobody works on events. */
-const noQueue: Queue = { add: async () => {} };
+const noQueue: Queue = { ready: Promise.resolve(), add: async () => {} };
 
 /** A whole application on a database of its own, closed when the test ends. */
 export async function build(
