@@ -62,6 +62,35 @@ export const Settings = strict({
     description:
       'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none.',
   }),
+  WEBHOOK_SECRETS: Type.Optional(
+    Type.String({
+      ...secret,
+      description:
+        'JSON, the signing secrets of each webhook provider, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object with `scheme` (`timestamped`, `sha256` or `standard`), `header` and `secrets`. When absent, the embedded database keeps a random secret for `stripe` beside its data.',
+    }),
+  ),
+  WEBHOOK_TOLERANCE: whole(1, 86400, 300, 'Seconds that a signature may be old, or ahead of our clock.'),
+  WEBHOOK_BODY_LIMIT: whole(1024, 67108864, 2097152, 'The largest webhook body, in bytes.'),
+  WEBHOOK_RETRIES: whole(0, 10, 10, 'How often a failed event is tried again before it is dead.'),
+  WEBHOOK_RETRY_DELAY: whole(
+    1,
+    3600,
+    5,
+    'Seconds before the first retry. Each later one waits twice as long, with jitter.',
+  ),
+  WEBHOOK_RETRY_DELAY_MAX: whole(1, 86400, 3600, 'The longest wait between two retries, in seconds.'),
+  WEBHOOK_RETENTION_DAYS: whole(
+    1,
+    3650,
+    30,
+    'Days after which processed and ignored events are deleted. Failed and dead ones stay.',
+  ),
+  WORKER: Type.Unsafe<'inside' | 'apart'>({
+    type: 'string',
+    enum: ['inside', 'apart'],
+    default: 'inside',
+    description: 'Where events are processed: `inside` this process, or `apart`, by `npm run worker`.',
+  }),
   BODY_LIMIT: whole(1024, 67108864, 262144, 'The largest request body, in bytes.'),
   GRAPHQL_INTROSPECTION: Type.Unsafe<'on' | 'off'>({
     type: 'string',

@@ -42,7 +42,8 @@ function settingsTable(): string {
 function readme(): string {
   const text = readFileSync('README.md', 'utf8');
   const place = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
-  if (!place.test(text)) throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
+  if (!place.test(text))
+    throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
   return text.replace(place, (_, start, end) => start + settingsTable() + end);
 }
 
@@ -52,6 +53,7 @@ async function openApi(): Promise<string> {
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database,
+    queue: { ready: Promise.resolve(), add: async () => {} },
     log: pino({ level: 'silent' }),
   });
   const yaml = app.swagger({ yaml: true });
