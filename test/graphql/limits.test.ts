@@ -114,6 +114,12 @@ t.test('a parser out of stack is an error of the document and not of the service
   ]);
 });
 
+t.test('a document of 3000 tokens runs where so many are allowed', async t => {
+  const { ask } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 5000, GRAPHQL_MAX_NODES: 5000 });
+  const document = `{ ${times(20, i => `u${i}: user(id: "x") { ${times(150, () => 'name')} }`)} }`;
+  t.same((await ask(document)).data.u19, null);
+});
+
 t.test('fragments that include each other are refused', async t => {
   const { errorsOf } = await buildGraphQL(t);
   for (const document of [
