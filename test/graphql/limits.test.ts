@@ -79,11 +79,14 @@ t.test('cost: 5000 pass, 5001 do not, and no variable hides the size', async t =
 });
 
 t.test('records: what is read is counted, because lists without a limit are as long as they are', async t => {
-  const { ask, errorsOf, database } = await buildGraphQL(t, { GRAPHQL_MAX_RECORDS: 25 });
+  const { ask, errorsOf, call, database } = await buildGraphQL(t, { GRAPHQL_MAX_RECORDS: 25 });
   await fill(database, 5, 4);
-  t.equal((await ask('{ users { posts { id } } }')).data.users.length, 5, '5 and 20 are 25');
-  t.match(await errorsOf('{ users { posts { id } } user(id: "x") { id } posts(limit: 1) { id } }'), [
-    { extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 26, maximum: 25 } },
+  const query = '{ users { id posts { id } } }';
+  const { data } = await ask(query);
+  t.equal(data.users.length, 5, '5 and 20 are 25');
+  await call('POST', '/api/posts', 201, { body: { title: 'One more', authorId: data.users[3].id } });
+  t.match(await errorsOf(query), [
+    { path: ['users', 0, 'posts'], extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 26, maximum: 25 } },
   ]);
 });
 
