@@ -10,11 +10,9 @@ import { sortOf } from './sdl.ts';
 function checkedBy<T extends TSchema>(schema: T, part: 'body' | 'query') {
   const check = compileCheck(schema, part);
   return (given: object): Static<T> => {
-    // A copy, because the check fills in defaults and a compiled query may give the same object again.
-    const value = { ...given };
-    const violations = check(value);
+    const violations = check(given);
     if (violations) throw invalid(violations);
-    return value;
+    return given;
   };
 }
 
@@ -37,7 +35,8 @@ function listQuery<T>(check: (given: object) => T) {
   return (given: Arguments): { query: T; paged: boolean } => {
     const named = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const { sort, ...rest } = Object.fromEntries(named);
-    const query = check(typeof sort === 'string' ? { ...rest, sort: sortOf(sort) } : rest);
-    return { query, paged: 'page' in rest || 'limit' in rest };
+    // Asked before the check, which fills in the defaults of a page.
+    const paged = 'page' in rest || 'limit' in rest;
+    return { query: check(typeof sort === 'string' ? { ...rest, sort: sortOf(sort) } : rest), paged };
   };
 }
