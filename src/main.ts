@@ -29,9 +29,9 @@ async function main() {
     log.info(`Ending: ${reason}. Requests in flight get ${settings.SHUTDOWN_TIMEOUT} s.`);
     // Clients that keep a socket busy or half open must not decide when the process ends.
     const cut = setTimeout(() => app.server.closeAllConnections(), settings.SHUTDOWN_TIMEOUT * 1000);
-    await app.close();
+    // Side by side: each may take most of the time that the process has.
+    await Promise.all([app.close(), (jobs || queue).close()]);
     clearTimeout(cut);
-    await (jobs || queue).close();
     await database.close();
     log.info('Ended.');
     process.exit(code);

@@ -1,4 +1,6 @@
+import { eq } from 'drizzle-orm';
 import t from 'tap';
+import { webhookEvents } from '../../drizzle/tables.ts';
 import { claimEvents } from '../../src/services/processing.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
@@ -107,4 +109,17 @@ t.test('one event that fails does not take with it those that are processed besi
   );
   for (let i = 0; i < 8; i++) await eventually(`customer=cus_${i}`, i === 3 ? 'dead' : 'processed');
   t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.meta.total, 7);
+});
+
+t.test('an event during which the process ended too often is dead, and its neighbours are not', async t => {
+  const { database, deliver, eventually, jobs, restart } = await buildDoor(t);
+  await jobs.close();
+  for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
+  await database.orm
+    .update(webhookEvents)
+    .set({ status: 'processing', attempts: 11 })
+    .where(eq(webhookEvents.eventId, 'evt_1'));
+  restart();
+  t.match(await eventually('customer=cus_1', 'dead'), { lastError: 'the process ended during the attempt' });
+  await eventually('customer=cus_2', 'processed');
 });
