@@ -35,10 +35,12 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
       deleted = await trimEvents(context, before);
     if (trimmed > 0) log.info(`Trimmed ${trimmed} webhook events.`);
   }
-  let trimming: Promise<void> = queue.ready.then(trim).catch(report);
-  const timer = setInterval(() => {
+  let trimming = Promise.resolve();
+  const startTrimming = () => {
     trimming = trim().catch(report);
-  }, hour).unref();
+  };
+  queue.ready.then(startTrimming, () => {});
+  const timer = setInterval(startTrimming, hour).unref();
   function report(error: unknown) {
     if (database.available() && !closed) log.error({ err: error }, 'Old webhook events cannot be trimmed.');
   }
@@ -56,53 +58,56 @@ interface Means extends Omit<Parts, 'database' | 'queue'> {
   handlers: Handlers;
 }
 
+/** Why a job must be tried again; nothing when it is done, one way or the other. */
+type Outcome = string | undefined;
+
 /** Does jobs together where it can; where one fails, each for itself. */
-async function doJobs(means: Means, jobs: Job[]): Promise<(string | undefined)[]> {
-  const { context, handlers, settings, counters } = means;
-  const claimed = await claimEvents(context, jobs);
-  // A count above the limit means that the process ended during the last attempts: that is a failure too.
-  const [spent, due] = [claimed.filter(isSpent), claimed.filter(event => !isSpent(event))];
-  function isSpent({ attempts }: Claimed) {
-    return attempts > settings.WEBHOOK_RETRIES + 1;
-  }
-  const failed = new Map<string, string>();
-  for (const event of spent) await fail(means, event, new Error('the process ended during the attempt'));
-  try {
-    // One order for all, so that two workers with events of the same customers do not lock crosswise.
-    due.sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
-    await processEvents(context, handlers, due);
-  } catch (error) {
-    for (const event of due) {
-      const reason = await doOne(means, event, due.length === 1 ? error : undefined);
-      if (reason) failed.set(event.id, reason);
-    }
-  }
-  const done = due.length - failed.size;
-  if (done > 0) counters.add('webhook_events_processed_total', {}, done);
-  return jobs.map(job => failed.get(job.event));
+async function doJobs(means: Means, jobs: Job[]): Promise<Outcome[]> {
+  const claimed = await claimEvents(means.context, jobs);
+  // One order for all, so that two workers with events of the same customers do not lock crosswise.
+  const fresh = claimed
+    .filter(({ attempts }) => attempts === 1)
+    .sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
+  const together = fresh.length > 1 && (await doTogether(means, fresh)) ? fresh : [];
+  // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
+  const alone = claimed.filter(event => !together.includes(event)).sort(() => Math.random() - 0.5);
+  const outcomes = new Map<string, Outcome>();
+  for (const event of alone) outcomes.set(event.id, await doAlone(means, event));
+  return jobs.map(job => outcomes.get(job.event));
 }
 
-/** Why the event must be tried again, if it must. */
-async function doOne(means: Means, event: Claimed, known: unknown): Promise<string | undefined> {
+async function doTogether({ context, handlers, counters, log }: Means, events: Claimed[]): Promise<boolean> {
   try {
-    if (known) throw known;
-    await processEvents(means.context, means.handlers, [event]);
-    return undefined;
+    await processEvents(context, handlers, events);
+    counters.add('webhook_events_processed_total', {}, events.length);
+    return true;
+  } catch (error) {
+    log.debug({ err: error }, 'One event of several failed: each is done for itself.');
+    return false;
+  }
+}
+
+async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
+  const { context, handlers, settings, counters } = means;
+  // Counted, but not noted as failed: the process ended during the last attempts.
+  if (event.attempts > settings.WEBHOOK_RETRIES + 1)
+    return fail(means, event, new Error('the process ended during the attempt'));
+  try {
+    await processEvents(context, handlers, [event]);
+    counters.add('webhook_events_processed_total');
   } catch (error) {
     return fail(means, event, error);
   }
 }
 
-async function fail(means: Means, event: Claimed, error: unknown): Promise<string | undefined> {
+async function fail(means: Means, event: Claimed, error: unknown): Promise<Outcome> {
   const { context, settings, counters, log } = means;
-  const outcome = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
-  counters.add('webhook_attempts_failed_total', { outcome });
+  const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
+  counters.add('webhook_attempts_failed_total', { outcome: state });
   const facts = { err: error, event: event.id, type: event.type, attempt: event.attempts };
-  if (outcome === 'dead')
-    log.error(
-      facts,
-      'A webhook event is dead: it was tried for the last time. Mend the cause and replay it.',
-    );
-  else log.warn(facts, 'A webhook event failed and will be tried again.');
-  return outcome === 'dead' ? undefined : 'tried and failed';
+  if (state === 'failed') {
+    log.warn(facts, 'A webhook event failed and will be tried again.');
+    return 'tried and failed';
+  }
+  log.error(facts, 'A webhook event failed for the last time and is dead. Mend the cause and replay it.');
 }

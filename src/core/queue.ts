@@ -26,12 +26,13 @@ export type Work = (jobs: Job[]) => Promise<(string | undefined)[]>;
 export interface WorkQueue extends Queue {
   /** Has the jobs done from now on, also those that are waiting. */
   work(work: Work): void;
-  /** Finishes the jobs in hand. */
+  /** Finishes the jobs in hand and begins no other. Jobs can still be added. */
   close(): Promise<void>;
 }
 
 const name = 'webhook-events';
 const startAgainAfter = 500;
+const stopWithin = 5000;
 /** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
 const batchSize = 50;
 const workers = 2;
@@ -87,8 +88,9 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
     },
     close: async () => {
       closed = true;
-      await ready.catch(() => {});
-      await boss?.stop({ graceful: true, timeout: 5000 });
+      // A start that waits for a database which is away would never end.
+      if (database.available()) await ready.catch(() => {});
+      await boss?.stop({ graceful: true, timeout: stopWithin });
     },
   };
 }

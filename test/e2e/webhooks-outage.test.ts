@@ -70,3 +70,17 @@ t.test(
     t.equal(await service.kill('SIGTERM'), 0);
   },
 );
+
+t.test('asked to end while Postgres has never been there, the service ends', async t => {
+  const line = await openLine(t, await createPostgres(t, { empty: true }));
+  const port = await freePort();
+  const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: line.url };
+  const service = await startService(t, env, { port, ready: false });
+  await until(
+    () => pay(`http://127.0.0.1:${port}`, 'evt_1', 'cus_1'),
+    status => status === 503,
+  );
+  const before = Date.now();
+  t.equal(await service.kill('SIGTERM'), 0);
+  t.ok(Date.now() - before < 5000, `in ${Date.now() - before} ms`);
+});

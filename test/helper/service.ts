@@ -32,7 +32,11 @@ export async function freePort(): Promise<number> {
 export async function startService(
   t: Test,
   env: Record<string, string>,
-  { script = 'src/main.ts', port }: { script?: string; port?: number } = {},
+  {
+    script = 'src/main.ts',
+    port,
+    ready = script === 'src/main.ts',
+  }: { script?: string; port?: number; ready?: boolean } = {},
 ): Promise<Service> {
   const used = port ?? (await freePort());
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
@@ -51,7 +55,7 @@ export async function startService(
   };
   t.teardown(() => kill());
   const url = `http://127.0.0.1:${used}`;
-  if (script === 'src/main.ts') await untilReady(child, url, () => output);
+  if (ready) await untilReady(child, url, () => output);
   return { url, kill, output: () => output };
 }
 

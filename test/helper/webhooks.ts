@@ -61,16 +61,21 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
   const counters = new Counters();
   const all = { ...readSettings({ NODE_ENV: 'test' }), ...used };
   const queue = openQueue(all, database, testLog);
-  const jobs = startJobs({
+  const parts = {
     settings: all,
     database,
-    queue,
     counters,
     log: testLog,
     ...(handle && { handlers: new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]) }),
     ...(now && { now }),
-  });
+  };
+  const jobs = startJobs({ ...parts, queue });
   t.teardown(() => jobs.close());
+  /** Other hands on the same database, as after a new start. */
+  const restart = () => {
+    const again = startJobs({ ...parts, queue: openQueue(all, database, testLog) });
+    t.teardown(() => again.close());
+  };
   await queue.ready;
   const app = await build(t, { settings: used, database, queue, counters, ...(now && { now }) });
 
@@ -101,5 +106,5 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
     }
     throw new Error(`No event with ${query} became ${status}`);
   }
-  return { ...app, counters, queue, deliver, eventually };
+  return { ...app, counters, jobs, restart, deliver, eventually };
 }

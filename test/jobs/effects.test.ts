@@ -84,3 +84,13 @@ t.test('an event is picked up at once', async t => {
   waits.sort((a, b) => a - b);
   t.ok((waits[4] ?? 1000) < 200, `in ${waits} ms, where the poll would take 500 in the middle`);
 });
+
+t.test(
+  'a worker that has ended leaves the door open: what is stored then is done after the next start',
+  async t => {
+    const { call, deliver, jobs } = await buildDoor(t);
+    await jobs.close();
+    await deliver(paymentEvent());
+    t.equal((await call('GET', '/api/webhook-events?status=received', 200)).body.meta.total, 1);
+  },
+);
