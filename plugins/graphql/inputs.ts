@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { paging, ref, strict } from '../../schemas/common.ts';
 import { PostCreate, PostQuery, PostReplace, PostUpdate } from '../../schemas/post.ts';
+import { SubscriptionQuery } from '../../schemas/subscription.ts';
 import { UserCreate, UserQuery, UserReplace, UserUpdate } from '../../schemas/user.ts';
 import { invalid } from '../../src/core/errors.ts';
 import { compileCheck } from '../../src/core/validation.ts';
@@ -26,6 +27,7 @@ export const inputs = {
 };
 export const userQuery = listQuery(checkedBy(UserQuery, 'query'));
 export const postQuery = listQuery(checkedBy(PostQuery, 'query'));
+export const subscriptionQuery = listQuery(checkedBy(SubscriptionQuery, 'query'));
 export const slice = listQuery(checkedBy(strict(paging), 'query'));
 
 export type Arguments = Record<string, unknown>;

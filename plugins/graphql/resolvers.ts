@@ -3,12 +3,13 @@ import type { IResolvers } from 'mercurius';
 import type { Post } from '../../schemas/post.ts';
 import type { User } from '../../schemas/user.ts';
 import type { Context } from '../../src/core/context.ts';
-import { found } from '../../src/core/errors.ts';
+import { AppError, found } from '../../src/core/errors.ts';
 import { type Page, type PageRequest, skipped } from '../../src/core/pages.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../src/services/posts.ts';
+import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
 import { changeUser, createUser, deleteUser, listUsers } from '../../src/services/users.ts';
 import type { Allowance } from './allowance.ts';
-import { type Arguments, inputs, postQuery, slice, userQuery } from './inputs.ts';
+import { type Arguments, inputs, postQuery, slice, subscriptionQuery, userQuery } from './inputs.ts';
 import type { Loaders } from './loaders.ts';
 
 /** One operation on its way: what its resolvers share, and nobody else. */
@@ -26,6 +27,7 @@ declare module 'mercurius' {
 
 type OfId = { id: string };
 type OfInput = { id: string; input: object };
+type OfCustomer = { customer: string; provider?: string | null };
 type Removal = { id: string; cascade: boolean };
 
 /** Every field that is more than a member of its record. */
@@ -56,6 +58,12 @@ export function makeResolvers(maxList: number): IResolvers {
       postsCount: (_, given: Arguments, { context }) => total(listPosts(context, postQuery(given).query)),
       user: (_, { id }: OfId, { loaders }) => loaders.user(id),
       post: (_, { id }: OfId, { loaders }) => loaders.post(id),
+      subscriptions: (_, given: Arguments, visit, info) =>
+        list(listSubscriptions, subscriptionQuery(given), visit, info),
+      subscriptionsCount: (_, given: Arguments, { context }) =>
+        total(listSubscriptions(context, subscriptionQuery(given).query)),
+      subscription: (_, { customer, provider }: OfCustomer, { context }) =>
+        orNull(getSubscription(context, customer, provider ?? undefined)),
     },
     User: {
       posts: async ({ id }: User, given: Arguments, visit, info) => {
@@ -91,6 +99,13 @@ export function makeResolvers(maxList: number): IResolvers {
     },
   };
 }
+
+/** What REST answers with 404 is null here. */
+const orNull = <T>(record: Promise<T>) =>
+  record.catch(error => {
+    if (error instanceof AppError && error.code === 'not_found') return null;
+    throw error;
+  });
 
 const total = async (page: Promise<Page<unknown>>) => (await page).meta.total;
 

@@ -2,22 +2,31 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import { buildSchema } from 'graphql';
 import { idPattern } from '../../schemas/common.ts';
 import { Post, PostCreate, PostReplace, PostUpdate, postSorts, postStatuses } from '../../schemas/post.ts';
+import { Subscription, subscriptionSorts, subscriptionStatuses } from '../../schemas/subscription.ts';
 import { User, UserCreate, UserReplace, UserUpdate, userSorts } from '../../schemas/user.ts';
+
+/** The enum types, by the values that the schemas share. */
+const enums = new Map<unknown, string>([
+  [postStatuses, 'PostStatus'],
+  [subscriptionStatuses, 'SubscriptionStatus'],
+]);
 
 const described = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 
-function scalarOf(name: string, schema: TSchema): string {
-  if (name === 'status') return 'PostStatus';
+function scalarOf(schema: TSchema): string {
+  if (schema.enum) return enums.get(schema.enum) ?? 'String';
   if (schema.pattern === idPattern) return 'ID';
   if (schema.format === 'date-time') return 'DateTime';
   return { integer: 'Int', boolean: 'Boolean' }[schema.type as string] ?? 'String';
 }
 
+const mayBeNull = ({ type }: TSchema) => Array.isArray(type) && type.includes('null');
+
 /** A type with the members of a schema: the public source of both doors. */
 function toSDL(kind: 'type' | 'input', name: string, { properties, required = [], description }: TObject) {
   const fields = Object.entries(properties).map(
     ([field, schema]) =>
-      `${described(schema.description)} ${field}: ${scalarOf(field, schema)}${required.includes(field) ? '!' : ''}`,
+      `${described(schema.description)} ${field}: ${scalarOf(schema)}${required.includes(field) && !mayBeNull(schema) ? '!' : ''}`,
   );
   return `${described(description)} ${kind} ${name} {\n${fields.join('\n')}\n}`;
 }
@@ -34,6 +43,10 @@ const derived = [
   toEnum('PostStatus', 'Whether a post is published.', postStatuses),
   toEnum('UserSort', order, directions(userSorts)),
   toEnum('PostSort', order, directions(postSorts)),
+  toEnum('SubscriptionStatus', 'The state of a subscription.', subscriptionStatuses),
+  toEnum('SubscriptionSort', order, directions(subscriptionSorts)),
+  // GraphQL takes a type named Subscription for something else.
+  toSDL('type', 'CustomerSubscription', Subscription),
   toSDL('type', 'User', User),
   toSDL('type', 'Post', Post),
   toSDL('input', 'UserCreateInput', UserCreate),
@@ -74,6 +87,18 @@ type Query {
   postsCount(status: PostStatus, author: ID, title: String): Int!
   "One post, or null."
   post(id: ID!): Post
+  "What customers have paid for: all of it up to a maximum, or one page when page or limit is given."
+  subscriptions(
+    page: Int
+    limit: Int
+    sort: SubscriptionSort
+    status: SubscriptionStatus
+    provider: String
+  ): [CustomerSubscription!]!
+  "How many subscriptions there are, on all pages together."
+  subscriptionsCount(status: SubscriptionStatus, provider: String): Int!
+  "The subscription of a customer, or null. A customer of several providers needs the provider."
+  subscription(customer: ID!, provider: String): CustomerSubscription
 }
 
 # A field that fails is null, so that it does not take the results of the other mutations with it.
