@@ -64,7 +64,8 @@ const ofFramework: Record<string, [ErrorCode, string]> = {
   FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
 };
 
-function translate(thrown: unknown): AppError {
+/** Whatever was thrown, as the error that it is to a caller. */
+export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;
   const known = ofFramework[code];

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { pino } from 'pino';
+import { schemaText } from '../plugins/graphql/index.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
 import { readSettings } from '../src/core/config.ts';
@@ -41,7 +42,8 @@ function settingsTable(): string {
 function readme(): string {
   const text = readFileSync('README.md', 'utf8');
   const place = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
-  if (!place.test(text)) throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
+  if (!place.test(text))
+    throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
   return text.replace(place, (_, start, end) => start + settingsTable() + end);
 }
 
@@ -51,6 +53,7 @@ async function openApi(): Promise<string> {
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database,
+    queue: { ready: Promise.resolve(), add: async () => {} },
     log: pino({ level: 'silent' }),
   });
   const yaml = app.swagger({ yaml: true });
@@ -61,6 +64,7 @@ async function openApi(): Promise<string> {
 write('.env.example', envExample());
 write('README.md', readme());
 write('openapi.yaml', await openApi());
+write('schema.graphql', schemaText());
 
 if (check && stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run \`npm run generate\` and commit the result.`);

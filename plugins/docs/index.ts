@@ -37,6 +37,10 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
       tags: [
         { name: 'Users', description: 'People who write posts.' },
         { name: 'Posts', description: 'What users write.' },
+        { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
+        { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
+        { name: 'Webhooks', description: 'Where payment providers send their events.' },
+        { name: 'Webhook events', description: 'The received events, for the operator.' },
         { name: 'Service', description: 'What the service is and how it is.' },
       ],
       components: { headers, responses: errorResponses } as object,
@@ -84,8 +88,9 @@ function complete(operation: Operation, route: RouteOptions | undefined): void {
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
+  // What a route says itself goes before: GraphQL and webhooks have errors of another shape.
   for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, own }))
-    operation.responses[statusOf[code]] = { $ref: `#/components/responses/${nameOf(code)}` };
+    operation.responses[statusOf[code]] ??= { $ref: `#/components/responses/${nameOf(code)}` };
 }
 
 const about = `Users and posts over REST. The same data is one GraphQL endpoint away.

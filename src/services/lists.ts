@@ -1,4 +1,4 @@
-import { and, asc, count, desc, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, asc, count, desc, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
@@ -6,6 +6,8 @@ import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: PgTable & { id: PgColumn };
+  /** What a record of the list shows; all columns when absent. */
+  columns?: Record<string, PgColumn>;
   /** The condition of each filter, given the place of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
   /** The columns of each sort. The id always comes last: it is the order of creation and breaks every tie. */
@@ -22,7 +24,7 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
  */
 export function listing<T, Filter extends string, Sort extends string>(
   name: string,
-  { table, filters, sorts }: ListRules<Filter, Sort>,
+  { table, columns: shown = getTableColumns(table), filters, sorts }: ListRules<Filter, Sort>,
 ): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
   const where = (used: string) =>
     and(
@@ -40,7 +42,7 @@ export function listing<T, Filter extends string, Sort extends string>(
     const direction = sort.startsWith('-') ? desc : asc;
     const columns = [...sorts[sort.replace('-', '') as Sort], table.id];
     return db
-      .select()
+      .select(shown)
       .from(table)
       .where(where(used))
       .orderBy(...columns.map(column => direction(column)))
