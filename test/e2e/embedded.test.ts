@@ -55,7 +55,7 @@ t.test('of two processes started at once on an empty folder one serves and one r
   const DATA_DIR = makeFolder(t);
   const both = [spawnService(t, { DATA_DIR }), spawnService(t, { DATA_DIR })];
   t.equal(await Promise.race(both.map(service => service.ended)), 1);
-  await until('the other one listens', () => both.some(service => service.port > 0), 30);
+  await until('the other one listens', () => both.some(service => service.port > 0), 90);
   const winner = both.find(service => service.port > 0) as Service;
   t.equal((await call(winner, 'GET', '/api/users')).status, 200);
 });
@@ -64,9 +64,9 @@ t.test('a process killed while it makes the database leaves nothing that blocks 
   const DATA_DIR = makeFolder(t);
   const moments = [
     // As soon as there is something, and then later and later in the work.
-    () => until('the folder is begun', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 30),
-    () => until('files are there', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 30),
-    () => until('it is in its place', () => existsSync(join(DATA_DIR, 'postgres')), 30),
+    () => until('the folder is begun', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 90),
+    () => until('files are there', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 90),
+    () => until('it is in its place', () => existsSync(join(DATA_DIR, 'postgres')), 90),
   ];
   for (const moment of moments) {
     const killed = spawnService(t, { DATA_DIR });
