@@ -53,7 +53,9 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
         throw error;
       });
     if (result?.data === undefined) throw refusalOf(operation, variables);
-    return { data: result.data, errors: [...(result.errors ?? []), ...visit.notices] };
+    // Fields end in the order in which the database answers; the same query shall give the same text.
+    const notices = visit.notices.toSorted((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
+    return { data: result.data, errors: [...(result.errors ?? []), ...notices] };
   }
 
   /** Nothing ran: the document is not valid, or else its variables. Mercurius says both in the same way. */
