@@ -58,7 +58,7 @@ async function main() {
   });
 
   const listenTextResolver = (address: string) =>
-    `Triport serves ${address}/api/users and ${address}/api/posts`;
+    `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
   const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
   log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
   if (database.kind === 'embedded')
