@@ -13,6 +13,7 @@ import { home } from '../plugins/home/index.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import parsing from '../plugins/parsing.ts';
+import patience from '../plugins/patience.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
@@ -47,6 +48,7 @@ export async function buildApp(parts: Parts) {
   await app.register(methods);
   await app.register(limits, { settings });
   await app.register(errors);
+  await app.register(patience, { settings });
   await app.register(contexts, { database, now });
   await app.register(docs, { version });
 
@@ -85,7 +87,6 @@ function serverOf(settings: Settings, log: Log) {
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    handlerTimeout: settings.HANDLER_TIMEOUT * 1000,
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
     requestTimeout: settings.REQUEST_TIMEOUT * 1000,
     keepAliveTimeout: 65_000,
