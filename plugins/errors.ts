@@ -72,7 +72,6 @@ const ofFramework: Record<string, [ErrorCode, string]> = {
   ],
   FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
   FST_STATIC_FORBIDDEN_PATH: ['not_found', 'There is nothing at this path.'],
-  FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
 };
 
 /** Whatever was thrown, as the error that it is to a caller. */
