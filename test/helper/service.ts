@@ -60,7 +60,7 @@ export async function startService(
 }
 
 async function untilReady(child: ChildProcess, url: string, output: () => string): Promise<void> {
-  for (let tries = 0; tries < 600 && child.exitCode === null; tries++) {
+  for (const end = Date.now() + 60_000; Date.now() < end && child.exitCode === null; ) {
     const answer = await fetch(`${url}/health/ready`).catch(() => undefined);
     if (answer?.ok) return;
     await sleep(50);

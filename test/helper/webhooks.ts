@@ -99,7 +99,7 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
 
   /** The one event of the list that the query selects, when it has come to this status. */
   async function eventually(query: string, status: string) {
-    for (let tries = 0; tries < 600; tries++) {
+    for (const end = Date.now() + 60_000; Date.now() < end; ) {
       const { body } = await app.call('GET', `/api/webhook-events?${query}`, 200);
       if (body.data[0]?.status === status) return body.data[0];
       await sleep(25);
