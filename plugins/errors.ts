@@ -10,7 +10,7 @@ import { explain } from '../src/services/failures.ts';
 /** The one error body of the REST door, for whatever went wrong and wherever it did. */
 export default fp(async (app: FastifyInstance) => {
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
+  app.setNotFoundHandler(() => {
     throw new AppError('not_found', 'There is nothing at this path.');
   });
 });
@@ -23,9 +23,28 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const error = translate(thrown);
   const status = statusOf[error.code];
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
-  if (error.code === 'unavailable') reply.header('retry-after', '1');
+  reply.headers(headersOf(error));
   // The schema of a route describes its success; the envelope is the same everywhere.
   return reply.code(status).type('application/json').serializer(JSON.stringify).send(envelope(error));
+}
+
+/** What an error says in headers besides its body. */
+function headersOf({ code, details }: AppError): Record<string, string> {
+  const { reason, scope, retryAfter } = details as Record<string, unknown>;
+  switch (code) {
+    case 'unauthenticated':
+      return { 'www-authenticate': `Bearer realm="triport"${reason ? `, error="${reason}"` : ''}` };
+    case 'forbidden':
+      return {
+        'www-authenticate': `Bearer realm="triport", error="insufficient_scope", scope="${scope}"`,
+      };
+    case 'rate_limited':
+      return { 'retry-after': String(retryAfter) };
+    case 'unavailable':
+      return { 'retry-after': '1' };
+    default:
+      return {};
+  }
 }
 
 /** What the framework says, in our words. Its codes are listed at fastify.dev/docs/latest/Reference/Errors. */

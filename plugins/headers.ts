@@ -6,11 +6,17 @@ const constant = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  // For browsers that do not know frame-ancestors.
+  'x-frame-options': 'DENY',
 };
+/** Whoever came by TLS shall not come without it for a year. */
+const overTls = { 'strict-transport-security': 'max-age=31536000' };
 
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(constant).header('x-request-id', request.id);
+    if (request.protocol === 'https') reply.headers(overTls);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

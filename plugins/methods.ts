@@ -24,6 +24,7 @@ export default fp(async app => {
         url,
         method: app.supportedMethods.filter(name => !methods.has(name) && name !== 'OPTIONS'),
         schema: { hide: true },
+        config: { scope: 'public' },
         exposeHeadRoute: false,
         // Before the body is parsed: what it holds does not matter.
         onRequest: (_request, reply) => {

@@ -1,3 +1,5 @@
+import { ApiKey, ApiKeyCreate, ApiKeyList, NewApiKey } from './apiKey.ts';
+import { AuditEntry, AuditList } from './audit.ts';
 import { PageMeta } from './common.ts';
 import { ErrorEnvelope, Violation } from './error.ts';
 import { Post, PostCreate, PostList, PostReplace, PostUpdate } from './post.ts';
@@ -16,6 +18,12 @@ export const components = [
   PostReplace,
   PostUpdate,
   PostList,
+  ApiKey,
+  ApiKeyCreate,
+  NewApiKey,
+  ApiKeyList,
+  AuditEntry,
+  AuditList,
   PageMeta,
   ErrorEnvelope,
   Violation,

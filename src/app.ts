@@ -4,20 +4,28 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import contexts from '../plugins/context.ts';
+import cors from '../plugins/cors.ts';
 import { docs } from '../plugins/docs/index.ts';
 import errors, { answerBrokenHttp, sendError } from '../plugins/errors.ts';
+import gate from '../plugins/gate.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
+import identity from '../plugins/identity.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import parsing from '../plugins/parsing.ts';
+import proxies from '../plugins/proxies.ts';
+import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
+import { auditRoutes } from '../plugins/rest/audit.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
 import type { Settings } from '../schemas/settings.ts';
-import { trustedProxies } from './core/config.ts';
+import { allowedOrigins, trustedProxies } from './core/config.ts';
 import type { Database } from './core/database.ts';
+import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
+import { openBearers } from './services/bearers.ts';
 
 export interface Parts {
   settings: Settings;
@@ -30,19 +38,27 @@ export interface Parts {
 export async function buildApp({ settings, database, log, now = () => new Date() }: Parts) {
   const { version } = manifest;
   const app = serverOf(settings, log);
+  const allowance = openLimits(settings, log);
+  const bearers = openBearers(settings, { database, log, now });
 
   await app.register(parsing);
   await app.register(headers);
+  await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
-  await app.register(limits, { settings });
+  await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
+  await app.register(identity, { bearers, limits: allowance });
+  await app.register(limits, { limits: allowance });
+  await app.register(gate);
   await app.register(errors);
   await app.register(contexts, { database, now });
-  await app.register(docs, { version });
+  await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });
   await app.register(health, { prefix: '/health', database });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
+  await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });
+  await app.register(auditRoutes, { prefix: '/api' });
 
   app.refuseOtherMethods();
   await app.ready();

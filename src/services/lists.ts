@@ -6,6 +6,8 @@ import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: PgTable & { id: PgColumn };
+  /** The columns that belong to the record; all of them when absent. */
+  columns?: Record<string, PgColumn>;
   /** The condition of each filter, given the place of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
   /** The columns of each sort. The id always comes last: it is the order of creation and breaks every tie. */
@@ -22,7 +24,7 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
  */
 export function listing<T, Filter extends string, Sort extends string>(
   name: string,
-  { table, filters, sorts }: ListRules<Filter, Sort>,
+  { table, columns: fields, filters, sorts }: ListRules<Filter, Sort>,
 ): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
   const where = (used: string) =>
     and(
@@ -39,8 +41,7 @@ export function listing<T, Filter extends string, Sort extends string>(
     const [sort = '', used = ''] = shape.split('?');
     const direction = sort.startsWith('-') ? desc : asc;
     const columns = [...sorts[sort.replace('-', '') as Sort], table.id];
-    return db
-      .select()
+    return (fields ? db.select(fields) : db.select())
       .from(table)
       .where(where(used))
       .orderBy(...columns.map(column => direction(column)))
