@@ -20,6 +20,7 @@ import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
+import retention from '../plugins/retention.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
 import type { Database } from './core/database.ts';
@@ -51,6 +52,7 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(gate);
   await app.register(errors);
   await app.register(contexts, { database, now });
+  await app.register(retention, { database, log, now, days: settings.AUDIT_RETENTION_DAYS });
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });
