@@ -6,6 +6,7 @@ import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../schemas/error.ts';
 import { AppError, type ErrorCode, statusOf } from '../src/core/errors.ts';
 import { explain } from '../src/services/failures.ts';
+import { constant, protect } from './headers.ts';
 
 /** The one error body of the REST door, for whatever went wrong and wherever it did. */
 export default fp(async (app: FastifyInstance) => {
@@ -27,6 +28,10 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   // The schema of a route describes its success; the envelope is the same everywhere.
   return reply.code(status).type('application/json').serializer(JSON.stringify).send(envelope(error));
 }
+
+/** For an URL that cannot be read: such a request meets no hook, and has the headers from here. */
+export const sendFrameworkError = (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+  sendError(error, request, protect(request, reply));
 
 /** What an error says in headers besides its body. */
 function headersOf({ code, details }: AppError): Record<string, string> {
@@ -80,8 +85,9 @@ export function answerBrokenHttp(error: Error & { code?: string }, socket: Socke
   const answer = broken[error.code ?? ''] ?? new AppError('bad_request', 'The request is not valid HTTP.');
   const status = statusOf[answer.code];
   const body = JSON.stringify(envelope(answer));
+  const safe = Object.entries(constant).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${randomUUID()}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${randomUUID()}\r\n${safe.join('')}` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     // A peer that never reads would keep the socket for ever.
     () => socket.destroy(),

@@ -1,7 +1,8 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** On every answer. The two pages replace the policy by their own; data needs no permission at all. */
-const constant = {
+export const constant = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -13,10 +14,14 @@ const constant = {
 /** Whoever came by TLS shall not come without it for a year. */
 const overTls = { 'strict-transport-security': 'max-age=31536000' };
 
+export function protect(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.headers(constant).header('x-request-id', request.id);
+  return request.protocol === 'https' ? reply.headers(overTls) : reply;
+}
+
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(constant).header('x-request-id', request.id);
-    if (request.protocol === 'https') reply.headers(overTls);
+    protect(request, reply);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

@@ -6,7 +6,7 @@ import manifest from '../package.json' with { type: 'json' };
 import contexts from '../plugins/context.ts';
 import cors from '../plugins/cors.ts';
 import { docs } from '../plugins/docs/index.ts';
-import errors, { answerBrokenHttp, sendError } from '../plugins/errors.ts';
+import errors, { answerBrokenHttp, sendFrameworkError } from '../plugins/errors.ts';
 import gate from '../plugins/gate.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
@@ -81,7 +81,7 @@ function serverOf(settings: Settings, log: Log) {
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit: settings.BODY_LIMIT,
     routerOptions: { maxParamLength: 1000 },
-    frameworkErrors: sendError,
+    frameworkErrors: sendFrameworkError,
     clientErrorHandler: answerBrokenHttp,
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,

@@ -91,7 +91,7 @@ export const allowedOrigins = (text: string) =>
 
 /** Compared letter by letter with what browsers send: a slash at the end would never match. */
 const isOrigin = (text: string) =>
-  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 type Trust = false | string[] | ((address: string, hop: number) => boolean);
 
