@@ -30,12 +30,18 @@ export const idOf = (token: string) =>
 
 export const hashOf = (token: string) => hash('sha256', token, 'hex');
 
-const scratch = Buffer.alloc(64);
-/** Whether a token has this hash. Takes the same time whether the first digit differs or the last. */
-export function matches(token: string, stored: Buffer): boolean {
-  scratch.write(hashOf(token), 'latin1');
-  return timingSafeEqual(scratch, stored);
+/** Whether two texts of ASCII are the same. Takes as long whether the first letter differs or the last. */
+export function sameText(given: string, stored: Buffer): boolean {
+  if (given.length !== stored.length || given.length > scratch.length) return false;
+  const view = given.length === tokenScratch.length ? tokenScratch : scratch.subarray(0, given.length);
+  view.write(given, 'latin1');
+  return timingSafeEqual(view, stored);
 }
+const scratch = Buffer.alloc(128);
+const tokenScratch = scratch.subarray(0, 90);
+
+/** Whether a token has this hash. */
+export const matches = (token: string, hash: Buffer) => sameText(hashOf(token), hash);
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), 6);
 
