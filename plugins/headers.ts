@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** On every answer. The two pages replace the policy by their own; data needs no permission at all. */
-export const constant = {
+const constant = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -14,28 +14,33 @@ export const constant = {
 /** Whoever came by TLS shall not come without it for a year. */
 const overTls = { 'strict-transport-security': 'max-age=31536000' };
 
-export function protect(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply.headers(constant).header('x-request-id', request.id);
-  return request.protocol === 'https' ? reply.headers(overTls) : reply;
-}
-
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
-    protect(request, reply);
+    setHeaders(request, reply);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    // One line for each request. The query is left out: filters hold names and addresses.
-    request.log.info(
-      {
-        method: request.method,
-        path: request.url.split('?')[0],
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        address: request.ip,
-      },
-      'answered',
-    );
+    logAnswer(request, reply);
     done();
   });
 });
+
+export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(constant).header('x-request-id', request.id);
+  if (request.protocol === 'https') reply.headers(overTls);
+}
+
+/** One line for each request, without what people wrote: filters hold names, and a mistaken path an address. */
+export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  const path = request.url.split(/[?#]/, 1)[0] ?? '';
+  request.log.info(
+    {
+      method: request.method,
+      path: path.replace(/[^/]*(@|%40)[^/]*/gi, '[address]').slice(0, 300),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      address: request.ip,
+    },
+    'answered',
+  );
+}

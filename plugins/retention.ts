@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin';
-import { system } from '../src/core/actor.ts';
+import { systemContext } from '../src/core/context.ts';
 import type { Database } from '../src/core/database.ts';
 import type { Log } from '../src/core/log.ts';
 import { trimAudit } from '../src/services/audit.ts';
@@ -19,7 +19,7 @@ export default fp<Options>(async (app, { database, log, now, days }) => {
   if (days === 0) return;
   async function trim() {
     if (!database.available()) return;
-    const context = { db: database.orm, now, actor: system('retention'), door: 'job', origin: null } as const;
+    const context = systemContext(database.orm, 'retention', 'job', now);
     const trimmed = await trimAudit(context, new Date(now().getTime() - days * day));
     if (trimmed > 0) log.info({ trimmed }, 'Old entries of the audit log were deleted.');
   }

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type ApiKey, ApiKeyCreate, type Scope } from '../schemas/apiKey.ts';
-import { system } from '../src/core/actor.ts';
 import { readSettings } from '../src/core/config.ts';
-import type { Context } from '../src/core/context.ts';
+import { type Context, systemContext } from '../src/core/context.ts';
 import { openDatabase } from '../src/core/database.ts';
 import { AppError } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
@@ -66,8 +65,7 @@ async function main() {
   const database = await openDatabase(settings, openLog(settings, false));
   try {
     await database.ready;
-    const actor = system(`command of ${userInfo().username}`);
-    await run({ db: database.orm, now: () => new Date(), actor, door: 'command', origin: null }, given);
+    await run(systemContext(database.orm, `command of ${userInfo().username}`, 'command'), given);
   } finally {
     await database.close();
   }

@@ -55,7 +55,8 @@ export const docs = fp<{ version: string; open: boolean }>(async (app, { version
             routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
             open,
           );
-      return document;
+      // Parts that are shared as objects would become anchors and aliases in YAML, which few people can read.
+      return JSON.parse(JSON.stringify(document));
     },
   });
 

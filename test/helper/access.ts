@@ -3,19 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
-import { system } from '../../src/core/actor.ts';
-import type { Context } from '../../src/core/context.ts';
+import { systemContext } from '../../src/core/context.ts';
 import type { Database } from '../../src/core/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
 
 /** The context of somebody who may do everything. */
-export const inside = (database: Database, now = () => new Date()): Context => ({
-  db: database.orm,
-  now,
-  actor: system('test'),
-  door: 'command',
-  origin: null,
-});
+export const inside = (database: Database, now = () => new Date()) =>
+  systemContext(database.orm, 'test', 'command', now);
 
 /** A key that works, made the way everybody makes one. */
 export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>
