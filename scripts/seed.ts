@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
 import { readSettings } from '../src/core/config.ts';
+import { systemContext } from '../src/core/context.ts';
 import { type Orm, openDatabase } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
 import { countRecords } from '../src/services/counts.ts';
