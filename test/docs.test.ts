@@ -71,9 +71,15 @@ t.test('every operation has a name, a tag, a summary, and says how it may fail',
 
 t.test('what is shared is named once and referred to', async t => {
   t.same(Object.keys(document.components.schemas).toSorted(), [
+    'ApiKey',
+    'ApiKeyCreate',
+    'ApiKeyList',
+    'AuditEntry',
+    'AuditList',
     'Error',
     'Home',
     'Live',
+    'NewApiKey',
     'PageMeta',
     'Post',
     'PostCreate',
