@@ -14,3 +14,9 @@ export const instant = customType<{ data: string; driverData: string }>({
   dataType: () => 'timestamp (3) with time zone',
   fromDriver: value => new Date(value).toISOString(),
 });
+
+/** Bytes as they came: text columns refuse NUL, and JSON columns rewrite what they are given. */
+export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
+  dataType: () => 'bytea',
+  fromDriver: value => Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+});

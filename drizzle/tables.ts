@@ -1,9 +1,21 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import type { Scope } from '../schemas/apiKey.ts';
 import type { AuditEntry } from '../schemas/audit.ts';
+import type { EventStatus, Failure } from '../schemas/event.ts';
 import type { PostStatus } from '../schemas/post.ts';
-import { instant, textByCode } from './columns.ts';
+import type { SubscriptionStatus } from '../schemas/subscription.ts';
+import { bytes, instant, textByCode } from './columns.ts';
 
 // The names of constraints are a promise: services/failures.ts turns each into the error a caller sees.
 
@@ -86,5 +98,54 @@ export const auditLog = pgTable(
     index('audit_log_record_index').on(table.recordId, table.id),
     index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
     index('audit_log_time_index').using('brin', table.createdAt),
+  ],
+);
+
+export const subscriptions = pgTable(
+  'subscriptions',
+  {
+    id: uuid().primaryKey(),
+    customer: textByCode().notNull(),
+    provider: textByCode().notNull(),
+    status: textByCode().$type<SubscriptionStatus>().notNull(),
+    activatedAt: instant('activated_at'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  table => [
+    uniqueIndex('subscriptions_customer_provider_key').on(table.customer, table.provider),
+    index('subscriptions_status_index').on(table.status, table.id),
+    check('subscriptions_customer_length', sql`char_length(${table.customer}) between 1 and 255`),
+  ],
+);
+
+export const webhookEvents = pgTable(
+  'webhook_events',
+  {
+    id: uuid().primaryKey(),
+    provider: textByCode().notNull(),
+    fingerprint: bytes().notNull(),
+    eventId: textByCode('event_id'),
+    type: textByCode(),
+    customer: textByCode(),
+    status: textByCode().$type<EventStatus>().notNull(),
+    attempts: integer().notNull().default(0),
+    replays: integer().notNull().default(0),
+    lastError: textByCode('last_error'),
+    failures: jsonb().$type<Failure[]>().notNull().default([]),
+    body: bytes().notNull(),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+    processedAt: instant('processed_at'),
+  },
+  table => [
+    uniqueIndex('webhook_events_fingerprint_key').on(table.provider, table.fingerprint),
+    index('webhook_events_status_index').on(table.status, table.id),
+    index('webhook_events_type_index').on(table.type, table.id),
+    index('webhook_events_customer_index').on(table.customer, table.id),
+    check(
+      'webhook_events_status_known',
+      sql`${table.status} in ('received', 'processing', 'processed', 'ignored', 'failed', 'dead')`,
+    ),
   ],
 );

@@ -45,7 +45,7 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
 }
 
 /** What an error says in headers besides its body. */
-function headersOf({ code, details }: AppError): Record<string, string> {
+export function headersOf({ code, details }: AppError): Record<string, string> {
   const { reason, scope, retryAfter } = details as Record<string, unknown>;
   switch (code) {
     case 'unauthenticated':
@@ -81,7 +81,8 @@ const ofFramework: Record<string, [ErrorCode, string]> = {
   FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
 };
 
-function translate(thrown: unknown): AppError {
+/** Whatever was thrown, as the error that it is to a caller. */
+export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;
   const known = ofFramework[code];

@@ -3,6 +3,10 @@ import fp from 'fastify-plugin';
 import { need } from '../src/services/access.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Requests of this route that ask for no data, and so for no rights. */
+    publicWhen?: (request: FastifyRequest) => boolean;
+  }
   interface FastifyInstance {
     /** Every route that there is, for the tests that go through all of them. */
     readonly routes: readonly RouteOptions[];
@@ -30,8 +34,8 @@ export default fp(async app => {
   });
 
   app.addHook('onRequest', (request, _reply, done) => {
-    const { scope } = request.routeOptions.config;
-    if (scope === undefined || scope === 'public') return done();
+    const { scope, publicWhen } = request.routeOptions.config;
+    if (scope === undefined || scope === 'public' || publicWhen?.(request)) return done();
     if (request.refusal !== null) throw request.refusal;
     need(request, scope);
     done();

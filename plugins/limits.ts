@@ -9,28 +9,36 @@ declare module 'fastify' {
     rateLimit?: false;
   }
   interface FastifyRequest {
-    /** Counts more than the one request that was counted when it came; refused when that is too much. */
-    charge(reply: FastifyReply, cost: number): Promise<void>;
+    /** Counts more than the one request that was counted when it came; refuses, unless told not to. */
+    charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
 }
 
 /** Counts every request, also one that is refused or finds nothing. */
 export default fp<{ limits: Limits }>(async (app, { limits }) => {
-  function spend(request: FastifyRequest, reply: FastifyReply, cost: number): void | Promise<void> {
+  function spend(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cost: number,
+    refuse = true,
+  ): void | Promise<void> {
     const account = limits.accountOf(request.actor, request.ip);
     const settle = (tally: Tally) => {
       reply.header('ratelimit-limit', account.maximum);
       reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
       reply.header('ratelimit-reset', Math.ceil(tally.endsIn / 1000));
-      if (tally.used > account.maximum) throw tooMany(tally);
+      if (refuse && tally.used > account.maximum) throw tooMany(tally);
     };
     const tally = limits.spend(account, cost);
     return tally instanceof Promise ? tally.then(settle) : settle(tally);
   }
 
-  app.decorateRequest('charge', async function (this: FastifyRequest, reply: FastifyReply, cost: number) {
-    await spend(this, reply, cost);
-  });
+  app.decorateRequest(
+    'charge',
+    async function (this: FastifyRequest, reply: FastifyReply, cost: number, { refuse } = { refuse: true }) {
+      await spend(this, reply, cost, refuse);
+    },
+  );
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.rateLimit === false) return done();
     const later = spend(request, reply, 1);

@@ -8,6 +8,7 @@ import cors from '../plugins/cors.ts';
 import { docs } from '../plugins/docs/index.ts';
 import errors, { answerBadPath, answerBrokenHttp } from '../plugins/errors.ts';
 import gate from '../plugins/gate.ts';
+import { graphql } from '../plugins/graphql/index.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
@@ -18,25 +19,34 @@ import parsing from '../plugins/parsing.ts';
 import proxies from '../plugins/proxies.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
+import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
+import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
-import retention from '../plugins/retention.ts';
+import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
+import { Counters } from './core/counters.ts';
 import type { Database } from './core/database.ts';
 import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
+import type { Queue } from './core/queue.ts';
 import { openBearers } from './services/bearers.ts';
+import { handlers } from './services/handlers/index.ts';
+import { openInbox } from './services/inbox.ts';
 
 export interface Parts {
   settings: Settings;
   database: Database;
+  queue: Queue;
   log: Log;
+  counters?: Counters;
   now?: () => Date;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
-export async function buildApp({ settings, database, log, now = () => new Date() }: Parts) {
+export async function buildApp(parts: Parts) {
+  const { settings, database, queue, log, counters = new Counters(), now = () => new Date() } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openLimits(settings, log);
@@ -52,7 +62,6 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(gate);
   await app.register(errors);
   await app.register(contexts, { database, now });
-  await app.register(retention, { database, log, now, days: settings.AUDIT_RETENTION_DAYS });
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });
@@ -61,6 +70,11 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(postRoutes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });
   await app.register(auditRoutes, { prefix: '/api' });
+  await app.register(graphql, { prefix: '/api', settings });
+  await app.register(subscriptionRoutes, { prefix: '/api' });
+  await app.register(eventRoutes, { prefix: '/api', queue });
+  const receive = openInbox(queue, handlers);
+  await app.register(webhooks, { prefix: '/api', settings, receive, counters, now });
 
   app.refuseOtherMethods();
   await app.ready();

@@ -153,6 +153,27 @@ t.test('every parameter and every member says what it is', async t => {
       t.match(schema.description, /^[A-Z].*\.$/, `${name}.${member}`);
 });
 
+t.test('no query parameter is required, and none is filled in unasked', async t => {
+  for (const { path, operation } of operations)
+    for (const parameter of (operation.parameters ?? []) as Record<string, unknown>[]) {
+      const { in: part, name, required = false } = parameter;
+      t.equal(required, part === 'path', `${path} ${name}`);
+      if (part === 'query') t.notOk('example' in parameter, `${path} ${name}`);
+    }
+});
+
+t.test('what the service alone writes is marked, so that no example of a request holds it', async t => {
+  for (const name of ['User', 'UserReplace', 'UserUpdate', 'Post', 'PostReplace', 'PostUpdate'])
+    for (const [member, schema] of Object.entries<{ readOnly?: boolean }>(
+      document.components.schemas[name].properties,
+    ))
+      t.equal(
+        schema.readOnly ?? false,
+        ['id', 'createdAt', 'updatedAt'].includes(member),
+        `${name}.${member}`,
+      );
+});
+
 t.test('bodies are strict in the document too', async t => {
   for (const name of [
     'UserCreate',

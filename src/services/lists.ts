@@ -1,4 +1,4 @@
-import { and, asc, count, desc, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, asc, count, desc, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
@@ -6,7 +6,7 @@ import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: PgTable & { id: PgColumn };
-  /** The columns that belong to the record; all of them when absent. */
+  /** What a record of the list shows; all columns when absent. */
   columns?: Record<string, PgColumn>;
   /** The condition of each filter, given the place of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
@@ -24,7 +24,7 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
  */
 export function listing<T, Filter extends string, Sort extends string>(
   name: string,
-  { table, columns: fields, filters, sorts }: ListRules<Filter, Sort>,
+  { table, columns: shown = getTableColumns(table), filters, sorts }: ListRules<Filter, Sort>,
 ): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
   const where = (used: string) =>
     and(
@@ -41,7 +41,8 @@ export function listing<T, Filter extends string, Sort extends string>(
     const [sort = '', used = ''] = shape.split('?');
     const direction = sort.startsWith('-') ? desc : asc;
     const columns = [...sorts[sort.replace('-', '') as Sort], table.id];
-    return (fields ? db.select(fields) : db.select())
+    return db
+      .select(shown)
       .from(table)
       .where(where(used))
       .orderBy(...columns.map(column => direction(column)))

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 
@@ -23,6 +23,7 @@ interface Document {
 export class Draw {
   readonly #document: Document;
   readonly #ajv = new Ajv2020({ strict: false });
+  readonly #checks = new Map<Schema, ValidateFunction>();
 
   constructor(document: object) {
     this.#document = document as Document;
@@ -32,7 +33,9 @@ export class Draw {
 
   isValid(schema: Schema, value: unknown): boolean {
     const within = schema.$ref ? { $ref: `document${schema.$ref}` } : schema;
-    return this.#ajv.validate(within, value);
+    const check = this.#checks.get(schema) ?? this.#ajv.compile(within);
+    this.#checks.set(schema, check);
+    return check(value);
   }
 
   /** Values that the schema allows. `ids` are offered where an id is asked for. */
