@@ -29,7 +29,7 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL. Few are enough: statements are pipelined.',
+    'Connections to PostgreSQL for requests; one more watches it, and three work on events. Few are enough: statements are pipelined.',
   ),
   DATA_DIR: Type.String({
     minLength: 1,
@@ -85,7 +85,7 @@ export const Settings = strict({
   TRUST_PROXY: Type.String({
     default: '',
     description:
-      'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none.',
+      'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none. A number is right only where nobody reaches the port but through the proxies.',
   }),
   REDIS_URL: Type.Optional(
     Type.String({

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { listOf, paging, readOnly, sortBy, strict, text } from './common.ts';
+import { listOf, paging, readOnly, sortBy, strict, text, wholeText } from './common.ts';
 
 /** The words of the largest provider. Today an event can only make a subscription `active`. */
 export const subscriptionStatuses = [
@@ -19,6 +19,7 @@ export const longestCustomer = 255;
 const customer = text(1, longestCustomer, "The provider's identifier of the customer.", 'cus_NffrFeUfNV2Hib');
 const provider = Type.String({
   maxLength: 64,
+  pattern: wholeText,
   description: 'The payment provider, as in the path of its webhook.',
   examples: ['stripe'],
 });

@@ -16,6 +16,7 @@ import identity from '../plugins/identity.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import parsing from '../plugins/parsing.ts';
+import patience from '../plugins/patience.ts';
 import proxies from '../plugins/proxies.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
@@ -61,6 +62,7 @@ export async function buildApp(parts: Parts) {
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(errors);
+  await app.register(patience, { settings });
   await app.register(contexts, { database, now });
   await app.register(docs, { version, open: bearers === undefined });
 
@@ -101,7 +103,6 @@ function serverOf(settings: Settings, log: Log) {
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    handlerTimeout: settings.HANDLER_TIMEOUT * 1000,
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
     requestTimeout: settings.REQUEST_TIMEOUT * 1000,
     keepAliveTimeout: 65_000,

@@ -40,7 +40,7 @@ async function main() {
     setTimeout(() => process.exit(code), limit + 1500);
     try {
       await letClientsLeave(app.server);
-      // Side by side: each may take most of the time that the process has.
+      // Side by side: each may take most of the time that the process has. Requests add jobs until the last one.
       await Promise.all([app.close(), (jobs || queue).close()]);
       await database.close();
       log.info('Ended.');

@@ -45,8 +45,9 @@ t.test('every route is in the document, and nothing else is', async t => {
   for (const path of documented) {
     const { allow } = (await call('OPTIONS', path, 204)).headers;
     const item = document.paths[path.replace(/:(\w+)/g, '{$1}')];
-    const methods = [...Object.keys(item).map(name => name.toUpperCase()), 'HEAD', 'OPTIONS'].toSorted();
-    t.equal(allow, methods.join(', '), path);
+    const methods = Object.keys(item).map(name => name.toUpperCase());
+    const implied = methods.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
+    t.equal(allow, [...methods, ...implied].toSorted().join(', '), path);
   }
 });
 

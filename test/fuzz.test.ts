@@ -163,7 +163,17 @@ for (const { template, method, operation } of operations) {
   });
 }
 
+/** Nothing that is drawn has a signature, and only signed events make records for these; test/webhooks does. */
+const needSignedEvents = new Set([
+  'receiveEvent',
+  'getSubscription',
+  'getWebhookEvent',
+  'replayWebhookEvent',
+]);
+
 t.test('the draws reach what they are meant to reach', async t => {
-  for (const { operation } of operations)
+  for (const { operation } of operations.filter(
+    ({ operation }) => !needSignedEvents.has(operation.operationId),
+  ))
     t.ok((counts[`${operation.operationId} true`] ?? 0) > 0, `${operation.operationId} succeeds at times`);
 });

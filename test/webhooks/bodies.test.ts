@@ -70,6 +70,8 @@ t.test('a customer may be a number, an expanded object or of another script', as
   }
   await call('GET', `/api/subscriptions/${encodeURIComponent('客'.repeat(255))}`, 404);
   await call('GET', '/api/subscriptions/%00', 404);
+  // Bug: NUL in this filter reached the database, which refuses it, and made a 500.
+  await call('GET', '/api/subscriptions?provider=%00', 400);
 });
 
 t.test('the same id of two providers is two events', async t => {
