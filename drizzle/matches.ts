@@ -1,3 +1,5 @@
+import type { ApiKey } from '../schemas/apiKey.ts';
+import type { AuditEntry } from '../schemas/audit.ts';
 import type { WebhookEvent } from '../schemas/event.ts';
 import type { Post } from '../schemas/post.ts';
 import type { Subscription } from '../schemas/subscription.ts';
@@ -17,4 +19,6 @@ export type Matches = [
   Holds<Same<Flat<typeof tables.posts.$inferSelect>, Flat<Post>>>,
   Holds<Same<Flat<Omit<typeof tables.subscriptions.$inferSelect, 'id'>>, Flat<Subscription>>>,
   Holds<Same<Flat<Omit<typeof tables.webhookEvents.$inferSelect, Inside>>, Flat<WebhookEvent>>>,
+  Holds<Same<Flat<Omit<typeof tables.apiKeys.$inferSelect, 'secretHash'>>, Flat<ApiKey>>>,
+  Holds<Same<Flat<typeof tables.auditLog.$inferSelect>, Flat<AuditEntry>>>,
 ];

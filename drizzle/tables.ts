@@ -1,5 +1,17 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, integer, jsonb, pgTable, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import type { Scope } from '../schemas/apiKey.ts';
+import type { AuditEntry } from '../schemas/audit.ts';
 import type { EventStatus, Failure } from '../schemas/event.ts';
 import type { PostStatus } from '../schemas/post.ts';
 import type { SubscriptionStatus } from '../schemas/subscription.ts';
@@ -41,6 +53,51 @@ export const posts = pgTable(
     index('posts_title_index').on(table.title, table.id),
     check('posts_title_length', sql`char_length(${table.title}) between 1 and 500`),
     check('posts_status_known', sql`${table.status} in ('draft', 'published')`),
+  ],
+);
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: uuid().primaryKey(),
+    name: textByCode().notNull(),
+    scopes: text().array().$type<Scope[]>().notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at'),
+    lastUsedAt: instant('last_used_at'),
+    revokedAt: instant('revoked_at'),
+    secretHash: textByCode('secret_hash').notNull(),
+  },
+  table => [
+    index('api_keys_name_index').on(table.name, table.id),
+    check('api_keys_name_length', sql`char_length(${table.name}) between 1 and 200`),
+    check('api_keys_secret_hash_shape', sql`${table.secretHash} ~ '^[0-9a-f]{64}$'`),
+    check(
+      'api_keys_scopes_known',
+      sql`cardinality(${table.scopes}) > 0 and ${table.scopes} <@ array['read', 'write', 'admin']`,
+    ),
+  ],
+);
+
+export const auditLog = pgTable(
+  'audit_log',
+  {
+    id: uuid().primaryKey(),
+    createdAt: instant('created_at').notNull(),
+    action: textByCode().$type<AuditEntry['action']>().notNull(),
+    recordId: textByCode('record_id').notNull(),
+    changed: text().array().notNull(),
+    actorKind: textByCode('actor_kind').$type<AuditEntry['actorKind']>().notNull(),
+    actorId: textByCode('actor_id'),
+    actorName: textByCode('actor_name').notNull(),
+    door: textByCode().$type<AuditEntry['door']>().notNull(),
+    address: textByCode(),
+    requestId: textByCode('request_id'),
+  },
+  table => [
+    index('audit_log_record_index').on(table.recordId, table.id),
+    index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
+    index('audit_log_time_index').using('brin', table.createdAt),
   ],
 );
 

@@ -15,11 +15,9 @@ export default fp(async (app: FastifyInstance) => {
   app.setNotFoundHandler(() => {
     throw nothingThere();
   });
-  const count = app.rateLimit();
-  // A miss counts, and is a miss whatever its body holds: so it is told before the body is read.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (!request.is404) return done();
-    count.call(app, request, reply).then(() => done(nothingThere()), done);
+  // A miss is a miss whatever its body holds: so it is told before the body is read. It was counted before.
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? nothingThere() : undefined);
   });
 });
 
@@ -33,7 +31,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const error = translate(thrown);
   const status = statusOf[error.code];
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
-  if (error.code === 'unavailable') reply.header('retry-after', '1');
+  reply.headers(headersOf(error));
   // The framework would close the connection; it is good, and the rest of the body is read and forgotten.
   reply.removeHeader('connection');
   // The schema of a route describes its success; the envelope is the same everywhere.
@@ -55,6 +53,25 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
   setHeaders(request, reply);
   sendError(thrown, request, reply);
   logAnswer(request, reply);
+}
+
+/** What an error says in headers besides its body. */
+export function headersOf({ code, details }: AppError): Record<string, string> {
+  const { reason, scope, retryAfter } = details as Record<string, unknown>;
+  switch (code) {
+    case 'unauthenticated':
+      return { 'www-authenticate': `Bearer realm="triport"${reason ? `, error="${reason}"` : ''}` };
+    case 'forbidden':
+      return {
+        'www-authenticate': `Bearer realm="triport", error="insufficient_scope", scope="${scope}"`,
+      };
+    case 'rate_limited':
+      return { 'retry-after': String(retryAfter) };
+    case 'unavailable':
+      return { 'retry-after': '1' };
+    default:
+      return {};
+  }
 }
 
 /** What the framework says, in our words. Its codes are listed at fastify.dev/docs/latest/Reference/Errors. */

@@ -7,7 +7,12 @@ const constant = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  // For browsers that do not know frame-ancestors.
+  'x-frame-options': 'DENY',
 };
+/** Whoever came by TLS shall not come without it for a year. */
+const overTls = { 'strict-transport-security': 'max-age=31536000' };
 
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -20,8 +25,10 @@ export default fp(async app => {
   });
 });
 
-export const setHeaders = (request: FastifyRequest, reply: FastifyReply) =>
+export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(constant).header('x-request-id', request.id);
+  if (request.protocol === 'https') reply.headers(overTls);
+}
 
 /** One line for each request, without what people wrote: filters hold names, and a mistaken path an address. */
 export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {

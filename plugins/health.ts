@@ -11,7 +11,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
   app.get(
     '/live',
     {
-      config: { rateLimit: false },
+      config: { scope: 'public', rateLimit: false },
       schema: {
         tags,
         operationId: 'getLive',
@@ -24,7 +24,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
   app.get(
     '/ready',
     {
-      config: { rateLimit: false, errors: ['unavailable'] },
+      config: { scope: 'public', rateLimit: false, errors: ['unavailable'] },
       schema: {
         tags,
         operationId: 'getReady',

@@ -1,24 +1,49 @@
-import rateLimit from '@fastify/rate-limit';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Settings } from '../schemas/settings.ts';
-import { AppError } from '../src/core/errors.ts';
+import { type Limits, tooMany } from '../src/core/limits.ts';
+import type { Tally } from '../src/core/tallies.ts';
 
-/** How much one caller may ask for. A route leaves the count with `config: { rateLimit: false }`. */
-export default fp<{ settings: Settings }>(async (app, { settings }) => {
-  // To read about the service costs nothing. The limiter looks at a route when it is made: this comes first.
-  app.addHook('onRoute', route => {
-    if (/^\/docs(\/|$)/.test(route.url)) route.config = { ...route.config, rateLimit: false };
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `false`: requests of this route are not counted. */
+    rateLimit?: false;
+  }
+  interface FastifyRequest {
+    /** Counts more than the one request that was counted when it came; refuses, unless told not to. */
+    charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
+  }
+}
+
+/** Counts every request, also one that is refused or finds nothing. */
+export default fp<{ limits: Limits }>(async (app, { limits }) => {
+  function spend(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cost: number,
+    refuse = true,
+  ): void | Promise<void> {
+    const account = limits.accountOf(request.actor, request.ip);
+    const settle = (tally: Tally) => {
+      reply.header('ratelimit-limit', account.maximum);
+      reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
+      reply.header('ratelimit-reset', Math.ceil(tally.endsIn / 1000));
+      if (refuse && tally.used > account.maximum) throw tooMany(tally);
+    };
+    const tally = limits.spend(account, cost);
+    return tally instanceof Promise ? tally.then(settle) : settle(tally);
+  }
+
+  app.decorateRequest(
+    'charge',
+    async function (this: FastifyRequest, reply: FastifyReply, cost: number, { refuse } = { refuse: true }) {
+      await spend(this, reply, cost, refuse);
+    },
+  );
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.rateLimit === false) return done();
+    const later = spend(request, reply, 1);
+    if (later) later.then(() => done(), done);
+    else done();
   });
-  await app.register(rateLimit, {
-    max: settings.RATE_LIMIT_MAX,
-    timeWindow: settings.RATE_LIMIT_WINDOW * 1000,
-    enableDraftSpec: true,
-    // How many callers are remembered; with fewer, many addresses would push each other out of the count.
-    cache: 50_000,
-    errorResponseBuilder: (_request, { ttl }) =>
-      new AppError('rate_limited', 'Too many requests.', {
-        code: 'rate_limited',
-        retryAfter: Math.ceil(ttl / 1000),
-      }),
-  });
+  app.addHook('onClose', () => limits.close());
 });

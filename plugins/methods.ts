@@ -25,6 +25,7 @@ export default fp(async app => {
         url,
         method: app.supportedMethods.filter(name => !methods.has(name) && name !== 'OPTIONS'),
         schema: { hide: true },
+        config: { scope: 'public' },
         exposeHeadRoute: false,
         // After the limiter, because it counts; before the body is parsed, because what it holds does not matter.
         preParsing: async (_request, reply) => {

@@ -52,7 +52,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     '/webhooks/:provider',
     {
       bodyLimit: settings.WEBHOOK_BODY_LIMIT,
-      config: { rateLimit: false, errors: ['not_found'] },
+      config: { scope: 'public', door: 'webhook', rateLimit: false, errors: ['not_found'] },
       // The bytes are looked at when their signature is known to be good, and not before.
       validatorCompiler: () => value => ({ value }),
       schema: {

@@ -79,6 +79,7 @@ export const EventQuery = strict({
   ...filters,
   status: only(status, 'in this state'),
 });
+export type EventQuery = Static<typeof EventQuery>;
 
 export const ReplayFilter = strict(
   {

@@ -16,7 +16,12 @@ export const Home = strict(
     version: Type.String({ examples: ['0.1.0'] }),
     description: Type.String(),
     links: Type.Record(Type.String(), Type.String(), { description: 'Paths by name.' }),
-    counts: strict({ users: Type.Integer({ examples: [1] }), posts: Type.Integer({ examples: [3] }) }),
+    counts: Type.Optional(
+      strict(
+        { users: Type.Integer({ examples: [1] }), posts: Type.Integer({ examples: [3] }) },
+        { description: 'How many records there are; absent where keys are asked for.' },
+      ),
+    ),
   },
   { $id: 'Home', description: 'What this service is and where its parts are.' },
 );

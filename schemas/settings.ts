@@ -49,19 +49,51 @@ export const Settings = strict({
     description: 'How lines look; `auto` is `pretty` on a terminal and `json` elsewhere.',
   }),
   AUTH_MODE: Type.Optional(
-    Type.Unsafe<'open'>({
+    Type.Unsafe<'open' | 'required'>({
       type: 'string',
-      enum: ['open'],
-      description: 'Who may call. `open`: everybody. Must be set in production.',
+      enum: ['open', 'required'],
+      description:
+        'Who may call. `open`: everybody. `required`: whoever has an API key or a token. Must be set in production.',
     }),
   ),
-  RATE_LIMIT_MAX: whole(1, 1000000000, 300, 'Requests that one address may send in each window.'),
+  AUTH_JWKS_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://',
+      description: 'Where the public keys of the token issuer are. Set, JWTs are accepted beside API keys.',
+    }),
+  ),
+  AUTH_ISSUER: Type.Optional(
+    Type.String({ minLength: 1, description: 'The `iss` that a JWT must have. Goes with `AUTH_JWKS_URL`.' }),
+  ),
+  AUTH_AUDIENCE: Type.Optional(
+    Type.String({ minLength: 1, description: 'The `aud` that a JWT must have. Goes with `AUTH_JWKS_URL`.' }),
+  ),
+  AUDIT_RETENTION_DAYS: whole(0, 36500, 365, 'How many days the audit log is kept; 0 keeps it for ever.'),
+  CORS_ORIGINS: Type.String({
+    default: '',
+    description:
+      'The origins whose pages may call, separated by commas, or `*` for all. Empty: none but this service.',
+  }),
+  RATE_LIMIT_MAX: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000000000,
+      description: 'Requests in each window, instead of 600 for a key and 300 for an address without one.',
+    }),
+  ),
   RATE_LIMIT_WINDOW: whole(1, 86400, 60, 'The length of the window, in seconds.'),
   TRUST_PROXY: Type.String({
     default: '',
     description:
       'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none. A number is right only where nobody reaches the port but through the proxies.',
   }),
+  REDIS_URL: Type.Optional(
+    Type.String({
+      ...secret,
+      pattern: '^rediss?://',
+      description: 'A Redis or Valkey that counts the limits for all instances. Absent: each counts its own.',
+    }),
+  ),
   WEBHOOK_SECRETS: Type.Optional(
     Type.String({
       ...secret,

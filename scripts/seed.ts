@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
 import { readSettings } from '../src/core/config.ts';
+import { systemContext } from '../src/core/context.ts';
 import { type Orm, openDatabase } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
 import { countRecords } from '../src/services/counts.ts';
@@ -90,7 +91,7 @@ async function main() {
   const database = await openDatabase(settings, openLog({ ...settings, LOG_FORMAT: 'pretty' }, terminal));
   await database.ready;
 
-  const context = { db: database.orm, now: () => new Date() };
+  const context = systemContext(database.orm, 'seed', 'command');
   const [before, started] = [await countRecords(context), Date.now()];
   await seed(database.orm, size, progress(size.users + size.posts, terminal));
   const after = await countRecords(context);

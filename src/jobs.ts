@@ -1,15 +1,16 @@
 import type { Settings } from '../schemas/settings.ts';
-import type { Context } from './core/context.ts';
+import { type Context, systemContext } from './core/context.ts';
 import type { Counters } from './core/counters.ts';
 import type { Database } from './core/database.ts';
 import type { Log } from './core/log.ts';
 import type { Job, WorkQueue } from './core/queue.ts';
+import { trimAudit } from './services/audit.ts';
 import { trimEvents } from './services/events.ts';
 import { type Handlers, handlers as known } from './services/handlers/index.ts';
 import { type Claimed, claimEvents, failEvent, processEvents } from './services/processing.ts';
 
 interface Parts {
-  settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS'>;
+  settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;
   database: Database;
   queue: WorkQueue;
   counters: Counters;
@@ -24,7 +25,7 @@ const day = 24 * hour;
 /** The work behind the webhooks: events are processed as they come, and the old ones are trimmed. */
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
   const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
-  const context: Context = { db: database.orm, now };
+  const context = systemContext(database.orm, 'jobs', 'job', now);
   queue.work(jobs => doJobs({ ...parts, context, handlers }, jobs));
 
   let closed = false;
@@ -34,6 +35,9 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
     for (let deleted = -1; deleted !== 0 && !closed; trimmed += deleted)
       deleted = await trimEvents(context, before);
     if (trimmed > 0) log.info(`Trimmed ${trimmed} webhook events.`);
+    if (settings.AUDIT_RETENTION_DAYS === 0) return;
+    const entries = await trimAudit(context, new Date(now().getTime() - settings.AUDIT_RETENTION_DAYS * day));
+    if (entries > 0) log.info(`Trimmed ${entries} entries of the audit log.`);
   }
   let trimming = Promise.resolve();
   const startTrimming = () => {
@@ -42,7 +46,7 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
   queue.ready.then(startTrimming, () => {});
   const timer = setInterval(startTrimming, hour).unref();
   function report(error: unknown) {
-    if (database.available() && !closed) log.error({ err: error }, 'Old webhook events cannot be trimmed.');
+    if (database.available() && !closed) log.error({ err: error }, 'What is old cannot be trimmed.');
   }
   return {
     close: async () => {

@@ -28,7 +28,7 @@ t.test('an error of the service is masked outside and whole in the log, under th
     const { text, headers } = await call(method, path, 500, body && { body });
     t.equal(text, '{"error":{"message":"Internal error.","status":500,"details":{"code":"internal"}}}');
     const line = all().find(each => each.level === 50 && each.reqId === headers['x-request-id']);
-    t.match(line.err.message, /^Failed query: (select|insert)/);
+    t.match(line.err.message, /^Failed query: (select|insert|with)/);
     t.match(line.err.cause, { code: /^42/, message: /does not exist/ });
     t.match(line.err.stack, /src\/services\//, 'the place is there');
   }

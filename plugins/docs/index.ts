@@ -4,7 +4,7 @@ import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
-import { errorResponses, errorsOf, headers, headersOf, nameOf } from './parts.ts';
+import { errorResponses, errorsOf, headers, headersOf, nameOf, securitySchemes } from './parts.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,9 +16,12 @@ declare module 'fastify' {
 type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & { responses: Record<string, object> };
 
 /** The OpenAPI document, made from the routes, and the page to read and try it. */
-export const docs = fp<{ version: string }>(async (app, { version }) => {
+export const docs = fp<{ version: string; open: boolean }>(async (app, { version, open }) => {
   const routes = new Map<string, RouteOptions>();
   app.addHook('onRoute', route => {
+    // The page and the document are for everybody, as often as they like.
+    if (/^\/docs(\/|$)/.test(route.url))
+      route.config = { scope: 'public', rateLimit: false, ...route.config };
     for (const method of [route.method].flat()) routes.set(`${method} ${route.url}`, route);
   });
 
@@ -41,9 +44,10 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
         { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
         { name: 'Webhooks', description: 'Where payment providers send their events.' },
         { name: 'Webhook events', description: 'The received events, for the operator.' },
+        { name: 'Access', description: 'Who may do what, and who did. Needs the scope `admin`.' },
         { name: 'Service', description: 'What the service is and how it is.' },
       ],
-      components: { headers, responses: errorResponses } as object,
+      components: { headers, responses: errorResponses, securitySchemes } as object,
     },
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
@@ -53,6 +57,7 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
           complete(
             operation as Operation,
             routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+            open,
           );
       // Parts that are shared as objects would become anchors and aliases in YAML, which few people can read.
       return JSON.parse(JSON.stringify(document));
@@ -75,7 +80,10 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
 });
 
 /** Adds what every operation has: its errors, and the headers of its replies. */
-function complete(operation: Operation, route: RouteOptions | undefined): void {
+function complete(operation: Operation, route: RouteOptions | undefined, open: boolean): void {
+  const scope = route?.config?.scope;
+  const guarded = scope !== undefined && scope !== 'public';
+  if (guarded) operation.security = [...(open ? [{}] : []), { bearer: [scope] }];
   const limited = route?.config?.rateLimit !== false;
   const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
   for (const parameter of parameters.filter(each => each.in === 'query')) {
@@ -89,7 +97,7 @@ function complete(operation: Operation, route: RouteOptions | undefined): void {
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
   // What a route says itself goes before: GraphQL and webhooks have errors of another shape.
-  for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, own }))
+  for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, guarded, own }))
     operation.responses[statusOf[code]] ??= { $ref: `#/components/responses/${nameOf(code)}` };
 }
 
@@ -99,6 +107,7 @@ const about = `Users and posts over REST. The same data is one GraphQL endpoint 
 - **Lists** are pages: \`data\` and \`meta\`, and a \`Link\` header. Filters compare for equality.
 - **Bodies and query parameters** are strict: what is not known is refused by name, never dropped.
 - **Errors** all look alike: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
+- **Access**: where the service asks for credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, \`admin\` includes both.
 - Every reply has an \`X-Request-Id\`; the log knows it.
 - The paths are unversioned. When a breaking change is planned, the same routes move under \`/api/v1\`.
 `;

@@ -15,6 +15,11 @@ export const headers = {
   RateLimitLimit: header(count, 'Requests allowed in each window.', 300),
   RateLimitRemaining: header(count, 'Requests left in this window.', 299),
   RateLimitReset: header(count, 'Seconds until the window ends.', 60),
+  WWWAuthenticate: header(
+    text,
+    'How to authenticate, and what was wrong (RFC 6750).',
+    'Bearer realm="triport", error="insufficient_scope", scope="write"',
+  ),
   RetryAfter: header(count, 'Seconds after which to try again.', 1),
   Location: header(
     text,
@@ -26,6 +31,16 @@ export const headers = {
     'The first, previous, next and last page (RFC 8288).',
     '</api/posts?page=2&limit=20>; rel="next"',
   ),
+};
+
+/** One header for both kinds of credential. The scope of an operation stands beside it, in `security`. */
+export const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'API key or JWT',
+    description: 'An API key of this service (`triport_…`), or a JWT of the issuer it is set up with.',
+  },
 };
 
 const link = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
@@ -50,6 +65,15 @@ const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
     'The input is not valid: `details` lists what is wrong. A body that cannot be parsed has a `code` instead.',
     'The input is not valid.',
     [{ in: 'body', path: '/emial', message: 'is not known; did you mean "email"?' }],
+  ],
+  unauthenticated: [
+    'The caller is not known: there is no credential, or it is not valid, expired or revoked.',
+    'Credentials are needed: send `Authorization: Bearer <key>`.',
+  ],
+  forbidden: [
+    'The caller is known and lacks the scope that `details` names.',
+    'The scope "write" is missing.',
+    { code: 'forbidden', scope: 'write' },
   ],
   not_found: ['There is no such record.', 'User not found.'],
   timeout: ['The request did not arrive in time.', 'The request did not arrive in time.'],
@@ -84,6 +108,9 @@ export const errorResponses = Object.fromEntries(
       headers: {
         ...always,
         ...(code === 'rate_limited' && limits),
+        ...(['unauthenticated', 'forbidden'].includes(code) && {
+          'WWW-Authenticate': link('WWWAuthenticate'),
+        }),
         ...(['rate_limited', 'unavailable'].includes(code) && { 'Retry-After': link('RetryAfter') }),
       },
       content: {
@@ -97,9 +124,15 @@ export const errorResponses = Object.fromEntries(
 );
 
 /** The errors that a route can give, by the parts it has. */
-export function errorsOf(route: { hasBody: boolean; limited: boolean; own: ErrorCode[] }): ErrorCode[] {
+export function errorsOf(route: {
+  hasBody: boolean;
+  limited: boolean;
+  guarded: boolean;
+  own: ErrorCode[];
+}): ErrorCode[] {
   return [
     'invalid',
+    ...(route.guarded ? (['unauthenticated', 'forbidden'] as const) : []),
     ...route.own,
     ...(route.hasBody ? (['timeout', 'too_large', 'unsupported_media_type'] as const) : []),
     ...(route.limited ? (['rate_limited'] as const) : []),

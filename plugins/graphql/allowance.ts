@@ -13,6 +13,10 @@ export class Allowance {
     this.#maximum = maximum;
   }
 
+  get read(): number {
+    return this.#read;
+  }
+
   take<T extends { length: number }>(records: T): T {
     this.#read += records.length;
     if (this.#read > this.#maximum)

@@ -18,8 +18,8 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Set when the limits hold whatever the variables are. */
-  harmless?: boolean;
+  /** What it is charged, set when the limits hold whatever the variables are. */
+  price?: number;
   /** What the validation found, once it was asked. */
   faults?: readonly GraphQLError[];
 }

@@ -18,6 +18,11 @@ import { makeSchema } from './sdl.ts';
 
 type Variables = Record<string, unknown>;
 
+interface Ran extends ExecutionResult {
+  /** How many records it read in all. */
+  read: number;
+}
+
 /** After so many runs a query is compiled, and costs half from then on. */
 const runsBeforeCompiling = 2;
 
@@ -42,7 +47,7 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
   });
 
   /** Runs an operation in the context of its caller. What is not even valid is refused as a whole. */
-  async function run(context: Context, operation: Operation, variables: Variables): Promise<ExecutionResult> {
+  async function run(context: Context, operation: Operation, variables: Variables): Promise<Ran> {
     const allowance = new Allowance(settings.GRAPHQL_MAX_RECORDS);
     const visit: Visit = { context, allowance, loaders: makeLoaders(context, allowance), notices: [] };
     const { document, definition } = operation;
@@ -55,7 +60,7 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     if (result?.data === undefined) throw refusalOf(operation, variables);
     // Fields end in the order in which the database answers; the same query shall give the same text.
     const notices = visit.notices.toSorted((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    return { data: result.data, errors: [...(result.errors ?? []), ...notices] };
+    return { data: result.data, errors: [...(result.errors ?? []), ...notices], read: allowance.read };
   }
 
   /** Nothing ran: the document is not valid, or else its variables. Mercurius says both in the same way. */

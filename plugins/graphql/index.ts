@@ -8,7 +8,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { makeReader } from './documents.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
-import { holdLimits } from './limits.ts';
+import { holdLimits, priceOf } from './limits.ts';
 import { keepTexts, trustTexts } from './persisted.ts';
 import { makeSchema } from './sdl.ts';
 import { makeTool } from './tool/index.ts';
@@ -27,6 +27,7 @@ const response = {
     'The result. With `application/json` also the refusal of a document: then there is no `data`.',
   ),
   400: refused,
+  401: refused,
   403: refused,
   429: refused,
   500: refused,
@@ -48,6 +49,9 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async 
   const texts = trusted === undefined ? keepTexts() : trustTexts(trusted);
   const tool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined && (await makeTool(app));
 
+  const asksForTool = ({ query, headers }: FastifyRequest) =>
+    tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
+
   async function answer(request: FastifyRequest, reply: FastifyReply, asked: GraphQLRequest) {
     const { context } = request;
     const operation = read(texts.find(asked), asked.operationName || undefined);
@@ -56,14 +60,21 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async 
       throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
     }
     const variables = asked.variables ?? {};
-    holdLimits(schema, operation, variables, limits);
+    const price = holdLimits(schema, operation, variables, limits);
+    // The request itself was counted when it came.
+    if (price > 1) await request.charge(reply, price - 1);
     texts.keep(asked);
-    return sendOutcome(request, reply, await run(context, operation, variables));
+    const { read: records, ...outcome } = await run(context, operation, variables);
+    // A list can be longer than was guessed. What was read is paid for, and what is ready is sent.
+    const more = priceOf(records) - price;
+    if (more > 0) await request.charge(reply, more, { refuse: false });
+    return sendOutcome(request, reply, outcome);
   }
 
   app.post(
     '/graphql',
     {
+      config: { scope: 'read', door: 'graphql' },
       preValidation: async ({ body }) => {
         if (Array.isArray(body))
           throw new AppError('bad_request', 'Batches are not taken. Send one operation in each request.');
@@ -82,6 +93,8 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async 
   app.get(
     '/graphql',
     {
+      // The tool is a page like any other. What is asked with it needs credentials.
+      config: { scope: 'read', door: 'graphql', publicWhen: asksForTool },
       schema: {
         tags,
         operationId: 'getGraphQL',
@@ -92,8 +105,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async 
       },
     },
     async (request, reply) => {
-      const { query } = request.query;
-      if (tool && query === undefined && wantsPage(request.headers.accept)) return tool(reply);
+      if (tool && asksForTool(request)) return tool(reply);
       return answer(request, reply, fromQuery(request.query));
     },
   );

@@ -49,6 +49,7 @@ class Walk {
   #aliases = 0;
   #nodes = 0;
   #cost = 0;
+  #roots = 0;
   /** Whether other variables could have led to another result. */
   dependent = false;
 
@@ -63,6 +64,11 @@ class Walk {
     const { operation, selectionSet } = this.#operation.definition;
     const type = this.#schema.getRootType(operation) ?? undefined;
     this.#visitAll(selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
+  }
+
+  /** In requests: as many as REST would have needed at least, one for each field of the root. */
+  get price(): number {
+    return Math.max(1, this.#roots, priceOf(this.#cost));
   }
 
   #visitAll({ selections }: SelectionSetNode, place: Place): void {
@@ -92,6 +98,7 @@ class Walk {
     const path = [...place.path, node.alias?.value ?? name];
     if (node.alias)
       this.#hold('ALIAS_LIMIT_EXCEEDED', 'aliases', ++this.#aliases, this.#limits.aliases, path, node);
+    if (path.length === 1) this.#roots++;
     const introspection = place.introspection || name.startsWith('__');
     if (!introspection)
       this.#hold('DEPTH_LIMIT_EXCEEDED', 'levels', path.length, this.#limits.depth, path, node);
@@ -143,15 +150,19 @@ class Walk {
 /** A page that is too long is refused when it is read. Here only its sign matters: it must not lower the cost. */
 const pageSize = (limit: number) => Math.max(1, limit);
 
-/** Refuses an operation that asks for too much at once. */
+/** A page of REST holds this many records and is one request; so is this much of GraphQL's cost. */
+export const priceOf = (cost: number) => Math.ceil(cost / pageLimit.maximum);
+
+/** Refuses an operation that asks for too much at once; returns for how many requests the others count. */
 export function holdLimits(
   schema: GraphQLSchema,
   operation: Operation,
   variables: object,
   limits: Limits,
-): void {
-  if (operation.harmless) return;
+): number {
+  if (operation.price !== undefined) return operation.price;
   const walk = new Walk(schema, operation, variables, limits);
   walk.start();
-  operation.harmless = !walk.dependent;
+  if (!walk.dependent) operation.price = walk.price;
+  return walk.price;
 }

@@ -19,6 +19,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
   app.get(
     '/webhook-events',
     {
+      config: { scope: 'admin' },
       schema: {
         tags,
         operationId: 'listWebhookEvents',
@@ -32,7 +33,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
   app.get(
     '/webhook-events/:event_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'admin', errors: ['not_found'] },
       schema: {
         tags,
         operationId: 'getWebhookEvent',
@@ -46,7 +47,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
   app.post(
     '/webhook-events/:event_id/replay',
     {
-      config: { errors: ['not_found', 'conflict'] },
+      config: { scope: 'admin', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'replayWebhookEvent',
@@ -61,6 +62,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
   app.post(
     '/webhook-events/replay',
     {
+      config: { scope: 'admin' },
       schema: {
         tags,
         operationId: 'replayWebhookEvents',

@@ -19,6 +19,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/posts',
     {
+      config: { scope: 'read' },
       schema: {
         tags,
         operationId: 'listPosts',
@@ -32,6 +33,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/posts',
     {
+      config: { scope: 'write' },
       schema: {
         tags,
         operationId: 'createPost',
@@ -45,7 +47,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/posts/:post_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'read', errors: ['not_found'] },
       schema: { tags, operationId: 'getPost', summary: 'One post', params, response: { 200: ref(Post) } },
     },
     async request => getPost(request.context, request.params.post_id),
@@ -53,7 +55,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.put(
     '/posts/:post_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'write', errors: ['not_found'] },
       schema: {
         tags,
         operationId: 'replacePost',
@@ -68,7 +70,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.patch(
     '/posts/:post_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'write', errors: ['not_found'] },
       schema: {
         tags,
         operationId: 'updatePost',
@@ -84,7 +86,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.delete(
     '/posts/:post_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'write', errors: ['not_found'] },
       schema: {
         tags,
         operationId: 'deletePost',

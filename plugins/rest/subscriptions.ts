@@ -16,6 +16,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions',
     {
+      config: { scope: 'read' },
       schema: {
         tags,
         operationId: 'listSubscriptions',
@@ -30,7 +31,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions/:customer',
     {
-      config: { errors: ['not_found', 'conflict'] },
+      config: { scope: 'read', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'getSubscription',

@@ -20,6 +20,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/users',
     {
+      config: { scope: 'read' },
       schema: {
         tags,
         operationId: 'listUsers',
@@ -33,7 +34,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/users',
     {
-      config: { errors: ['conflict'] },
+      config: { scope: 'write', errors: ['conflict'] },
       schema: {
         tags,
         operationId: 'createUser',
@@ -47,7 +48,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/users/:user_id',
     {
-      config: { errors: ['not_found'] },
+      config: { scope: 'read', errors: ['not_found'] },
       schema: { tags, operationId: 'getUser', summary: 'One user', params, response: { 200: ref(User) } },
     },
     async request => getUser(request.context, request.params.user_id),
@@ -55,7 +56,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.put(
     '/users/:user_id',
     {
-      config: { errors: ['not_found', 'conflict'] },
+      config: { scope: 'write', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'replaceUser',
@@ -70,7 +71,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.patch(
     '/users/:user_id',
     {
-      config: { errors: ['not_found', 'conflict'] },
+      config: { scope: 'write', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'updateUser',
@@ -86,7 +87,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.delete(
     '/users/:user_id',
     {
-      config: { errors: ['not_found', 'conflict'] },
+      config: { scope: 'write', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'deleteUser',

@@ -56,11 +56,49 @@ function contradictions(settings: Settings): string[] {
     problems.push(
       'TRUST_PROXY must be a number of hops, or addresses (also with a /prefix) separated by commas',
     );
+  problems.push(...accessContradictions(settings));
   problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
   if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)
     problems.push('WORKER=apart needs DATABASE_URL: an embedded database belongs to one process');
   return problems;
 }
+
+const loopback = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
+
+function accessContradictions(settings: Settings): string[] {
+  const { AUTH_MODE, AUTH_JWKS_URL: url, AUTH_ISSUER, AUTH_AUDIENCE } = settings;
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries({ AUTH_ISSUER, AUTH_AUDIENCE })) {
+    if (url && !value)
+      problems.push(
+        `${name} must be set with AUTH_JWKS_URL: without it, tokens made for others are good here`,
+      );
+    if (!url && value) problems.push(`${name} has no effect without AUTH_JWKS_URL`);
+  }
+  if (url && AUTH_MODE !== 'required')
+    problems.push('AUTH_JWKS_URL has no effect unless AUTH_MODE is `required`: everybody may do everything');
+  if (url && !URL.canParse(url)) problems.push('AUTH_JWKS_URL must be a URL');
+  else if (url?.startsWith('http:') && !loopback.test(url))
+    problems.push('AUTH_JWKS_URL must be https: whoever changes the keys on their way can sign tokens');
+  const origins = allowedOrigins(settings.CORS_ORIGINS);
+  for (const origin of origins.filter(origin => origin !== '*' && !isOrigin(origin)))
+    problems.push(
+      `CORS_ORIGINS holds ${JSON.stringify(origin)}, which is no origin such as https://example.com`,
+    );
+  if (origins.includes('*') && origins.length > 1)
+    problems.push('CORS_ORIGINS must be a list or `*`, not both');
+  return problems;
+}
+
+export const allowedOrigins = (text: string) =>
+  text
+    .split(',')
+    .map(entry => entry.trim())
+    .filter(Boolean);
+
+/** Compared letter by letter with what browsers send: a slash at the end would never match. */
+const isOrigin = (text: string) =>
+  /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 type Trust = false | string[] | ((address: string, hop: number) => boolean);
 

@@ -1,6 +1,9 @@
 import type { Violation } from '../../schemas/error.ts';
 
-/** Every error that a caller can meet, and its HTTP status. Both doors read this table. */
+/**
+ * Every error that a caller can meet, and its HTTP status. Both doors read this table. 401 means that we do not
+ * know who asks, 403 that we know and it is not allowed; `details.scope` then names what is missing.
+ */
 export const statusOf = {
   invalid: 400,
   bad_request: 400,
@@ -34,6 +37,11 @@ export class AppError extends Error {
 
 export const invalid = (violations: Violation[]) =>
   new AppError('invalid', 'The input is not valid.', violations);
+
+export const unavailable = (cause?: unknown) =>
+  new AppError('unavailable', 'The service cannot reach its database. Try again shortly.', undefined, {
+    cause,
+  });
 
 export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
 

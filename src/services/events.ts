@@ -1,6 +1,7 @@
 import { and, count, eq, inArray, lt, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import {
+  type EventQuery,
   type Replayed,
   type ReplayFilter,
   replayable,
@@ -11,7 +12,10 @@ import type { Context } from '../core/context.ts';
 import { inTransaction } from '../core/database.ts';
 import { AppError, found, notFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
+import type { Page } from '../core/pages.ts';
 import type { Queue } from '../core/queue.ts';
+import { need } from './access.ts';
+import { recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
 
 const { id, provider, eventId, type, customer, status, attempts, replays, lastError } = webhookEvents;
@@ -21,8 +25,7 @@ const shown = {
   ...{ createdAt, updatedAt, processedAt },
 };
 
-/** A page of events, without their bodies. */
-export const listEvents = listing<WebhookEvent, 'provider' | 'type' | 'customer' | 'status', 'createdAt'>(
+const pageOfEvents = listing<WebhookEvent, 'provider' | 'type' | 'customer' | 'status', 'createdAt'>(
   'webhook events',
   {
     table: webhookEvents,
@@ -37,10 +40,17 @@ export const listEvents = listing<WebhookEvent, 'provider' | 'type' | 'customer'
   },
 );
 
+/** A page of events, without their bodies. */
+export async function listEvents(context: Context, query: EventQuery): Promise<Page<WebhookEvent>> {
+  need(context, 'admin');
+  return pageOfEvents(context, query);
+}
+
 /** One event with its body and its failed attempts. */
-export async function getEvent({ db }: Context, event: string): Promise<WebhookEventDetail> {
+export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
+  need(context, 'admin');
   const columns = { ...shown, replays, failures, body };
-  const [row] = isId(event) ? await db.select(columns).from(webhookEvents).where(eq(id, event)) : [];
+  const [row] = isId(event) ? await context.db.select(columns).from(webhookEvents).where(eq(id, event)) : [];
   const stored = found('Webhook event', row);
   return { ...stored, body: stored.body.toString('utf8') };
 }
@@ -51,6 +61,7 @@ export async function replayEvent(
   queue: Queue,
   event: string,
 ): Promise<WebhookEventDetail> {
+  need(context, 'admin');
   await queue.ready;
   return inTransaction(context, async inside => {
     if (!isId(event)) throw notFound('Webhook event');
@@ -72,6 +83,7 @@ const mostReplayed = 10_000;
 
 /** Has every event that fits processed again, the oldest first; says how many, and how many are left. */
 export async function replayEvents(context: Context, queue: Queue, filter: ReplayFilter): Promise<Replayed> {
+  need(context, 'admin');
   await queue.ready;
   // Only what is there now: an event that fails again meanwhile is not replayed for ever.
   const fitting = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
@@ -101,8 +113,9 @@ function conditions(filter: ReplayFilter) {
 }
 
 /** A new round for each event that may have one, with its job. Jobs of earlier rounds become void. */
-async function startAgain({ db, now }: Context, queue: Queue, ids: string[]): Promise<number> {
+async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0;
+  const { db, now } = inside;
   const jobs = await db
     .update(webhookEvents)
     .set({
@@ -115,11 +128,18 @@ async function startAgain({ db, now }: Context, queue: Queue, ids: string[]): Pr
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
     .returning({ event: id, round: replays });
   await queue.add(db, jobs);
+  await recordWrites(
+    inside,
+    'event.replay',
+    jobs.map(job => job.event),
+  );
   return jobs.length;
 }
 
 /** Deletes a batch of the processed and ignored events received before a time; returns how many it deleted. */
-export async function trimEvents({ db }: Context, before: Date): Promise<number> {
+export async function trimEvents(context: Context, before: Date): Promise<number> {
+  need(context, 'admin');
+  const { db } = context;
   const old = db
     .select({ id })
     .from(webhookEvents)

@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../core/errors.ts';
+import { AppError, invalid, unavailable } from '../core/errors.ts';
 import { databaseFailure, isOutage } from '../core/failure.ts';
 
 /** What it means to a caller when a constraint refuses a write. */
@@ -17,12 +17,6 @@ export function explain(error: unknown): AppError {
   const failure = databaseFailure(error);
   const refusal = failure?.constraint && refusals[failure.constraint];
   if (refusal) return refusal();
-  if (failure && isOutage(failure))
-    return new AppError(
-      'unavailable',
-      'The service cannot reach its database. Try again shortly.',
-      undefined,
-      { cause: error },
-    );
+  if (failure && isOutage(failure)) return unavailable(error);
   return new AppError('internal', 'Internal error.', undefined, { cause: error });
 }

@@ -39,7 +39,7 @@ const mostBytes = 8 * 1024 * 1024;
 /**
  * A function that stores an event, with its job, before it returns; bad_request when the body is not JSON.
  * Deliveries that arrive while others are being written share the next transaction: each still has its
- * answer only after the commit, and many cost hardly more than one.
+ * answer only after the commit, and many cost hardly more than one. No scope is asked: the signature is the right.
  */
 export function openInbox(queue: Queue, handlers: Handlers) {
   let waiting: Waiting[] = [];

@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { databaseFailure } from '../core/failure.ts';
 import type { Job } from '../core/queue.ts';
+import { need } from './access.ts';
 import { parseBody } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
 
@@ -24,7 +25,9 @@ const claimed = { id, provider, type, customer, attempts, replays };
  * Begins an attempt at each event that is still to be done. The attempt is counted before it is made, because
  * an event that ends the process would otherwise be tried for ever.
  */
-export async function claimEvents({ db, now }: Context, jobs: Job[]): Promise<Claimed[]> {
+export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
+  need(context, 'admin');
+  const { db, now } = context;
   return db
     .update(webhookEvents)
     .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: now().toISOString() })
@@ -55,6 +58,7 @@ const mark = prepared('webhook event done', (db: Orm) =>
 
 /** Processes events, each completely or all not at all. Whatever a handler throws is thrown. */
 export async function processEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
+  need(context, 'admin');
   await inTransaction(context, async inside => {
     for (const event of events) {
       const handler = event.type === null ? undefined : handlers.get(event.type);
@@ -87,11 +91,13 @@ async function readPayload({ db }: Context, event: string): Promise<unknown> {
 
 /** Notes that an attempt failed, and says whether there will be another one. */
 export async function failEvent(
-  { db, now }: Context,
+  context: Context,
   event: Claimed,
   error: unknown,
   retries: number,
 ): Promise<'failed' | 'dead'> {
+  need(context, 'admin');
+  const { db, now } = context;
   const next = event.attempts > retries ? 'dead' : 'failed';
   const at = now().toISOString();
   const reason = describe(error);

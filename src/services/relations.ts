@@ -5,6 +5,7 @@ import type { User } from '../../schemas/user.ts';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
 import { isId } from '../core/ids.ts';
+import { need } from './access.ts';
 
 // One parameter whatever the number of ids, so that there is one statement to prepare.
 const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;
@@ -39,30 +40,34 @@ const postsByAuthor = prepared('posts by authors', (db: Orm) => {
 });
 
 /** The users with these ids, by id. Ids of nobody are absent. */
-export async function usersOfIds({ db }: Context, wanted: string[]): Promise<Map<string, User>> {
-  const rows = await usersById(db, 'only').execute({ ids: wanted.filter(isId).join() });
+export async function usersOfIds(context: Context, wanted: string[]): Promise<Map<string, User>> {
+  need(context, 'read');
+  const rows = await usersById(context.db, 'only').execute({ ids: wanted.filter(isId).join() });
   return new Map(rows.map(user => [user.id, user]));
 }
 
 /** The posts with these ids, by id. Ids of none are absent. */
-export async function postsOfIds({ db }: Context, wanted: string[]): Promise<Map<string, Post>> {
-  const rows = await postsById(db, 'only').execute({ ids: wanted.filter(isId).join() });
+export async function postsOfIds(context: Context, wanted: string[]): Promise<Map<string, Post>> {
+  need(context, 'read');
+  const rows = await postsById(context.db, 'only').execute({ ids: wanted.filter(isId).join() });
   return new Map(rows.map(post => [post.id, post]));
 }
 
 /** How many posts each of these authors has. Who has none is absent. */
-export async function countPostsOfAuthors({ db }: Context, authors: string[]): Promise<Map<string, number>> {
-  const rows = await postCounts(db, 'only').execute({ ids: authors.join() });
+export async function countPostsOfAuthors(context: Context, authors: string[]): Promise<Map<string, number>> {
+  need(context, 'read');
+  const rows = await postCounts(context.db, 'only').execute({ ids: authors.join() });
   return new Map(rows.map(({ authorId, total }) => [authorId, total]));
 }
 
 /** The same slice of the posts of each author, in the order of creation; `most` bounds all of them together. */
 export async function postsOfAuthors(
-  { db }: Context,
+  context: Context,
   authors: string[],
   slice: { limit: number; skip: number; most: number },
 ): Promise<Map<string, Post[]>> {
-  const rows = await postsByAuthor(db, 'only').execute({ ids: authors.join(), ...slice });
+  need(context, 'read');
+  const rows = await postsByAuthor(context.db, 'only').execute({ ids: authors.join(), ...slice });
   const byAuthor = Map.groupBy(rows as Post[], post => post.authorId);
   // SQL promises no order across the join, although the slices come out sorted.
   for (const own of byAuthor.values()) own.sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,10 +1,12 @@
 import { eq, getTableColumns, ne, sql } from 'drizzle-orm';
 import { subscriptions } from '../../drizzle/tables.ts';
-import type { Subscription, subscriptionSorts } from '../../schemas/subscription.ts';
+import type { Subscription, SubscriptionQuery, subscriptionSorts } from '../../schemas/subscription.ts';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { Page } from '../core/pages.ts';
+import { need } from './access.ts';
 import { listing } from './lists.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
@@ -41,31 +43,39 @@ const activation = prepared('subscription activation', (db: Orm) =>
     }),
 );
 
-/** A page of subscriptions. */
-export const listSubscriptions = listing<
-  Subscription,
-  'status' | 'provider',
-  (typeof subscriptionSorts)[number]
->('subscriptions', {
-  table: subscriptions,
-  columns,
-  filters: {
-    status: value => eq(subscriptions.status, value),
-    provider: value => eq(subscriptions.provider, value),
+const pageOfSubscriptions = listing<Subscription, 'status' | 'provider', (typeof subscriptionSorts)[number]>(
+  'subscriptions',
+  {
+    table: subscriptions,
+    columns,
+    filters: {
+      status: value => eq(subscriptions.status, value),
+      provider: value => eq(subscriptions.provider, value),
+    },
+    sorts: { createdAt: [], customer: [subscriptions.customer] },
   },
-  sorts: { createdAt: [], customer: [subscriptions.customer] },
-});
+);
+
+/** A page of subscriptions. */
+export async function listSubscriptions(
+  context: Context,
+  query: SubscriptionQuery,
+): Promise<Page<Subscription>> {
+  need(context, 'read');
+  return pageOfSubscriptions(context, query);
+}
 
 /**
  * The subscription of a customer; not found when there is none. A customer of several providers has several:
  * then the provider must be named, because any choice of ours could be the wrong one.
  */
 export async function getSubscription(
-  { db }: Context,
+  context: Context,
   customer: string,
   provider?: string,
 ): Promise<Subscription> {
-  const all = storable(customer) ? await ofCustomer(db, 'only').execute({ customer }) : [];
+  need(context, 'read');
+  const all = storable(customer) ? await ofCustomer(context.db, 'only').execute({ customer }) : [];
   const fitting = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (fitting.length > 1)
     throw new AppError('conflict', 'The customer has several subscriptions. Name one with `?provider=`.', {
@@ -79,10 +89,11 @@ const storable = (customer: string) => customer.isWellFormed() && !customer.incl
 
 /** Makes a subscription active, whatever it was and whether it was. The first activation keeps its time. */
 export async function activateSubscription(
-  { db, now }: Context,
+  context: Context,
   { customer, provider }: { customer: string; provider: string },
 ): Promise<void> {
-  const time = now();
+  need(context, 'write');
+  const time = context.now();
   const values = { id: newId(time.getTime()), customer, provider, time: time.toISOString() };
-  await activation(db, 'only').execute(values);
+  await activation(context.db, 'only').execute(values);
 }

@@ -1,10 +1,13 @@
 import { count, eq, sql } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
-import type { User, UserCreate, UserUpdate, userSorts } from '../../schemas/user.ts';
+import type { User, UserCreate, UserQuery, UserUpdate, userSorts } from '../../schemas/user.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
+import type { Page } from '../core/pages.ts';
+import { need } from './access.ts';
+import { audited, entryOf, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
@@ -16,17 +19,20 @@ const byId = prepared('user by id', (db: Orm) =>
 );
 const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
 const insertion = prepared('user insertion', (db: Orm) =>
-  db.insert(users).values({
-    id: sql.placeholder('id'),
-    name: sql.placeholder('name'),
-    email: sql.placeholder('email'),
-    createdAt: sql.placeholder('createdAt'),
-    updatedAt: sql.placeholder('updatedAt'),
-  }),
+  audited(
+    db,
+    db.insert(users).values({
+      id: sql.placeholder('id'),
+      name: sql.placeholder('name'),
+      email: sql.placeholder('email'),
+      createdAt: sql.placeholder('createdAt'),
+      updatedAt: sql.placeholder('updatedAt'),
+    }),
+    users.id,
+  ),
 );
 
-/** A page of users. */
-export const listUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
+const pageOfUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
   table: users,
   filters: {
     name: value => eq(users.name, value),
@@ -35,34 +41,45 @@ export const listUsers = listing<User, 'name' | 'email', (typeof userSorts)[numb
   sorts: { createdAt: [], name: [users.name], email: [sql`lower(${users.email})`] },
 });
 
+/** A page of users. */
+export async function listUsers(context: Context, query: UserQuery): Promise<Page<User>> {
+  need(context, 'read');
+  return pageOfUsers(context, query);
+}
+
 /** One user; not found when the id is of no user, or no id at all. */
-export async function getUser({ db }: Context, id: string): Promise<User> {
-  const [user] = isId(id) ? await byId(db, 'only').execute({ id }) : [];
+export async function getUser(context: Context, id: string): Promise<User> {
+  need(context, 'read');
+  const [user] = isId(id) ? await byId(context.db, 'only').execute({ id }) : [];
   return found('User', user);
 }
 
 /** The new user; a conflict when the address is taken. */
-export async function createUser({ db, now }: Context, input: UserCreate): Promise<User> {
-  const time = now();
+export async function createUser(context: Context, input: UserCreate): Promise<User> {
+  need(context, 'write');
+  const time = context.now();
   const user = {
     id: newId(time.getTime()),
     ...input,
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertion(db, 'only').execute(user);
+  await insertion(context.db, 'only').execute({ ...user, ...entryOf(context, 'user.create', user.id) });
   return user;
 }
 
 /** The user as it is after the change, which may name all members or some; a conflict when the address is taken. */
 export async function changeUser(context: Context, id: string, input: UserUpdate): Promise<User> {
-  return inTransaction(context, async ({ db, now }) => {
+  need(context, 'write');
+  return inTransaction(context, async inside => {
+    const { db, now } = inside;
     const [user] = isId(id) ? await lockById(db, id) : [];
     const stored = found('User', user);
     const changes = changesTo(stored, input);
     if (!changes) return stored;
     const written = { ...changes, updatedAt: now().toISOString() };
     await db.update(users).set(written).where(eq(users.id, id));
+    await recordWrites(inside, 'user.change', [id], Object.keys(changes));
     return { ...stored, ...written };
   });
 }
@@ -73,14 +90,26 @@ export async function deleteUser(
   id: string,
   { cascade }: { cascade: boolean },
 ): Promise<void> {
-  await inTransaction(context, async ({ db }) => {
+  need(context, 'write');
+  await inTransaction(context, async inside => {
+    const { db } = inside;
     // The lock keeps new posts of this user out until the end.
     const [user] = isId(id) ? await lockById(db, id) : [];
     found('User', user);
-    if (cascade) await db.delete(posts).where(eq(posts.authorId, id));
+    if (cascade) await deletePostsOf(inside, id);
     else await refuseWithPosts(db, id);
     await db.delete(users).where(eq(users.id, id));
+    await recordWrites(inside, 'user.delete', [id]);
   });
+}
+
+async function deletePostsOf(inside: Context, authorId: string): Promise<void> {
+  const gone = await inside.db.delete(posts).where(eq(posts.authorId, authorId)).returning({ id: posts.id });
+  await recordWrites(
+    inside,
+    'post.delete',
+    gone.map(({ id }) => id),
+  );
 }
 
 async function refuseWithPosts(db: Orm, authorId: string): Promise<void> {

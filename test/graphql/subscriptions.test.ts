@@ -1,10 +1,11 @@
 import t from 'tap';
 import { activateSubscription } from '../../src/services/subscriptions.ts';
+import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
 t.test('subscriptions are the same by GraphQL and by REST', async t => {
   const { call, database } = await build(t);
-  const context = { db: database.orm, now: () => new Date() };
+  const context = inside(database);
   for (const customer of ['cus_1', 'cus_2'])
     await activateSubscription(context, { customer, provider: 'stripe' });
   await activateSubscription(context, { customer: 'cus_2', provider: 'other' });

@@ -3,6 +3,7 @@ import t from 'tap';
 import { subscriptions } from '../../drizzle/tables.ts';
 import { trimEvents } from '../../src/services/events.ts';
 import { activateSubscription } from '../../src/services/subscriptions.ts';
+import { inside } from '../helper/access.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 t.test('an effect without its mark is taken back', async t => {
@@ -26,7 +27,7 @@ t.test('an effect without its mark is taken back', async t => {
 t.test('activation makes any state active and keeps the first time', async t => {
   let clock = new Date('2026-01-01T00:00:00Z');
   const { call, database } = await buildDoor(t, { now: () => clock });
-  const context = { db: database.orm, now: () => clock };
+  const context = inside(database, () => clock);
   const who = { customer: 'cus_1', provider: 'stripe' };
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
   await activateSubscription(context, who);
@@ -59,7 +60,7 @@ t.test('old events are trimmed in batches, those that failed never', async t => 
   await door.eventually('customer=cus_dead', 'dead');
   clock = new Date('2096-02-01T00:00:00Z');
   await door.deliver({ id: 'new' }, 200, {}, at());
-  const context = { db: door.database.orm, now: () => clock };
+  const context = inside(door.database, () => clock);
   t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 2);
   t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 0);
   const { body } = await door.call('GET', '/api/webhook-events', 200);

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import { claimEvents } from '../../src/services/processing.ts';
+import { inside } from '../helper/access.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 t.test(
@@ -62,7 +63,7 @@ t.test('a replay ends the retries of the round before', async t => {
   const { id } = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${id}/replay`, 200);
   await eventually('status=failed', 'failed');
-  const context = { db: database.orm, now: () => new Date() };
+  const context = inside(database);
   t.same(await claimEvents(context, [{ event: id, round: 0 }]), [], 'that job finds nothing to do');
   t.match(await claimEvents(context, [{ event: id, round: 1 }]), [{ id, attempts: 2 }]);
 });

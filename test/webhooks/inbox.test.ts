@@ -4,6 +4,7 @@ import { webhookEvents } from '../../drizzle/tables.ts';
 import type { Queue } from '../../src/core/queue.ts';
 import { handlers } from '../../src/services/handlers/index.ts';
 import { openInbox } from '../../src/services/inbox.ts';
+import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { secrets } from '../helper/sender.ts';
@@ -30,7 +31,7 @@ t.test(
   'deliveries that arrive together share a transaction; one that fails does not take the others with it',
   async t => {
     const database = await openTestDatabase(t);
-    const context = { db: database.orm, now: () => new Date() };
+    const context = inside(database);
     const sizes: number[] = [];
     const queue: Queue = {
       ready,
@@ -62,7 +63,7 @@ t.test('a database that is away is asked once, not once for each', async t => {
     },
   };
   const receive = openInbox(queue, handlers);
-  const context = { db: database.orm, now: () => new Date() };
+  const context = inside(database);
   const results = await Promise.allSettled([1, 2, 3].map(n => receive(context, delivery(`evt_${n}`))));
   t.ok(results.every(({ status }) => status === 'rejected'));
   t.equal(asked, 1);

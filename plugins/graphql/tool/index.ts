@@ -36,12 +36,16 @@ export async function makeTool(app: FastifyInstance) {
 
 function serve(app: FastifyInstance, url: string, path: string): void {
   let packed: Promise<Buffer> | undefined;
-  app.get(url, { config: { rateLimit: false }, schema: { hide: true } }, async (_request, reply) => {
-    // Packed once, when somebody first opens the tool: most instances never serve it.
-    packed ??= readFile(path).then(promisify(gzip));
-    return reply
-      .type(path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
-      .headers({ 'content-encoding': 'gzip', 'cache-control': 'public, max-age=3600' })
-      .send(await packed);
-  });
+  app.get(
+    url,
+    { config: { scope: 'public', rateLimit: false }, schema: { hide: true } },
+    async (_request, reply) => {
+      // Packed once, when somebody first opens the tool: most instances never serve it.
+      packed ??= readFile(path).then(promisify(gzip));
+      return reply
+        .type(path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
+        .headers({ 'content-encoding': 'gzip', 'cache-control': 'public, max-age=3600' })
+        .send(await packed);
+    },
+  );
 }

@@ -1,6 +1,7 @@
 /* global GraphiQL, React, ReactDOM */
 const firstQuery = `# Ctrl-Enter runs the query.
 # Ctrl-Space shows what can be asked for.
+# Where a key is asked for, write {"Authorization": "Bearer …"} under Headers below.
 query FirstLook {
   usersCount
   users(limit: 5) {

@@ -1,0 +1,21 @@
+import cors from '@fastify/cors';
+import fp from 'fastify-plugin';
+
+/** Lets the pages of other origins call. Credentials travel in a header, so no cookie is ever allowed along. */
+export default fp<{ origins: string[] }>(async (app, { origins }) => {
+  if (origins.length === 0) return;
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : origins,
+    credentials: false,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+    exposedHeaders: [
+      ...['Link', 'Location', 'X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Deprecation', 'Sunset'],
+      ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
+    ],
+    maxAge: 600,
+    // Our own routes answer OPTIONS, with Allow; an OPTIONS that is no preflight is not an error.
+    preflightContinue: true,
+    strictPreflight: false,
+  });
+});

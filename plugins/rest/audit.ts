@@ -1,0 +1,23 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { AuditList, AuditQuery } from '../../schemas/audit.ts';
+import { ref } from '../../schemas/common.ts';
+import { listAudit } from '../../src/services/audit.ts';
+import { sendPage } from './replies.ts';
+
+export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
+  app.get(
+    '/audit',
+    {
+      config: { scope: 'admin' },
+      schema: {
+        tags: ['Access'],
+        operationId: 'listAudit',
+        summary: 'List who changed what',
+        description: 'Every write, oldest first; `sort=-createdAt` turns that round.',
+        querystring: AuditQuery,
+        response: { 200: ref(AuditList) },
+      },
+    },
+    async (request, reply) => sendPage(request, reply, await listAudit(request.context, request.query)),
+  );
+};

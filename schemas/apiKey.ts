@@ -1,0 +1,72 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Id, listOf, paging, readOnly, sortBy, strict, Time, text } from './common.ts';
+
+/** What a caller may do. Each scope includes the ones before it. */
+export const scopes = ['read', 'write', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+const name = text(1, 200, 'What the key is for, 1 to 200 characters.', 'nightly import');
+const scopeList = Type.Unsafe<Scope[]>({
+  type: 'array',
+  items: { type: 'string', enum: scopes },
+  minItems: 1,
+  maxItems: scopes.length,
+  uniqueItems: true,
+  description: 'What the key may do. `write` includes `read`, and `admin` includes both.',
+  examples: [['read', 'write']],
+});
+const orNull = (description: string) =>
+  Type.Unsafe<string | null>({ ...Time(description), type: ['string', 'null'] });
+
+const members = {
+  id: readOnly.id,
+  name,
+  scopes: scopeList,
+  createdAt: readOnly.createdAt,
+  expiresAt: orNull('When the key stops working; null for never.'),
+  lastUsedAt: orNull('When the key was last used, to the minute; null for never.'),
+  revokedAt: orNull('When the key was revoked; null while it works.'),
+};
+
+export const ApiKey = strict(members, {
+  $id: 'ApiKey',
+  description: 'A key of a client, without its secret: only the SHA-256 of that is stored.',
+});
+export type ApiKey = Static<typeof ApiKey>;
+
+export const NewApiKey = strict(
+  {
+    ...members,
+    key: Type.String({
+      description:
+        'The whole key, to be sent as `Authorization: Bearer …`. It is shown here and never again.',
+      examples: ['triport_019aa5d07c2e7d4f9b1a3f6c2f1e8a90_…'],
+    }),
+  },
+  { $id: 'NewApiKey', description: 'A key that was just made, with its secret.' },
+);
+export type NewApiKey = Static<typeof NewApiKey>;
+
+export const ApiKeyCreate = strict(
+  {
+    name,
+    scopes: scopeList,
+    expiresAt: Type.Optional(Time('When the key shall stop working. Absent: never.')),
+  },
+  { $id: 'ApiKeyCreate', description: 'A new key.' },
+);
+export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
+
+export const ApiKeyPath = strict({
+  key_id: Type.String({ description: 'The id of the key.', examples: Id.examples }),
+});
+
+export const apiKeySorts = ['createdAt', 'name'] as const;
+export const ApiKeyQuery = strict({
+  ...paging,
+  sort: sortBy(apiKeySorts),
+  name: Type.Optional({ ...name, description: 'Only keys with exactly this name.' }),
+});
+export type ApiKeyQuery = Static<typeof ApiKeyQuery>;
+
+export const ApiKeyList = listOf(ApiKey, 'ApiKeyList');

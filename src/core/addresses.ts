@@ -1,0 +1,16 @@
+/**
+ * The name under which an address is counted. An IPv6 network is a /64 at least, and whoever has one has all
+ * its addresses: counted singly they would be without limit.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [plain = ''] = address.toLowerCase().split('%');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain);
+  if (mapped?.[1]) return mapped[1];
+  const [head = '', tail] = plain.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail ? tail.split(':') : [];
+  const zeros = tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0');
+  const groups = [...left, ...zeros, ...right].slice(0, 4).map(group => group.replace(/^0+(?=.)/, ''));
+  return `${groups.join(':')}::/64`;
+}

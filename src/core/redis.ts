@@ -1,0 +1,79 @@
+import { Redis } from 'ioredis';
+import type { Log } from './log.ts';
+import { MemoryTallies, type Tallies, type Tally } from './tallies.ts';
+
+/** One script, so that a count never stays without an end, whoever dies in between. */
+const script = `
+local used = redis.call('incrby', KEYS[1], ARGV[1])
+local endsIn = redis.call('pttl', KEYS[1])
+if endsIn < 0 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  endsIn = tonumber(ARGV[2])
+end
+return { used, endsIn }`;
+
+type Scripted = Redis & { tally(name: string, cost: number, window: number): Promise<[number, number]> };
+
+/**
+ * Counts in a Redis or Valkey, for all instances together. While it is away each instance counts for itself:
+ * a limit that is too generous for a moment is better than a service that is down.
+ */
+export class RedisTallies implements Tallies {
+  readonly #redis: Scripted;
+  readonly #alone: MemoryTallies;
+  readonly #window: number;
+  readonly #log: Log;
+  #away = false;
+
+  constructor(url: string, window: number, log: Log) {
+    this.#window = window;
+    this.#log = log;
+    this.#alone = new MemoryTallies(window);
+    this.#redis = new Redis(url, {
+      keyPrefix: 'triport:limit:',
+      // Nothing waits for a connection that is not there, and nothing waits long for one that hangs.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: 250,
+      connectTimeout: 1000,
+      retryStrategy: attempt => Math.min(100 * attempt, 1000),
+      enableAutoPipelining: true,
+      scripts: { tally: { numberOfKeys: 1, lua: script } },
+    }) as Scripted;
+    this.#redis.on('error', error => this.#lost(error));
+    this.#redis.on('close', () => this.#lost(new Error('The connection was closed.')));
+    this.#redis.on('ready', () => {
+      if (this.#away) log.info('Redis is back: the limits are counted for all instances again.');
+      this.#away = false;
+    });
+  }
+
+  add(name: string, cost: number): Tally | Promise<Tally> {
+    if (this.#redis.status !== 'ready') return this.#alone.add(name, cost);
+    return this.#redis.tally(name, cost, this.#window).then(
+      ([used, endsIn]) => ({ used, endsIn }),
+      error => {
+        this.#lost(error);
+        // It is connected and does not answer: only a new connection tells when it is well again.
+        if (error.message === 'Command timed out' && this.#redis.status === 'ready')
+          this.#redis.disconnect(true);
+        return this.#alone.add(name, cost);
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#away = true;
+    this.#redis.disconnect();
+  }
+
+  #lost(error: Error): void {
+    if (this.#away) return;
+    this.#away = true;
+    this.#log.warn(
+      { err: error },
+      'Redis is out of reach: until it is back each instance counts for itself.',
+    );
+  }
+}

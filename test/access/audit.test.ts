@@ -1,0 +1,100 @@
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { auditLog } from '../../drizzle/tables.ts';
+import { newId } from '../../src/core/ids.ts';
+import { trimAudit } from '../../src/services/audit.ts';
+import { bearer, inside, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+
+t.test('every write says who, what, when, from where and by which door', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const admin = await makeKey(database, ['admin']);
+  const headers = { ...bearer(admin.key), 'x-request-id': 'test-1' };
+  const { body: user } = await call('POST', '/api/users', 201, {
+    headers,
+    body: { name: 'A', email: 'a@b.example' },
+  });
+  const path = `/api/users/${user.id}`;
+  await call('PATCH', path, 200, { headers, body: { name: 'B', email: 'a@b.example' } });
+  await call('PATCH', path, 200, { headers, body: { name: 'B' } });
+  const body = { title: 'T', authorId: user.id };
+  const { body: post } = await call('POST', '/api/posts', 201, { headers, body });
+  const { body: other } = await call('POST', '/api/posts', 201, { headers, body });
+  await call('PATCH', `/api/posts/${post.id}`, 200, { headers, body: { status: 'published' } });
+  await call('DELETE', `/api/posts/${post.id}`, 204, { headers });
+  await call('DELETE', `${path}?cascade=true`, 204, { headers });
+  const { body: key } = await call('POST', '/api/keys', 201, {
+    headers,
+    body: { name: 'k', scopes: ['read'] },
+  });
+  await call('DELETE', `/api/keys/${key.id}`, 204, { headers });
+
+  const { data } = (await call('GET', `/api/audit?actor=${admin.id}`, 200, { headers })).body;
+  const short = data.map(({ action, recordId, changed }: Record<string, unknown>) => [
+    action,
+    recordId,
+    changed,
+  ]);
+  t.same(short, [
+    ['user.create', user.id, []],
+    ['user.change', user.id, ['name']],
+    ['post.create', post.id, []],
+    ['post.create', other.id, []],
+    ['post.change', post.id, ['status']],
+    ['post.delete', post.id, []],
+    ['post.delete', other.id, []],
+    ['user.delete', user.id, []],
+    ['key.create', key.id, []],
+    ['key.revoke', key.id, []],
+  ]);
+  t.match(data[0], {
+    ...{ actorKind: 'key', actorId: admin.id, actorName: 'admin', door: 'rest' },
+    ...{ address: '127.0.0.1', requestId: 'test-1' },
+  });
+  const { body: made } = await call('GET', `/api/audit?record=${admin.id}`, 200, { headers });
+  t.match(made.data, [{ action: 'key.create', actorKind: 'system', door: 'command', address: null }]);
+});
+
+t.test('what was refused or rolled back leaves no entry', async t => {
+  const { call } = await build(t);
+  const ada = { name: 'A', email: 'a@b.example' };
+  const { body: user } = await call('POST', '/api/users', 201, { body: ada });
+  await call('POST', '/api/users', 409, { body: ada });
+  await call('POST', '/api/posts', 201, { body: { title: 'T', authorId: user.id } });
+  await call('DELETE', `/api/users/${user.id}`, 409);
+  await call('DELETE', '/api/posts/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90', 404);
+  const { body } = await call('GET', '/api/audit', 200);
+  t.same(
+    body.data.map(({ action }: { action: string }) => action),
+    ['user.create', 'post.create'],
+  );
+  t.match(body.data[0], { actorKind: 'anyone', actorId: null });
+});
+
+t.test('the log is filtered and paged', async t => {
+  const { call } = await build(t);
+  for (let i = 0; i < 3; i++)
+    await call('POST', '/api/users', 201, { body: { name: 'A', email: `a${i}@b.example` } });
+  t.equal((await call('GET', '/api/audit?action=user.create&limit=2', 200)).body.meta.totalPages, 2);
+  t.equal((await call('GET', '/api/audit?action=user.delete', 200)).body.meta.total, 0);
+  const { data } = (await call('GET', '/api/audit?sort=-createdAt', 200)).body;
+  t.ok(data[0].id > data[2].id);
+  t.equal((await call('GET', `/api/audit?since=${data[0].createdAt}`, 200)).body.meta.total >= 1, true);
+  t.equal((await call('GET', '/api/audit?before=2001-01-01T00:00:00Z', 200)).body.meta.total, 0);
+  for (const query of ['since=0000-01-01T00:00:00Z', 'before=9999-12-31T23:59:59-14:00', 'record=%00', 'x=1'])
+    await call('GET', `/api/audit?${query}`, 400);
+});
+
+t.test('the log is append-only, and trimmed only of what is old', async t => {
+  const { call, database } = await build(t);
+  await call('POST', '/api/users', 201, { body: { name: 'A', email: 'a@b.example' } });
+  for (const statement of ['update audit_log set door = null', 'delete from audit_log', 'truncate audit_log'])
+    await t.rejects(database.orm.execute(sql.raw(statement)), statement);
+  const entry = (await database.orm.select().from(auditLog))[0] as typeof auditLog.$inferSelect;
+  const old = new Date(Date.now() - 400 * 86_400_000).toISOString();
+  for (let i = 0; i < 3; i++)
+    await database.orm.insert(auditLog).values({ ...entry, id: newId(Date.now()), createdAt: old });
+  const yearAgo = new Date(Date.now() - 365 * 86_400_000);
+  t.equal(await trimAudit(inside(database), yearAgo), 3);
+  t.equal((await call('GET', '/api/audit', 200)).body.meta.total, 1);
+});

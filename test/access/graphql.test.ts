@@ -1,0 +1,150 @@
+import { buildSchema, type GraphQLField, getNamedType, isNonNullType, isObjectType } from 'graphql';
+import t from 'tap';
+import { schemaText } from '../../plugins/graphql/index.ts';
+import { scopes } from '../../schemas/apiKey.ts';
+import { newId } from '../../src/core/ids.ts';
+import { makeToken } from '../../src/core/token.ts';
+import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { fill } from '../helper/graphql.ts';
+
+const id = '019aa5d0-0001-7000-8000-000000000001';
+let made = 0;
+
+/** A value for each argument that must be there, good enough to come past the checks of the input. */
+const samples: Record<string, () => string> = {
+  id: () => JSON.stringify(id),
+  customer: () => '"cus_1"',
+  UserCreateInput: () => `{name: "A", email: "a${++made}@b.example"}`,
+  UserReplaceInput: () => `{name: "A", email: "a${++made}@b.example"}`,
+  UserUpdateInput: () => '{name: "B"}',
+  PostCreateInput: () => `{title: "T", authorId: "${id}"}`,
+  PostReplaceInput: () => `{title: "T", authorId: "${id}"}`,
+  PostUpdateInput: () => '{title: "U"}',
+};
+
+function operationOf(kind: 'query' | 'mutation', field: GraphQLField<unknown, unknown>): string {
+  const needed = field.args.filter(
+    ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
+  );
+  const given = needed.map(
+    ({ name, type }) => `${name}: ${(samples[name] ?? samples[getNamedType(type).name])?.()}`,
+  );
+  const selection = isObjectType(getNamedType(field.type)) ? ' { __typename }' : '';
+  return `${kind} { field: ${field.name}${given.length > 0 ? `(${given.join(', ')})` : ''}${selection} }`;
+}
+
+t.test('every operation answers every credential as its kind says', async t => {
+  const database = await openTestDatabase(t);
+  await fill(database, 1, 1);
+  const issuer = await openIssuer(t);
+  const { app } = await build(t, { database, settings: issuer.settings });
+  const { app: open } = await build(t, { database });
+  const [read, write, admin] = await Promise.all(scopes.map(scope => makeKey(database, [scope])));
+  const table: { name: string; headers: Record<string, string>; may: readonly string[] }[] = [
+    { name: 'nothing', headers: {}, may: [] },
+    { name: 'an unknown key', headers: bearer(makeToken(newId(Date.now()))), may: [] },
+    { name: 'an expired token', headers: bearer(await issuer.sign({ exp: seconds(-99) })), may: [] },
+    { name: 'read', headers: bearer(read?.key ?? ''), may: ['query'] },
+    { name: 'write', headers: bearer(write?.key ?? ''), may: ['query', 'mutation'] },
+    { name: 'admin', headers: bearer(admin?.key ?? ''), may: ['query', 'mutation'] },
+    { name: 'a token', headers: bearer(await issuer.sign({ scope: 'write' })), may: ['query', 'mutation'] },
+  ];
+  const schema = buildSchema(schemaText());
+  const fields = [
+    ...Object.values(schema.getQueryType()?.getFields() ?? {}).map(field => ['query', field] as const),
+    ...Object.values(schema.getMutationType()?.getFields() ?? {}).map(field => ['mutation', field] as const),
+  ];
+  t.ok(fields.length >= 17, `${fields.length} operations`);
+  const send = (to: typeof app, query: string, headers = {}) =>
+    to.inject({ method: 'POST', url: '/api/graphql', headers, payload: { query } });
+
+  for (const [kind, field] of fields) {
+    const wrong: string[] = [];
+    const anyone = (await send(open, operationOf(kind, field))).json();
+    const codes = (errors: { extensions: { code: string } }[] = []) => errors.map(one => one.extensions.code);
+    if (codes(anyone.errors).some(code => /UNAUTH|FORBID|BAD_|VALID/.test(code))) wrong.push('not open');
+    for (const { name, headers, may } of table) {
+      const reply = await send(app, operationOf(kind, field), headers);
+      const body = reply.json();
+      const [code] = codes(body.errors);
+      if (may.length === 0) {
+        const asWanted = reply.statusCode === 401 && code === 'UNAUTHENTICATED' && !('data' in body);
+        if (!asWanted || !reply.headers['www-authenticate']) wrong.push(`${name}: ${reply.body}`);
+      } else if (may.includes(kind)) {
+        if (reply.statusCode !== 200 || code === 'FORBIDDEN' || code === 'UNAUTHENTICATED')
+          wrong.push(`${name}: ${reply.body}`);
+      } else if (code !== 'FORBIDDEN' || body.data.field !== null || body.errors[0].path[0] !== 'field')
+        wrong.push(`${name}: ${reply.body}`);
+    }
+    t.same(wrong, [], `${kind} ${field.name}`);
+  }
+});
+
+t.test('a field that is forbidden says which scope it needs, and leaves the others alone', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const headers = bearer((await makeKey(database, ['read'])).key);
+  const query = `mutation { one: createUser(input: ${samples.UserCreateInput?.()}) { id } two: deletePost(id: "${id}") }`;
+  const { body } = await call('POST', '/api/graphql', 200, { headers, body: { query } });
+  t.same(body.data, { one: null, two: null });
+  t.match(body.errors, [
+    { path: ['one'], extensions: { code: 'FORBIDDEN', details: { scope: 'write' } } },
+    { path: ['two'], extensions: { code: 'FORBIDDEN' } },
+  ]);
+});
+
+t.test('a token without any scope is 403 as a whole', async t => {
+  const issuer = await openIssuer(t);
+  const { call } = await build(t, { settings: issuer.settings });
+  const headers = bearer(await issuer.sign({ scope: 'openid' }));
+  const { body, headers: answer } = await call('POST', '/api/graphql', 403, {
+    headers,
+    body: { query: '{ usersCount }' },
+  });
+  t.match(body.errors, [{ extensions: { code: 'FORBIDDEN', details: { scope: 'read' } } }]);
+  t.match(answer['www-authenticate'], 'scope="read"');
+});
+
+t.test('the tool is a page for everybody; what it asks needs a key', async t => {
+  const { app } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const accept = { accept: 'text/html' };
+  const page = await app.inject({ url: '/api/graphql', headers: accept });
+  t.equal(page.statusCode, 200);
+  const scripts = [...page.body.matchAll(/(?:src|href)="(\/api[^"]+)"/g)].map(([, url = '']) => url);
+  t.ok(scripts.length > 3);
+  for (const url of scripts) t.equal((await app.inject(url)).statusCode, 200, url);
+  for (const url of ['/api/graphql?query={usersCount}', '/api/graphql?query=', '/api/graphql?query'])
+    t.equal((await app.inject({ url, headers: accept })).statusCode, 401, url);
+  t.equal((await app.inject('/api/graphql')).statusCode, 401);
+});
+
+t.test('a request is charged for what REST would have needed', async t => {
+  const database = await openTestDatabase(t);
+  await fill(database, 300, 2);
+  const { app } = await build(t, { database, settings: { RATE_LIMIT_MAX: 100 } });
+  let left = 100;
+  async function price(query: string, status = 200) {
+    const reply = await app.inject({ method: 'POST', url: '/api/graphql', payload: { query } });
+    t.equal(reply.statusCode, status, query);
+    const before = left;
+    left = Number(reply.headers['ratelimit-remaining']);
+    return { paid: before - left, body: reply.json() };
+  }
+  t.equal((await price('{ usersCount }')).paid, 1);
+  t.equal(
+    (await price('{ a: usersCount b: usersCount ...F } fragment F on Query { c: usersCount }')).paid,
+    3,
+  );
+  t.equal((await price('{ users(limit: 100) { id } }')).paid, 1, 'a page is one request');
+  t.equal((await price('{ users(limit: 100) { id } posts(limit: 100) { author { name } } }')).paid, 3);
+  t.equal((await price('{ users { id } }')).paid, 3, 'what was read counts, not what was guessed');
+  t.equal((await price('{ users { posts { id } } }')).paid, 9);
+  t.equal((await price('mutation { a: deletePost(id: "x") b: deletePost(id: "y") }')).paid, 2);
+  const many = Array.from({ length: 30 }, (_, i) => `a${i}: usersCount`).join(' ');
+  for (let i = 0; i < 2; i++) t.equal((await price(`{ ${many} }`)).paid, 30);
+  t.equal(left, 18);
+  const { body } = await price(`{ ${many} }`, 429);
+  t.match(body, { errors: [{ extensions: { code: 'RATE_LIMITED', details: { retryAfter: Number } } }] });
+  t.notOk('data' in body);
+});

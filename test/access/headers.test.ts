@@ -1,0 +1,62 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+t.test('every answer carries the headers that protect a browser', async t => {
+  const { app } = await build(t, { settings: { TRUST_PROXY: '1' } });
+  for (const url of ['/', '/api/users', '/nowhere', '/docs', '/health/live', '/api/users/%ZZ']) {
+    const { headers } = await app.inject({ url, headers: { accept: 'text/html' } });
+    t.match(headers['content-security-policy'], /default-src '(none|self)'/, url);
+    t.match(headers['content-security-policy'], "frame-ancestors 'none'", url);
+    t.match(headers, {
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+    });
+    t.notOk(headers['strict-transport-security'], 'a promise about TLS is made over TLS only');
+    t.notOk(headers['x-powered-by'] ?? headers.server, 'nothing says what this runs on');
+  }
+  const { headers } = await app.inject({ url: '/api/users', headers: { 'x-forwarded-proto': 'https' } });
+  t.match(headers['strict-transport-security'], /max-age=\d{8}/);
+});
+
+const page = 'https://app.example';
+const preflight = { origin: page, 'access-control-request-method': 'PUT' };
+
+t.test('no other origin may call unless it is listed', async t => {
+  const { app } = await build(t);
+  const plain = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.notOk(plain.headers['access-control-allow-origin']);
+  const asked = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.notOk(asked.headers['access-control-allow-origin']);
+});
+
+t.test('a listed origin may, with a key but never with cookies', async t => {
+  const settings = { CORS_ORIGINS: `https://other.example, ${page}`, AUTH_MODE: 'required' } as const;
+  const { app } = await build(t, { settings });
+  const asked = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.equal(asked.statusCode, 204);
+  t.match(asked.headers, {
+    'access-control-allow-origin': page,
+    'access-control-allow-methods': /PUT/,
+    'access-control-allow-headers': /Authorization/,
+    vary: /origin/i,
+  });
+  const refused = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.equal(refused.statusCode, 401);
+  t.equal(refused.headers['access-control-allow-origin'], page, 'a page can read why it was refused');
+  t.match(refused.headers['access-control-expose-headers'], /WWW-Authenticate/);
+  const stranger = await app.inject({ url: '/api/users', headers: { origin: 'https://evil.example' } });
+  t.notOk(stranger.headers['access-control-allow-origin']);
+  const plain = await app.inject({ method: 'OPTIONS', url: '/api/users' });
+  t.match([plain.statusCode, plain.headers.allow], [204, /GET/], 'OPTIONS still says what there is');
+  for (const { headers } of [asked, refused, stranger]) t.notOk(headers['access-control-allow-credentials']);
+});
+
+t.test('all origins may when that is asked for, still without cookies', async t => {
+  const { app } = await build(t, { settings: { CORS_ORIGINS: '*' } });
+  const { headers } = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.equal(headers['access-control-allow-origin'], '*');
+  t.notOk(headers['access-control-allow-credentials']);
+});

@@ -1,0 +1,67 @@
+import type { JWTPayload } from 'jose';
+import t from 'tap';
+import { TokenCheck } from '../../src/core/jwt.ts';
+import { bearer, openIssuer, seconds } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { testLog } from '../helper/database.ts';
+
+t.test('a new key of the issuer is found without a restart', async t => {
+  const issuer = await openIssuer(t);
+  const { call } = await build(t, { settings: issuer.settings });
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  const readBefore = issuer.reads();
+  for (let i = 0; i < 5; i++) await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  t.equal(issuer.reads(), readBefore, 'known keys are not read again');
+});
+
+t.test('keys change without a restart, and what is withdrawn ends', async t => {
+  const { settings, ...issuer } = await openIssuer(t);
+  const check = new TokenCheck(
+    { url: settings.AUTH_JWKS_URL, issuer: settings.AUTH_ISSUER, audience: settings.AUTH_AUDIENCE },
+    testLog,
+  );
+  t.teardown(() => check.close());
+  const old = await issuer.sign();
+  t.match(await check.find(old), { kind: 'token', id: 'someone', scopes: ['read'] });
+  t.match(check.recall(old), { id: 'someone' }, 'a checked token is not checked again at once');
+  await issuer.rotate('second');
+  await check.readKeys();
+  t.equal(check.recall(old), undefined, 'with new keys everything is checked again');
+  await t.rejects(check.find(old), { code: 'unauthenticated' });
+  t.match(await check.find(await issuer.sign()), { id: 'someone' });
+});
+
+t.test('an issuer that is away does not stop the keys that are known', async t => {
+  const { settings, ...issuer } = await openIssuer(t);
+  const { app, call } = await build(t, { settings });
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  issuer.goAway(true);
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign({ sub: 'another' })) });
+  t.equal((await app.inject({ url: '/api/users' })).statusCode, 401);
+});
+
+t.test(
+  'before its keys were ever read nothing can be said about a token: 503, and then it works',
+  async t => {
+    const { settings, ...issuer } = await openIssuer(t);
+    issuer.goAway(true);
+    const { call } = await build(t, { settings });
+    const headers = bearer(await issuer.sign());
+    t.equal((await call('GET', '/api/users', 503, { headers })).headers['retry-after'], '1');
+    issuer.goAway(false);
+    await call('GET', '/api/users', 200, { headers });
+  },
+);
+
+t.test('tokens that nobody should have signed are refused', async t => {
+  const { settings, ...issuer } = await openIssuer(t, 'RS256');
+  const { call } = await build(t, { settings });
+  const refuse = async (claims: JWTPayload, header: object = {}) =>
+    call('GET', '/api/users', 401, { headers: bearer(await issuer.sign(claims, header)) });
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign({ nbf: seconds(20) })) });
+  await refuse({ nbf: seconds(120) });
+  await refuse({ sub: `nul${'\u0000'}` });
+  await refuse({ sub: 'x'.repeat(256) });
+  await refuse({}, { kid: 'unknown' });
+  t.match((await refuse({ exp: seconds(-3600) })).body.error.message, 'expired');
+});

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { getKey, revokeKey } from '../../src/services/apiKeys.ts';
+import { KeyRing } from '../../src/services/keyRing.ts';
+import { bearer, inside, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase, testLog } from '../helper/database.ts';
+
+const required = { AUTH_MODE: 'required' } as const;
+
+t.test('a key is made, shown once, used and revoked', async t => {
+  const { app, call, database } = await build(t, { settings: required });
+  const headers = bearer((await makeKey(database, ['admin'])).key);
+  const body = { name: 'importer', scopes: ['write'], expiresAt: '2099-01-01T00:00:00+01:00' };
+  const created = await call('POST', '/api/keys', 201, { headers, body });
+  t.match(created.body, {
+    ...body,
+    expiresAt: '2098-12-31T23:00:00.000Z',
+    lastUsedAt: null,
+    revokedAt: null,
+  });
+  t.match(created.body.key, /^triport_/);
+  t.equal(created.headers['cache-control'], 'no-store');
+  const { key, ...record } = created.body;
+
+  t.same((await call('GET', created.headers.location ?? '', 200, { headers })).body, record);
+  const list = await call('GET', '/api/keys?name=importer', 200, { headers });
+  t.same(list.body.data, [record], 'neither the secret nor its hash is in a list');
+  const stored = await database.orm.execute(sql`select * from api_keys`);
+  t.notOk(JSON.stringify(stored).includes(key.slice(-49)), 'the database does not know the secret');
+
+  await call('POST', '/api/users', 201, { headers: bearer(key), body: { name: 'A', email: 'a@b.example' } });
+  await call('DELETE', `/api/keys/${record.id}`, 204, { headers });
+  const refused = await call('GET', '/api/users', 401, { headers: bearer(key) });
+  t.match(refused.body.error, { message: 'The API key was revoked.', details: { reason: 'invalid_token' } });
+  t.match((await call('GET', `/api/keys/${record.id}`, 200, { headers })).body.revokedAt, /Z$/);
+  await call('DELETE', `/api/keys/${record.id}`, 204, { headers });
+  await call('DELETE', '/api/keys/nothing', 404, { headers });
+  t.equal((await app.inject({ url: '/api/users', headers })).headers['cache-control'], 'no-store');
+});
+
+t.test('a key with a wrong or past end is refused', async t => {
+  const { call } = await build(t);
+  const body = { name: 'x', scopes: ['read'] };
+  for (const expiresAt of [
+    '2001-01-01T00:00:00Z',
+    '2016-12-31T23:59:60Z',
+    '9999-12-31T23:59:59-14:00',
+    'soon',
+  ])
+    await call('POST', '/api/keys', 400, { body: { ...body, expiresAt } });
+  await call('POST', '/api/keys', 400, { body: { ...body, scopes: [] } });
+  await call('POST', '/api/keys', 400, { body: { ...body, scopes: ['read', 'root'] } });
+  await call('POST', '/api/keys', 400, { body: { ...body, scopes: ['read', 'read'] } });
+});
+
+t.test('a revocation reaches an instance that knows the key within five seconds', async t => {
+  const { app, call, database } = await build(t, { settings: required });
+  const { id, key } = await makeKey(database, ['read']);
+  await call('GET', '/api/users', 200, { headers: bearer(key) });
+  await revokeKey(inside(database), id);
+  const revoked = Date.now();
+  // Busy all the time: a key must not be kept alive by its use.
+  const ask = () => app.inject({ url: '/api/users', headers: bearer(key) });
+  while ((await ask()).statusCode === 200 && Date.now() - revoked < 6000) await sleep(20);
+  t.ok(Date.now() - revoked < 5000, `${Date.now() - revoked} ms`);
+});
+
+t.test('a known key costs no query, and its use is written once a minute', async t => {
+  const database = await openTestDatabase(t);
+  const { id, key } = await makeKey(database, ['read']);
+  let time = Date.now();
+  let queries = 0;
+  const counted = new Proxy(database.orm, {
+    get: (target, name, receiver) => {
+      if (name === 'select' || name === 'update') queries++;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const ring = new KeyRing({
+    database: { ...database, orm: counted },
+    log: testLog,
+    now: () => new Date(time),
+  });
+  const lastUse = async () => (await getKey(inside(database), id)).lastUsedAt;
+  t.equal(ring.recall(key), undefined);
+  await Promise.all([ring.find(key), ring.find(key), ring.find(key)]);
+  t.equal(queries, 1, 'three requests that came together asked once');
+  for (let i = 0; i < 1000; i++) ring.recall(key);
+  t.equal(queries, 1);
+
+  await sleep(2300);
+  const first = await lastUse();
+  t.equal(first, new Date(time).toISOString());
+  time += 59_000;
+  ring.recall(key);
+  await sleep(2100);
+  t.equal(await lastUse(), first, 'within a minute it is not written again');
+  time += 2000;
+  ring.recall(key);
+  await ring.close();
+  t.equal(await lastUse(), new Date(time).toISOString(), 'what is left is written at the end');
+});
+
+t.test('without a database no key is trusted for long, and that is no 401', async t => {
+  const database = await openTestDatabase(t);
+  const { key } = await makeKey(database, ['read']);
+  let available = true;
+  const { call } = await build(t, {
+    settings: required,
+    database: { ...database, available: () => available },
+  });
+  await call('GET', '/api/users', 200, { headers: bearer(key) });
+  available = false;
+  const { body } = await call('GET', '/api/users', 503, {
+    headers: bearer((await makeKey(database, ['read'])).key),
+  });
+  t.match(body.error, { details: { code: 'unavailable' } });
+});

@@ -1,0 +1,136 @@
+import { fastify } from 'fastify';
+import t from 'tap';
+import identity from '../../plugins/identity.ts';
+import limiting from '../../plugins/limits.ts';
+import proxies from '../../plugins/proxies.ts';
+import { networkOf } from '../../src/core/addresses.ts';
+import { newId } from '../../src/core/ids.ts';
+import { Limits } from '../../src/core/limits.ts';
+import { MemoryTallies } from '../../src/core/tallies.ts';
+import { makeToken } from '../../src/core/token.ts';
+import { bearer, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+
+const real = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
+const required = { ...real, AUTH_MODE: 'required' } as const;
+
+t.test('a key has 600 and an address 300, and neither pays for the other', async t => {
+  const { call, database } = await build(t, { settings: required });
+  const headers = bearer((await makeKey(database, ['read'])).key);
+  const first = await call('GET', '/api/users', 200, { headers });
+  t.match(first.headers, { 'ratelimit-limit': '600', 'ratelimit-remaining': '599' });
+  const nobody = await call('GET', '/api/users', 401);
+  t.match(nobody.headers, { 'ratelimit-limit': '300', 'ratelimit-remaining': '299' });
+  for (let i = 1; i < 600; i++) await call('GET', '/api/users', 200, { headers });
+  const over = await call('GET', '/api/users', 429, { headers });
+  t.match(over.body.error, { status: 429, details: { code: 'rate_limited', retryAfter: Number } });
+  t.match(over.headers, { 'retry-after': /^\d+$/, 'ratelimit-remaining': '0' });
+  await call('GET', '/api/users', 401);
+});
+
+t.test('RATE_LIMIT_MAX replaces both', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 2 } });
+  const headers = bearer((await makeKey(database, ['read'])).key);
+  for (const status of [200, 200, 429]) await call('GET', '/api/users', status, { headers });
+  for (const status of [401, 401, 429]) await call('GET', '/api/users', status);
+});
+
+t.test('guessing is limited by address, and then not even looked up', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
+  const good = await makeKey(database, ['read']);
+  const guess = () => ({ headers: bearer(makeToken(newId(Date.now()))) });
+  for (const status of [401, 401, 401, 429, 429]) await call('GET', '/api/users', status, guess());
+  // A key that was not seen before would have to be looked up: that waits, too.
+  await call('GET', '/api/users', 429, { headers: bearer(good.key) });
+});
+
+t.test('a key in use is not stopped by the guesses of a neighbour', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
+  const headers = bearer((await makeKey(database, ['read'])).key);
+  await call('GET', '/api/users', 200, { headers });
+  for (const status of [401, 401, 401, 429]) await call('GET', '/api/users', status);
+  await call('GET', '/api/users', 200, { headers });
+});
+
+t.test('unknown paths count; health and docs do not', async t => {
+  const { call } = await build(t, { settings: { RATE_LIMIT_MAX: 2 } });
+  for (let i = 0; i < 5; i++) {
+    t.notOk((await call('GET', '/health/live', 200)).headers['ratelimit-limit']);
+    await call('GET', '/docs/json', 200);
+  }
+  await call('GET', '/nowhere', 404);
+  await call('PATCH', '/api/users', 405);
+  await call('GET', '/nowhere', 429);
+});
+
+t.test('an IPv6 network is one caller', async t => {
+  t.equal(networkOf('203.0.113.7'), '203.0.113.7');
+  t.equal(networkOf('::ffff:203.0.113.7'), '203.0.113.7');
+  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  t.equal(networkOf('2001:DB8:1:2::1'), '2001:db8:1:2::/64');
+  t.equal(networkOf('2001:db8:0001:2::'), '2001:db8:1:2::/64');
+  t.equal(networkOf('2001:db8::1'), '2001:db8:0:0::/64');
+  t.equal(networkOf('::1'), '0:0:0:0::/64');
+  t.equal(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  t.equal(networkOf('1:2:3:4:5:6:7::'), '1:2:3:4::/64');
+  const { app } = await build(t, { settings: { RATE_LIMIT_MAX: 2, TRUST_PROXY: '1' } });
+  const from = (address: string) =>
+    app
+      .inject({ url: '/api/users', headers: { 'x-forwarded-for': address } })
+      .then(reply => reply.statusCode);
+  const seen = [];
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1'])
+    seen.push(await from(address));
+  t.same(seen, [200, 200, 429, 200]);
+});
+
+t.test('a window ends, a cost counts, and the memory has a bound', async t => {
+  const tallies = new MemoryTallies(30);
+  t.equal(tallies.add('a', 5).used, 5);
+  t.equal(tallies.add('a', 0).used, 5);
+  t.equal(tallies.add('a', 2).used, 7);
+  await new Promise(resolve => setTimeout(resolve, 40));
+  t.equal(tallies.add('a', 1).used, 1);
+  const many = new MemoryTallies(60_000);
+  for (let i = 0; i <= 50_000; i++) many.add(`address ${i}`, 1);
+  t.equal(many.add('address 50000', 1).used, 2);
+  t.equal(many.add('address 0', 1).used, 1, 'the oldest made room');
+});
+
+t.test('a door may charge more than the one request', async t => {
+  const app = fastify();
+  const limits = new Limits(new MemoryTallies(60_000), 10);
+  await app.register(identity, { bearers: undefined, limits });
+  await app.register(limiting, { limits });
+  app.get('/costly', async (request, reply) => {
+    await request.charge(reply, 5);
+    return 'done';
+  });
+  t.teardown(() => app.close());
+  const first = await app.inject('/costly');
+  t.match(first.headers, { 'ratelimit-remaining': '4' });
+  const second = await app.inject('/costly');
+  t.not(second.statusCode, 200, 'one more would be 12 of 10');
+});
+
+t.test('a proxy header without trust is told once', async t => {
+  const lines: string[] = [];
+  const app = fastify({ logger: { level: 'warn', stream: { write: line => void lines.push(line) } } });
+  await app.register(proxies, { trusted: false });
+  app.get('/', () => 'x');
+  t.teardown(() => app.close());
+  await app.inject('/');
+  t.equal(lines.length, 0);
+  for (const headers of [{ 'x-forwarded-for': '1.2.3.4' }, { forwarded: 'for=1.2.3.4' }])
+    await app.inject({ url: '/', headers });
+  t.match(lines, [/TRUST_PROXY/]);
+});
+
+t.test('a proxy that is not trusted is ignored', async t => {
+  const { app } = await build(t, { settings: { RATE_LIMIT_MAX: 2 } });
+  const from = (address: string) =>
+    app
+      .inject({ url: '/api/users', headers: { 'x-forwarded-for': address } })
+      .then(reply => reply.statusCode);
+  t.same([await from('192.0.2.1'), await from('192.0.2.2'), await from('192.0.2.3')], [200, 200, 429]);
+});

@@ -1,0 +1,15 @@
+import { fastify } from 'fastify';
+import t from 'tap';
+import gate from '../../plugins/gate.ts';
+import identity from '../../plugins/identity.ts';
+import { Limits } from '../../src/core/limits.ts';
+import { MemoryTallies } from '../../src/core/tallies.ts';
+
+t.test('an application with a route that does not say its scope does not start', async t => {
+  const app = fastify();
+  const limits = new Limits(new MemoryTallies(1000), undefined);
+  await app.register(identity, { bearers: undefined, limits });
+  await app.register(gate);
+  app.get('/new', () => 'forgotten');
+  await t.rejects(async () => void (await app.ready()), { message: /config\.scope .* GET \/new/ });
+});

@@ -1,0 +1,122 @@
+import { createHmac } from 'node:crypto';
+import type { LightMyRequestResponse } from 'fastify';
+import t, { type Test } from 'tap';
+import { scopes } from '../../schemas/apiKey.ts';
+import { makeToken } from '../../src/core/token.ts';
+import { createKey, revokeKey } from '../../src/services/apiKeys.ts';
+import { bearer, inside, makeKey, openIssuer, seconds } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+
+const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+type Expected = 401 | { may: readonly string[] };
+interface Credential {
+  name: string;
+  headers?: Record<string, string>;
+  expected: Expected;
+}
+
+/** Every way to show who one is, and what it is good for. */
+async function credentials(t: Test, database: Awaited<ReturnType<typeof openTestDatabase>>) {
+  const issuer = await openIssuer(t);
+  const refused = (name: string, credential: string): Credential => ({
+    name,
+    headers: bearer(credential),
+    expected: 401,
+  });
+  const good = (name: string, credential: string, may: readonly string[]): Credential => ({
+    name,
+    headers: bearer(credential),
+    expected: { may },
+  });
+  const keys = await Promise.all(scopes.map(scope => makeKey(database, [scope])));
+  const [read, write, admin] = keys.map(({ key }) => key) as [string, string, string];
+  const hourAgo = () => new Date(Date.now() - 3_600_000);
+  const expired = await createKey(inside(database, hourAgo), {
+    name: 'expired',
+    scopes: ['admin'],
+    expiresAt: new Date(Date.now() - 1000).toISOString(),
+  });
+  const revoked = await makeKey(database, ['admin']);
+  await revokeKey(inside(database), revoked.id);
+  const claims = {
+    sub: 'x',
+    scope: 'admin',
+    iss: issuer.settings.AUTH_ISSUER,
+    aud: 'triport',
+    exp: seconds(99),
+  };
+  const unsigned = `${base64({ alg: 'none' })}.${base64(claims)}.`;
+  const forged = `${base64({ alg: 'HS256', kid: 'first' })}.${base64(claims)}`;
+  const publicKey = JSON.stringify(await issuer.publicKey());
+  const hmac = createHmac('sha256', publicKey).update(forged).digest('base64url');
+
+  const table: Credential[] = [
+    { name: 'nothing', expected: 401 },
+    { name: 'another scheme', headers: { authorization: `Basic ${btoa(`x:${admin}`)}` }, expected: 401 },
+    refused('a key with a bad checksum', `${admin.slice(0, -1)}${admin.endsWith('x') ? 'y' : 'x'}`),
+    refused('a key that does not exist', makeToken(someId)),
+    refused('a key with the secret of another', makeToken(keys[2]?.id ?? '')),
+    refused('an expired key', expired.key),
+    refused('a revoked key', revoked.key),
+    good('a key that may read', read, ['read']),
+    good('a key that may write', write, ['read', 'write']),
+    good('a key that may administer', admin, ['read', 'write', 'admin']),
+    good('a token with scope', await issuer.sign({ scope: 'openid read write' }), ['read', 'write']),
+    good('a token with scp', await issuer.sign({ scope: undefined, scp: ['admin'] }), [
+      'read',
+      'write',
+      'admin',
+    ]),
+    good('a token without scopes', await issuer.sign({ scope: 'openid' }), []),
+    good('a token that ended within the tolerance', await issuer.sign({ exp: seconds(-10) }), ['read']),
+    refused('an expired token', await issuer.sign({ exp: seconds(-60), scope: 'admin' })),
+    refused('a token without an end', await issuer.sign({ exp: undefined, scope: 'admin' })),
+    refused('a token without a subject', await issuer.sign({ sub: undefined, scope: 'admin' })),
+    refused('a token of another issuer', await issuer.sign({ iss: 'https://evil.example', scope: 'admin' })),
+    refused('a token for another audience', await issuer.sign({ aud: 'others', scope: 'admin' })),
+    refused('a token with alg none', unsigned),
+    refused('a token with HS256 and the public key', `${forged}.${hmac}`),
+    refused('no credential at all after Bearer', ''),
+  ];
+  return { table, settings: issuer.settings };
+}
+
+t.test('every route answers every credential as its scope says', async t => {
+  const database = await openTestDatabase(t);
+  const { table, settings } = await credentials(t, database);
+  const { app } = await build(t, { settings, database });
+  const { app: open } = await build(t, { database });
+  t.ok(app.routes.length > 20, 'there are routes');
+
+  for (const { method, url, config } of app.routes) {
+    const verb = [method].flat()[0] as 'GET';
+    const path = url.replace(/:\w+/g, someId).replace('*', 'x');
+    const scope = config?.scope ?? 'none';
+    // One assertion for each route: thousands of them would take longer to print than to check.
+    const wrong: string[] = [];
+    const anyone = await open.inject({ method: verb, url: path });
+    if ([401, 403].includes(anyone.statusCode)) wrong.push('closed where everything is open');
+
+    for (const { name, headers = {}, expected } of table) {
+      const answer = await app.inject({ method: verb, url: path, headers });
+      const wanted =
+        scope === 'public' ? 'in' : expected === 401 ? 401 : expected.may.includes(scope) ? 'in' : 403;
+      const problem = problemOf(answer, wanted, scope);
+      if (problem) wrong.push(`${name}: ${problem}`);
+    }
+    t.same(wrong, [], `${verb} ${url}, ${scope}`);
+  }
+});
+
+function problemOf({ statusCode: status, headers }: LightMyRequestResponse, wanted: unknown, scope: string) {
+  if (status >= 500) return `an error of ours, ${status}`;
+  const verdict = status === 401 || status === 403 ? status : 'in';
+  if (verdict !== wanted) return `${status} and not ${wanted}`;
+  const way = String(headers['www-authenticate'] ?? '');
+  if (verdict === 'in') return undefined;
+  if (!way.startsWith('Bearer realm="triport"')) return `${status} does not say how to come in`;
+  return verdict === 403 && !way.includes(`scope="${scope}"`) ? 'does not name the scope' : undefined;
+}

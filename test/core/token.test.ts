@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { newId } from '../../src/core/ids.ts';
+import { hashOf, idOf, isWellFormed, makeToken, matches } from '../../src/core/token.ts';
+
+t.test('a token carries the id of its record and 256 random bits', async t => {
+  const id = newId(Date.now());
+  const [one, two] = [makeToken(id), makeToken(id)];
+  t.match(one, /^triport_[0-9a-f]{32}_[0-9A-Za-z]{49}$/);
+  t.equal(idOf(one), id);
+  t.not(one, two);
+  t.ok(isWellFormed(one));
+});
+
+t.test('any one wrong letter is told without a database', async t => {
+  const token = makeToken(newId(Date.now()));
+  fc.assert(
+    fc.property(fc.nat(token.length - 1), fc.constantFrom(...'0aZ_-'), (place, letter) => {
+      const typed = token.slice(0, place) + letter + token.slice(place + 1);
+      return isWellFormed(typed) === (typed === token);
+    }),
+    { numRuns: 500 },
+  );
+  for (const text of ['', 'triport_', `${token}a`, token.slice(1), token.toUpperCase()])
+    t.notOk(isWellFormed(text), text);
+});
+
+t.test('only the token itself matches its hash', async t => {
+  const id = newId(Date.now());
+  const token = makeToken(id);
+  const stored = Buffer.from(hashOf(token), 'latin1');
+  t.ok(matches(token, stored));
+  t.notOk(matches(makeToken(id), stored));
+  t.notOk(matches('', stored));
+});

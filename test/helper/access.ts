@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import type { Test } from 'tap';
+import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
+import { systemContext } from '../../src/core/context.ts';
+import type { Database } from '../../src/core/database.ts';
+import { createKey } from '../../src/services/apiKeys.ts';
+
+/** The context of somebody who may do everything. */
+export const inside = (database: Database, now = () => new Date()) =>
+  systemContext(database.orm, 'test', 'command', now);
+
+/** A key that works, made the way everybody makes one. */
+export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>
+  createKey(inside(database), { name: scopes.join(), scopes, ...more });
+
+export const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+
+/** An issuer of tokens with its JWKS on loopback, whose keys change and which can go away. */
+export async function openIssuer(t: Test, algorithm = 'ES256') {
+  const issuer = 'https://issuer.example';
+  const audience = 'triport';
+  let pair = await generateKeyPair(algorithm, { extractable: true });
+  let kid = 'first';
+  let away = false;
+  let reads = 0;
+  const server = createServer(async (_request, response) => {
+    reads++;
+    if (away) return void response.writeHead(500).end();
+    response.end(JSON.stringify({ keys: [{ ...(await exportJWK(pair.publicKey)), kid, use: 'sig' }] }));
+  }).listen(0, '127.0.0.1');
+  await new Promise(resolve => server.once('listening', resolve));
+  t.teardown(() => new Promise(resolve => server.close(resolve)));
+
+  return {
+    settings: {
+      AUTH_MODE: 'required',
+      AUTH_JWKS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
+      AUTH_ISSUER: issuer,
+      AUTH_AUDIENCE: audience,
+    } as const,
+    reads: () => reads,
+    goAway: (gone: boolean) => {
+      away = gone;
+    },
+    rotate: async (name: string) => {
+      pair = await generateKeyPair(algorithm, { extractable: true });
+      kid = name;
+    },
+    publicKey: () => exportJWK(pair.publicKey),
+    sign: (claims: { [K in keyof JWTPayload]: JWTPayload[K] | undefined } = {}, header: object = {}) =>
+      new SignJWT({
+        sub: 'someone',
+        scope: 'read',
+        iss: issuer,
+        aud: audience,
+        exp: seconds(300),
+        ...claims,
+      } as JWTPayload)
+        .setProtectedHeader({ alg: algorithm, kid, ...header })
+        .sign(pair.privateKey),
+  };
+}
+
+export const seconds = (from: number) => Math.floor(Date.now() / 1000) + from;
