@@ -43,7 +43,7 @@ function identify(app: FastifyInstance, bearers: Bearers, limits: Limits): void 
   /** A credential that must be looked up costs work: who has used up the guesses of his address gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
     const account = limits.accountOf(nobody, request.ip);
-    const tally = await limits.spend(account, 0);
+    const tally = await limits.spend(account.name, 0);
     if (tally.used >= account.maximum) throw tooMany(tally);
     request.caller = await bearers.find(authorization);
   }

@@ -1,49 +1,53 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import rateLimit from '@fastify/rate-limit';
 import fp from 'fastify-plugin';
 import { type Limits, tooMany } from '../src/core/limits.ts';
 import type { Tally } from '../src/core/tallies.ts';
 
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** `false`: requests of this route are not counted. */
-    rateLimit?: false;
-  }
   interface FastifyRequest {
     /** Counts more than the one request that was counted when it came; refuses, unless told not to. */
     charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
 }
 
-/** Counts every request, also one that is refused or finds nothing. */
+/**
+ * Counts every request, also one that is refused or finds nothing: so the limiter is one hook of the whole
+ * application and not, as it would do by itself, one of each route. A route leaves the count with
+ * `config: { rateLimit: false }`.
+ */
 export default fp<{ limits: Limits }>(async (app, { limits }) => {
-  function spend(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    cost: number,
-    refuse = true,
-  ): void | Promise<void> {
-    const account = limits.accountOf(request.actor, request.ip);
-    const settle = (tally: Tally) => {
-      reply.header('ratelimit-limit', account.maximum);
-      reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
-      reply.header('ratelimit-reset', Math.ceil(tally.endsIn / 1000));
-      if (refuse && tally.used > account.maximum) throw tooMany(tally);
-    };
-    const tally = limits.spend(account, cost);
-    return tally instanceof Promise ? tally.then(settle) : settle(tally);
-  }
+  await app.register(rateLimit, {
+    global: false,
+    enableDraftSpec: true,
+    keyGenerator: ({ actor, ip }) => limits.accountOf(actor, ip).name,
+    max: ({ actor, ip }) => limits.accountOf(actor, ip).maximum,
+    store: storeOf(limits),
+    errorResponseBuilder: (_request, { ttl }) => tooMany({ endsIn: ttl }),
+  });
+  const count = app.rateLimit();
+  app.addHook('onRequest', async function (request, reply) {
+    if (request.routeOptions.config.rateLimit !== false) await count.call(this, request, reply);
+  });
 
-  app.decorateRequest(
-    'charge',
-    async function (this: FastifyRequest, reply: FastifyReply, cost: number, { refuse } = { refuse: true }) {
-      await spend(this, reply, cost, refuse);
-    },
-  );
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.rateLimit === false) return done();
-    const later = spend(request, reply, 1);
-    if (later) later.then(() => done(), done);
-    else done();
+  app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
+    const account = limits.accountOf(this.actor, this.ip);
+    const tally = await limits.spend(account.name, cost);
+    reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
+    if (refuse && tally.used > account.maximum) throw tooMany(tally);
   });
   app.addHook('onClose', () => limits.close());
 });
+
+/** What the limiter asks of a place that counts. */
+const storeOf = (limits: Limits) =>
+  class Store {
+    incr(name: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void) {
+      const settle = ({ used, endsIn }: Tally) => done(null, { current: used, ttl: endsIn });
+      const tally = limits.spend(name, 1);
+      if (tally instanceof Promise) tally.then(settle, done);
+      else settle(tally);
+    }
+    child() {
+      return this;
+    }
+  };

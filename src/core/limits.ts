@@ -31,7 +31,7 @@ export class Limits {
       : { name: `${actor.kind}:${actor.id}`, maximum: this.#forKey };
   }
 
-  spend({ name }: Account, cost: number): Tally | Promise<Tally> {
+  spend(name: string, cost: number): Tally | Promise<Tally> {
     return this.#tallies.add(name, cost);
   }
 
@@ -51,7 +51,7 @@ export function openLimits(settings: LimitSettings, log: Log): Limits {
   return new Limits(tallies, settings.RATE_LIMIT_MAX);
 }
 
-export const tooMany = ({ endsIn }: Tally) =>
+export const tooMany = ({ endsIn }: Pick<Tally, 'endsIn'>) =>
   new AppError('rate_limited', 'Too many requests.', {
     code: 'rate_limited',
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),
