@@ -1,12 +1,12 @@
-import { count } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
 import type { Context } from '../core/context.ts';
+import { prepared } from '../core/database.ts';
+import { selectTotals } from '../core/positions.ts';
+
+const totals = prepared('totals', db => selectTotals(db, { users, posts }));
 
 /** How many records there are. */
 export async function countRecords({ db }: Context): Promise<{ users: number; posts: number }> {
-  const [people, texts] = await Promise.all([
-    db.select({ total: count() }).from(users),
-    db.select({ total: count() }).from(posts),
-  ]);
-  return { users: people[0]?.total ?? 0, posts: texts[0]?.total ?? 0 };
+  const [counts] = await totals(db, 'only').execute();
+  return counts ?? { users: 0, posts: 0 };
 }

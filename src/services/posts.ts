@@ -33,6 +33,7 @@ export const listPosts = listing<Post, 'status' | 'author' | 'title', (typeof po
     author: value => eq(posts.authorId, value),
     title: value => eq(posts.title, value),
   },
+  counted: { status: posts.status, author: posts.authorId },
   sorts: { createdAt: [], title: [posts.title] },
 });
 
