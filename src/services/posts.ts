@@ -5,15 +5,17 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
+import { sharedRead } from '../core/shared.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
-const byId = prepared('post by id', (db: Orm) =>
+const byIds = prepared('posts by ids', (db: Orm) =>
   db
     .select()
     .from(posts)
-    .where(eq(posts.id, sql.placeholder('id'))),
+    .where(sql`${posts.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
+const readPost = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
 const insertion = prepared('post insertion', (db: Orm) =>
   db.insert(posts).values({
     id: sql.placeholder('id'),
@@ -39,8 +41,7 @@ export const listPosts = listing<Post, 'status' | 'author' | 'title', (typeof po
 
 /** One post; not found when the id is of no post, or no id at all. */
 export async function getPost({ db }: Context, id: string): Promise<Post> {
-  const [post] = isId(id) ? await byId(db, 'only').execute({ id }) : [];
-  return found('Post', post);
+  return found('Post', isId(id) ? await readPost(db, id) : undefined);
 }
 
 /** The new post, a draft unless it says otherwise; invalid when the author does not exist. */

@@ -5,15 +5,17 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
+import { sharedRead } from '../core/shared.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
-const byId = prepared('user by id', (db: Orm) =>
+const byIds = prepared('users by ids', (db: Orm) =>
   db
     .select()
     .from(users)
-    .where(eq(users.id, sql.placeholder('id'))),
+    .where(sql`${users.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
+const readUser = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
 const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
 const insertion = prepared('user insertion', (db: Orm) =>
   db.insert(users).values({
@@ -37,8 +39,7 @@ export const listUsers = listing<User, 'name' | 'email', (typeof userSorts)[numb
 
 /** One user; not found when the id is of no user, or no id at all. */
 export async function getUser({ db }: Context, id: string): Promise<User> {
-  const [user] = isId(id) ? await byId(db, 'only').execute({ id }) : [];
-  return found('User', user);
+  return found('User', isId(id) ? await readUser(db, id) : undefined);
 }
 
 /** The new user; a conflict when the address is taken. */
