@@ -7,53 +7,60 @@ interface Waiting<K, V> {
   resolve: (value: V) => void;
   reject: (error: unknown) => void;
 }
+interface Queue<K, V> {
+  waiting: Waiting<K, V>[];
+  /** How many statements are under way. */
+  sent: number;
+  scheduled: boolean;
+}
 
-/** A statement for many keys; it answers with one value for each, in their order. */
-type Work<K, V> = (db: Orm, keys: K[]) => Promise<V[]>;
+/** One more would only be a smaller one: two keep the server busy while the next is gathered. */
+const mostSent = 2;
+const mostTogether = 200;
 
 /**
- * Does together what is asked for in one turn of the event loop: 50 reads become one statement (0.035 ms of CPU
- * each become 0.019), 50 rows one commit. Nobody joins what has been sent, so no answer is older than its question.
- * When the statement fails, each does its own: the one at fault gets the error and its neighbours what they asked for.
- * A transaction does its work at once and alone.
+ * Does together what is asked for in one turn of the event loop, or while two statements are under way: 50 reads
+ * become one statement, 50 rows one commit. Nobody joins what has been sent, so no answer is older than its question.
+ * When the statement fails, each is done alone: the one at fault gets its error, its neighbours what they asked for;
+ * so the work must be one that may be tried again. Inside a transaction everything is done at once and alone.
  */
-export function shared<K, V>(work: Work<K, V>, most = 200): (db: Orm, key: K) => Promise<V> {
-  const gathering = new WeakMap<Orm, Waiting<K, V>[]>();
+export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: Orm, key: K) => Promise<V> {
+  const queues = new WeakMap<Orm, Queue<K, V>>();
 
   const alone = (db: Orm, { key, resolve, reject }: Waiting<K, V>) =>
     work(db, [key]).then(([value]) => resolve(value as V), reject);
 
-  async function send(db: Orm, group: Waiting<K, V>[]): Promise<void> {
-    if (gathering.get(db) === group) gathering.delete(db);
-    try {
-      const values = await work(
-        db,
-        group.map(({ key }) => key),
-      );
-      for (const [i, { resolve }] of group.entries()) resolve(values[i] as V);
-    } catch (error) {
-      if (group.length === 1) group[0]?.reject(error);
-      else for (const waiting of group) alone(db, waiting);
-    }
+  function schedule(db: Orm, queue: Queue<K, V>): void {
+    if (queue.scheduled || queue.sent >= mostSent || queue.waiting.length === 0) return;
+    queue.scheduled = true;
+    setImmediate(send, db, queue);
   }
 
-  return (db, key) => {
-    const { promise, resolve, reject } = Promise.withResolvers<V>();
-    const waiting = { key, resolve, reject };
-    if (is(db, PgTransaction)) {
-      alone(db, waiting);
-      return promise;
+  async function send(db: Orm, queue: Queue<K, V>): Promise<void> {
+    const group = queue.waiting.splice(0, mostTogether);
+    const keys = group.map(({ key }) => key);
+    queue.scheduled = false;
+    queue.sent++;
+    schedule(db, queue);
+    try {
+      const values = await work(db, keys);
+      for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
+    } catch (error) {
+      if (group.length === 1) group[0]?.reject(error);
+      else await Promise.all(group.map(waiting => alone(db, waiting)));
     }
-    const group = gathering.get(db);
-    if (group) group.push(waiting);
-    if (group?.length === most) gathering.delete(db);
-    if (!group) {
-      const first = [waiting];
-      gathering.set(db, first);
-      setImmediate(send, db, first);
-    }
-    return promise;
-  };
+    queue.sent--;
+    schedule(db, queue);
+  }
+
+  return (db, key) =>
+    new Promise((resolve, reject) => {
+      const waiting = { key, resolve, reject };
+      if (is(db, PgTransaction)) return void alone(db, waiting);
+      const queue = queues.get(db) ?? { waiting: [], sent: 0, scheduled: false };
+      if (queue.waiting.push(waiting) === 1) queues.set(db, queue);
+      schedule(db, queue);
+    });
 }
 
 /** One record for each id, from a statement that finds them in any order and leaves out those that do not exist. */
@@ -61,7 +68,8 @@ export function sharedRead<T extends { id: string }>(
   find: (db: Orm, ids: string) => Promise<T[]>,
 ): (db: Orm, id: string) => Promise<T | undefined> {
   return shared(async (db, ids: string[]) => {
-    const records = new Map((await find(db, `{${ids.join()}}`)).map(record => [record.id, record]));
+    const records = new Map<string, T>();
+    for (const record of await find(db, `{${ids.join()}}`)) records.set(record.id, record);
     return ids.map(id => records.get(id));
   });
 }
