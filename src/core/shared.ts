@@ -1,6 +1,7 @@
 import { is } from 'drizzle-orm';
 import { PgTransaction } from 'drizzle-orm/pg-core';
 import type { Orm } from './database.ts';
+import { databaseFailure } from './failure.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -21,8 +22,8 @@ const mostTogether = 200;
 /**
  * Does together what is asked for in one turn of the event loop, or while two statements are under way: 50 reads
  * become one statement, 50 rows one commit. Nobody joins what has been sent, so no answer is older than its question.
- * When the statement fails, each is done alone: the one at fault gets its error, its neighbours what they asked for;
- * so the work must be one that may be tried again. Inside a transaction everything is done at once and alone.
+ * When the database refuses the statement, each is done alone: the one at fault gets its error, its neighbours what
+ * they asked for. Inside a transaction everything is done at once and alone.
  */
 export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: Orm, key: K) => Promise<V> {
   const queues = new WeakMap<Orm, Queue<K, V>>();
@@ -46,7 +47,8 @@ export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: O
       const values = await work(db, keys);
       for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
     } catch (error) {
-      if (group.length === 1) group[0]?.reject(error);
+      // Without an answer nobody knows what was done, and doing it again could do it twice.
+      if (group.length === 1 || !isRefusal(error)) for (const { reject } of group) reject(error);
       else await Promise.all(group.map(waiting => alone(db, waiting)));
     }
     queue.sent--;
@@ -63,13 +65,4 @@ export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: O
     });
 }
 
-/** One record for each id, from a statement that finds them in any order and leaves out those that do not exist. */
-export function sharedRead<T extends { id: string }>(
-  find: (db: Orm, ids: string) => Promise<T[]>,
-): (db: Orm, id: string) => Promise<T | undefined> {
-  return shared(async (db, ids: string[]) => {
-    const records = new Map<string, T>();
-    for (const record of await find(db, `{${ids.join()}}`)) records.set(record.id, record);
-    return ids.map(id => records.get(id));
-  });
-}
+const isRefusal = (error: unknown) => /^(?!08|57P)[0-9A-Z]{5}$/.test(databaseFailure(error)?.code ?? '');

@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
-import { sharedRead } from '../core/shared.ts';
+import { sharedInsert, sharedRead } from '../core/sharedRows.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
@@ -16,16 +16,7 @@ const byIds = prepared('posts by ids', (db: Orm) =>
     .where(sql`${posts.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
 const readPost = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
-const insertion = prepared('post insertion', (db: Orm) =>
-  db.insert(posts).values({
-    id: sql.placeholder('id'),
-    title: sql.placeholder('title'),
-    status: sql.placeholder('status'),
-    authorId: sql.placeholder('authorId'),
-    createdAt: sql.placeholder('createdAt'),
-    updatedAt: sql.placeholder('updatedAt'),
-  }),
-);
+const insertPost = sharedInsert(posts, 'post insertion');
 
 /** A page of posts. */
 export const listPosts = listing<Post, 'status' | 'author' | 'title', (typeof postSorts)[number]>('posts', {
@@ -55,7 +46,7 @@ export async function createPost({ db, now }: Context, input: PostCreate): Promi
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertion(db, 'only').execute(post);
+  await insertPost(db, post);
   return post;
 }
 

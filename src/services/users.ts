@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
-import { sharedRead } from '../core/shared.ts';
+import { sharedInsert, sharedRead } from '../core/sharedRows.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
@@ -17,15 +17,7 @@ const byIds = prepared('users by ids', (db: Orm) =>
 );
 const readUser = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
 const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
-const insertion = prepared('user insertion', (db: Orm) =>
-  db.insert(users).values({
-    id: sql.placeholder('id'),
-    name: sql.placeholder('name'),
-    email: sql.placeholder('email'),
-    createdAt: sql.placeholder('createdAt'),
-    updatedAt: sql.placeholder('updatedAt'),
-  }),
-);
+const insertUser = sharedInsert(users, 'user insertion');
 
 /** A page of users. */
 export const listUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
@@ -51,7 +43,7 @@ export async function createUser({ db, now }: Context, input: UserCreate): Promi
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertion(db, 'only').execute(user);
+  await insertUser(db, user);
   return user;
 }
 
