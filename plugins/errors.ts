@@ -6,14 +6,23 @@ import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../schemas/error.ts';
 import { AppError, type ErrorCode, statusOf } from '../src/core/errors.ts';
 import { explain } from '../src/services/failures.ts';
+import { logAnswer, setHeaders } from './headers.ts';
 
 /** The one error body of the REST door, for whatever went wrong and wherever it did. */
 export default fp(async (app: FastifyInstance) => {
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
-    throw new AppError('not_found', 'There is nothing at this path.');
+  app.setNotFoundHandler(() => {
+    throw nothingThere();
+  });
+  const count = app.rateLimit();
+  // A miss counts, and is a miss whatever its body holds: so it is told before the body is read.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
+    count.call(app, request, reply).then(() => done(nothingThere()), done);
   });
 });
+
+const nothingThere = () => new AppError('not_found', 'There is nothing at this path.');
 
 export const envelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },
@@ -24,8 +33,17 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const status = statusOf[error.code];
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
   if (error.code === 'unavailable') reply.header('retry-after', '1');
+  // The framework would cut the connection under a client that is still sending, who then never reads why.
+  reply.removeHeader('connection');
   // The schema of a route describes its success; the envelope is the same everywhere.
   return reply.code(status).type('application/json').serializer(JSON.stringify).send(envelope(error));
+}
+
+/** A path that cannot be decoded never gets to a route or its hooks; the answer looks the same all the same. */
+export function answerBadPath(thrown: Error, request: FastifyRequest, reply: FastifyReply) {
+  setHeaders(request, reply);
+  sendError(thrown, request, reply);
+  logAnswer(request, reply);
 }
 
 /** What the framework says, in our words. Its codes are listed at fastify.dev/docs/latest/Reference/Errors. */
@@ -42,6 +60,7 @@ const ofFramework: Record<string, [ErrorCode, string]> = {
     'The body does not have the length that its header says.',
   ],
   FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
+  FST_STATIC_FORBIDDEN_PATH: ['not_found', 'There is nothing at this path.'],
   FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
 };
 
@@ -52,17 +71,21 @@ function translate(thrown: unknown): AppError {
   if (known) return new AppError(...known);
   // Only what a client did wrong may speak for itself; the message of any other error stays inside.
   if (code.startsWith('FST_') && statusCode === 400) return new AppError('bad_request', message);
+  // A client that left while it was sending; its ECONNRESET must not look like one of the database.
+  if (statusCode === 400) return new AppError('bad_request', 'The body did not arrive completely.');
   return explain(thrown);
 }
 
 /** Broken or dripping HTTP that never became a request: the answer is written by hand. */
-export function answerBrokenHttp(error: Error & { code?: string }, socket: Socket) {
+export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const answer = broken[error.code ?? ''] ?? new AppError('bad_request', 'The request is not valid HTTP.');
   const status = statusOf[answer.code];
   const body = JSON.stringify(envelope(answer));
+  const id = randomUUID();
+  this.log.info({ reqId: id, status, reason: error.code, address: socket.remoteAddress }, 'not understood');
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${randomUUID()}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     // A peer that never reads would keep the socket for ever.
     () => socket.destroy(),

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** On every answer. The two pages replace the policy by their own; data needs no permission at all. */
@@ -10,21 +11,29 @@ const constant = {
 
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(constant).header('x-request-id', request.id);
+    setHeaders(request, reply);
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    // One line for each request. The query is left out: filters hold names and addresses.
-    request.log.info(
-      {
-        method: request.method,
-        path: request.url.split('?')[0],
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        address: request.ip,
-      },
-      'answered',
-    );
+    logAnswer(request, reply);
     done();
   });
 });
+
+export const setHeaders = (request: FastifyRequest, reply: FastifyReply) =>
+  reply.headers(constant).header('x-request-id', request.id);
+
+/** One line for each request, without what people wrote: filters hold names, and a mistaken path an address. */
+export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  const path = request.url.split(/[?#]/, 1)[0] ?? '';
+  request.log.info(
+    {
+      method: request.method,
+      path: path.replace(/[^/]*(@|%40)[^/]*/gi, '[address]').slice(0, 300),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      address: request.ip,
+    },
+    'answered',
+  );
+}

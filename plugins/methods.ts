@@ -9,13 +9,14 @@ export default fp(async app => {
     app.addHttpMethod(method);
 
   const known = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method, schema }) => {
-    if (schema?.hide) return;
+  app.addHook('onRoute', ({ url, method }) => {
     for (const name of [method].flat()) known.set(url, (known.get(url) ?? new Set()).add(name));
   });
 
   app.decorate('refuseOtherMethods', () => {
     for (const [url, methods] of [...known]) {
+      // Of a route at `/prefix/` the framework tells the HEAD only.
+      if (methods.has('HEAD')) methods.add('GET');
       const allow = [...methods, 'OPTIONS'].sort().join(', ');
       app.options(url, { schema: { hide: true } }, (_request, reply) =>
         reply.code(204).header('allow', allow).send(),
@@ -25,8 +26,8 @@ export default fp(async app => {
         method: app.supportedMethods.filter(name => !methods.has(name) && name !== 'OPTIONS'),
         schema: { hide: true },
         exposeHeadRoute: false,
-        // Before the body is parsed: what it holds does not matter.
-        onRequest: (_request, reply) => {
+        // After the limiter, because it counts; before the body is parsed, because what it holds does not matter.
+        preParsing: async (_request, reply) => {
           reply.header('allow', allow);
           throw new AppError('method_not_allowed', `This path answers to ${allow}.`);
         },

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { strict } from '../schemas/common.ts';
 import { components } from '../schemas/index.ts';
@@ -14,22 +15,19 @@ const noQuery = strict({});
 export default fp(async app => {
   for (const component of components) app.addSchema(component);
 
+  // Not sooner, so that it comes after the limiter.
+  app.addHook('preParsing', (request, _reply, payload, done) => done(brokenTarget(request), payload));
+
   app.removeAllContentTypeParsers();
-  const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser<Buffer>(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
     (request, body, done) => {
-      const mergePatch = request.headers['content-type']?.startsWith('application/merge-patch');
-      if (mergePatch && request.method !== 'PATCH')
-        return done(
-          new AppError('unsupported_media_type', 'A merge patch goes with PATCH. Send application/json.'),
-        );
-      // Many clients name a content type on a DELETE that has no content.
-      if (body.length === 0 && request.method === 'DELETE') return done(null, undefined);
-      // Decoding would turn what is not UTF-8 into replacement characters, and store those.
-      if (!isUtf8(body)) return done(new AppError('bad_request', 'The body is not valid UTF-8.'));
-      parseJson(request, body.toString('utf8'), done);
+      try {
+        done(null, parseBody(request, body));
+      } catch (error) {
+        done(error as Error);
+      }
     },
   );
 
@@ -48,6 +46,46 @@ export default fp(async app => {
     if (!route.schema?.hide) route.schema = { querystring: noQuery, ...route.schema };
   });
 });
+
+/** What is wrong with the first lines of a request, and would otherwise be guessed at. */
+function brokenTarget({ raw, headers, url }: FastifyRequest): AppError | undefined {
+  if (headers.host === undefined && raw.httpVersion === '1.1')
+    return new AppError('bad_request', 'HTTP/1.1 wants a Host header.');
+  if (!url.includes('%', url.indexOf('?') + 1)) return undefined;
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?') + 1));
+    return undefined;
+  } catch {
+    return new AppError('bad_request', 'The query is not valid percent-encoded UTF-8.');
+  }
+}
+
+function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
+  if (method !== 'PATCH' && /^application\/merge-patch/i.test(type))
+    throw new AppError('unsupported_media_type', 'A merge patch goes with PATCH. Send application/json.');
+  if (encoding !== 'identity')
+    throw new AppError('unsupported_media_type', 'A compressed body is not supported.');
+  // Many clients name a content type on a DELETE that has no content.
+  if (bytes.length === 0 && method === 'DELETE') return undefined;
+  if (bytes.length === 0) throw new AppError('bad_request', 'The body is empty. Send a JSON object.');
+  // Decoding would turn what is not UTF-8 into replacement characters, and store those.
+  if (!isUtf8(bytes)) throw new AppError('bad_request', 'The body is not valid UTF-8.');
+  const body = fromJson(bytes.toString('utf8'));
+  if (method === 'DELETE' && Object.keys(body ?? {}).length > 0)
+    throw new AppError('bad_request', 'A DELETE takes no body.');
+  return body;
+}
+
+/** `__proto__` is a member like any other here: the schemas refuse it by name, as they do all unknown ones. */
+function fromJson(text: string): object | null {
+  try {
+    return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
+  } catch {
+    throw new AppError('bad_request', 'The body is not valid JSON.');
+  }
+}
+const byteOrderMark = '\ufeff';
 
 /** Query strings are text: where the schema asks for a number or a boolean, digits and words become that. */
 function fromQuery(schema: TSchema) {

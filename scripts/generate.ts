@@ -39,11 +39,11 @@ function settingsTable(): string {
 
 /** README.md holds the table between two comments. */
 function readme(): string {
-  const text = existsSync('README.md') ? readFileSync('README.md', 'utf8') : '';
-  return text.replace(
-    /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/,
-    (_, start, end) => start + settingsTable() + end,
-  );
+  const text = readFileSync('README.md', 'utf8');
+  const place = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
+  if (!place.test(text))
+    throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
+  return text.replace(place, (_, start, end) => start + settingsTable() + end);
 }
 
 /** The document needs the routes only; no statement is sent, so no database is opened. */

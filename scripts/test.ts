@@ -45,7 +45,8 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
         });
   console.log(`\nTests, ${name}: ${tests.length} files`);
   const started = Date.now();
-  const reporter = process.stdout.isTTY ? 'base' : 'dot';
+  // Without a terminal a moving display is noise: only what failed is shown, at the end.
+  const reporter = process.stdout.isTTY ? 'base' : 'silent';
   const args = [
     'run',
     `--reporter=${reporter}`,
@@ -58,13 +59,19 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
     env: { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning', ...env },
   });
   const code = await new Promise<number>(resolve => tap.on('close', status => resolve(status ?? 1)));
-  const summary = [
-    ...readFileSync(output, 'utf8').matchAll(/^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/gm),
-  ].at(-1);
+  const said = readFileSync(output, 'utf8');
+  if (code !== 0 && reporter === 'silent') console.log(failuresOf(said));
+  const summary = [...said.matchAll(/^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/gm)].at(-1);
   counts.passed += Number(summary?.[1] ?? 0);
   // A run that failed without a failed test (a crash, a leak, a time-out) is a failure too.
   counts.failed += Number(summary?.[2] ?? 0) || (code === 0 ? 0 : 1);
   console.log(`${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** What failed, each with the lines that say how. */
+function failuresOf(tap: string): string {
+  const failed = /^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm;
+  return [...tap.matchAll(failed)].map(([text]) => text.slice(0, 4000)).join('\n');
 }
 
 /** The migrated embedded database as a file: a test starts from it in a third of a second. */

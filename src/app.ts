@@ -5,7 +5,7 @@ import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import contexts from '../plugins/context.ts';
 import { docs } from '../plugins/docs/index.ts';
-import errors, { answerBrokenHttp, sendError } from '../plugins/errors.ts';
+import errors, { answerBadPath, answerBrokenHttp } from '../plugins/errors.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
@@ -62,8 +62,9 @@ function serverOf(settings: Settings, log: Log) {
     },
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit: settings.BODY_LIMIT,
-    routerOptions: { maxParamLength: 1000 },
-    frameworkErrors: sendError,
+    // As long as headers may be: a long id is an unknown one like any other.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: answerBadPath,
     clientErrorHandler: answerBrokenHttp,
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,
@@ -75,7 +76,11 @@ function serverOf(settings: Settings, log: Log) {
     http: {
       headersTimeout: settings.REQUEST_TIMEOUT * 1000,
       connectionsCheckingInterval: 1000,
+      // Node would answer with an empty 400; plugins/parsing.ts does it with a body.
+      requireHostHeader: false,
     },
   });
+  // And with an empty 417; an expectation that is not known may be left unmet.
+  server.server.on('checkExpectation', (request, reply) => server.server.emit('request', request, reply));
   return server.withTypeProvider<TypeBoxTypeProvider>();
 }

@@ -1,4 +1,7 @@
 import { existsSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { buildApp } from './app.ts';
 import { readSettings } from './core/config.ts';
 import { openDatabase } from './core/database.ts';
@@ -6,6 +9,10 @@ import { openLog } from './core/log.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
+  // Until there is something to finish, a signal ends the start. As process 1 of a container it would be ignored.
+  let end = async (_reason: string, code: number) => process.exit(code);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
+
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
   const log = openLog(settings, process.stdout.isTTY);
@@ -13,20 +20,28 @@ async function main() {
   const app = await buildApp({ settings, database, log });
 
   let ending = false;
-  async function end(reason: string, code: number) {
+  end = async (reason, code) => {
     // Asked twice means now.
     if (ending) process.exit(code || 1);
     ending = true;
     log.info(`Ending: ${reason}. Requests in flight get ${settings.SHUTDOWN_TIMEOUT} s.`);
-    // Clients that keep a socket busy or half open must not decide when the process ends.
-    const cut = setTimeout(() => app.server.closeAllConnections(), settings.SHUTDOWN_TIMEOUT * 1000);
-    await app.close();
-    clearTimeout(cut);
-    await database.close();
-    log.info('Ended.');
+    // Neither a client that keeps a socket busy or half open nor a database that is silent decides when the process ends.
+    const limit = settings.SHUTDOWN_TIMEOUT * 1000;
+    setTimeout(() => app.server.closeAllConnections(), limit);
+    setTimeout(() => process.exit(code), limit + 1500);
+    try {
+      await letClientsLeave(app.server);
+      await app.close();
+      await database.close();
+      log.info('Ended.');
+    } catch (error) {
+      log.error({ err: error }, 'The end was not orderly.');
+    }
     process.exit(code);
-  }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
+  };
+  app.server.prependListener('request', (_request, response) => {
+    if (ending) response.setHeader('connection', 'close');
+  });
   database.ready.catch(error => {
     log.fatal({ err: error }, 'The database cannot be used.');
     void end('no database', 1);
@@ -40,6 +55,16 @@ async function main() {
     log.info(`The database is embedded, in ${settings.DATA_DIR}. Set DATABASE_URL for a PostgreSQL server.`);
   if (settings.AUTH_MODE === undefined || settings.AUTH_MODE === 'open')
     log.warn('AUTH_MODE is open: everybody who reaches this port may read and write.');
+}
+
+/**
+ * Closing drops idle connections, and with them a request that is on its way on one. So for a moment every
+ * answer asks its client to leave; then what is idle is closed, also what becomes idle later.
+ */
+async function letClientsLeave(server: Server): Promise<void> {
+  const connections = promisify(server.getConnections.bind(server));
+  for (const end = Date.now() + 500; Date.now() < end && (await connections()) > 0; ) await sleep(20);
+  setInterval(() => server.closeIdleConnections(), 100);
 }
 
 main().catch((error: Error & { code?: string }) => {

@@ -50,7 +50,8 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
             operation as Operation,
             routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
           );
-      return document;
+      // Parts that are shared as objects would become anchors and aliases in YAML, which few people can read.
+      return JSON.parse(JSON.stringify(document));
     },
   });
 

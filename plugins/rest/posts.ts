@@ -89,8 +89,6 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
         tags,
         operationId: 'deletePost',
         summary: 'Delete a post',
-        description:
-          'A user who still has posts is kept (409) unless `cascade` is true; then the posts go too.',
         params,
         response: { 204: deleted },
       },

@@ -5,7 +5,8 @@ import { linkHeader, type Page } from '../../src/core/pages.ts';
 /** The schema of an answer without a body. */
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 
-const pathOf = (request: FastifyRequest) => request.url.split('?')[0] ?? '';
+/** The path alone: a request line may hold a whole URL, and then a host that the client made up. */
+const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
 
 /** A page of a list, with the links to its neighbours. */
 export function sendPage<T>(request: FastifyRequest, reply: FastifyReply, page: Page<T>): Page<T> {

@@ -37,7 +37,10 @@ function readSecret(name: string, env: Environment, problems: string[]): string 
   if (!path) return env[name];
   if (env[name]) problems.push(`${name} and ${name}_FILE are both set: keep one`);
   try {
-    return readFileSync(path, 'utf8').trim();
+    const secret = readFileSync(path, 'utf8').trim();
+    // Unlike an empty variable this is no habit but a mount that failed, and a default would hide it.
+    if (!secret) problems.push(`${name}_FILE is an empty file`);
+    return secret;
   } catch (error) {
     problems.push(`${name}_FILE cannot be read: ${(error as Error).message}`);
     return undefined;

@@ -13,28 +13,36 @@ type Place = { folder: string } | { snapshot: Blob | undefined };
 /** Postgres inside the process: for the first minute and for tests, with nothing installed. */
 export async function openEmbedded(place: Place, log: Log): Promise<Database> {
   const release = 'folder' in place ? ownFolder(place.folder) : () => {};
+  let client: PGlite | undefined;
   try {
-    const client =
+    client =
       'folder' in place
         ? await openFolder(place.folder, log)
         : await PGlite.create(place.snapshot ? { loadDataDir: place.snapshot } : {});
     const orm = drizzle(client) as unknown as Orm;
     await migrate(orm);
-    return {
-      kind: 'embedded',
-      orm,
-      available: () => !client.closed,
-      ready: Promise.resolve(),
-      ping: async () => void (await client.query('select 1')),
-      close: async () => {
-        await client.close();
-        release();
-      },
-    };
+    return opened(client, orm, release);
   } catch (error) {
+    await client?.close();
     release();
     throw error;
   }
+}
+
+function opened(client: PGlite, orm: Orm, release: () => void): Database {
+  let closing: Promise<void> | undefined;
+  return {
+    kind: 'embedded',
+    orm,
+    available: () => !closing,
+    ready: Promise.resolve(),
+    ping: async () => void (await client.query('select 1')),
+    close: () => {
+      // It waits for an open transaction and for the statement at work; later ones are refused.
+      closing ??= client.close().finally(release);
+      return closing;
+    },
+  };
 }
 
 async function openFolder(folder: string, log: Log): Promise<PGlite> {
@@ -56,15 +64,21 @@ async function openFolder(folder: string, log: Log): Promise<PGlite> {
  */
 function ownFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true });
-  const lock = new DatabaseSync(join(folder, 'owner.lock'), { timeout: 0 });
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(join(folder, 'owner.lock'), { timeout: 0 });
     lock.exec('pragma journal_mode = memory; begin exclusive');
-  } catch (error) {
-    lock.close();
+  } catch (cause) {
+    lock?.close();
+    const { errcode, message } = cause as Error & { errcode?: number };
     throw new Error(
-      `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.`,
-      { cause: error },
+      errcode === busy
+        ? `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.`
+        : `The data folder ${folder} cannot be used: ${message}.`,
+      { cause },
     );
   }
-  return () => lock.close();
+  return () => lock?.close();
 }
+/** SQLITE_BUSY */
+const busy = 5;

@@ -4,11 +4,15 @@ export interface DatabaseFailure {
   constraint: string | undefined;
 }
 
+const sqlState = /^[0-9A-Z]{5}$/;
+/** What the driver and the operating system say when there was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
+const noAnswer = /^(CONN\w*|E[A-Z_]{3,})$/;
+
 /** What a failed statement failed on, when the error comes from a database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
-    if (typeof code === 'string' && /^([0-9A-Z]{5}|CONN.*|E[A-Z]+)$/.test(code))
+    if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
       return { code, constraint: (constraint_name ?? constraint) as string | undefined };
   }
   return undefined;
@@ -16,6 +20,6 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
 
 /** Whether the server was out of reach, shutting down or full, so that trying again later makes sense. */
 export function isOutage({ code }: DatabaseFailure): boolean {
-  return !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57P|58|40)/.test(code) || code === canceled;
+  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || code === canceled;
 }
 const canceled = '57014';

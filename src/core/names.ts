@@ -5,7 +5,9 @@ export function nearest(name: string, known: readonly string[]): string | undefi
     .map(candidate => ({ candidate, steps: distance(typed, candidate.toLowerCase()) }))
     .sort((a, b) => a.steps - b.steps);
   const best = ranked[0];
-  return best && best.steps <= Math.max(2, best.candidate.length / 3) ? best.candidate : undefined;
+  return best && best.steps < best.candidate.length && best.steps <= Math.max(2, best.candidate.length / 3)
+    ? best.candidate
+    : undefined;
 }
 
 /** How many letters to add, drop or change (Levenshtein). */

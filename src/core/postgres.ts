@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import type { Database, Orm } from './database.ts';
@@ -6,9 +5,18 @@ import { databaseFailure, isOutage } from './failure.ts';
 import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
 
-/** Set by patches/postgres+3.4.9.patch; ARCHITECTURE.md says what it mends. */
-const mends = 'triport-1';
-const probeEvery = 250;
+/** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
+const mends = 'triport-2';
+type Client = postgres.Sql & {
+  /** Drops every connection and fails all that waits for one. The next statement connects anew. */
+  cut: () => void;
+};
+
+/** All times are in milliseconds. */
+const checkEvery = 2000;
+const retryEvery = 250;
+/** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
+const patience = 5000;
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres({ url, connections }: { url: string; connections: number }, log: Log): Database {
@@ -17,14 +25,24 @@ export function openPostgres({ url, connections }: { url: string; connections: n
       'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
     );
 
-  let state: 'starting' | 'ready' | 'away' | 'closed' = 'starting';
-  const client = postgres(url, {
-    max: connections,
-    onclose: () => void watch(),
-    onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
-    // The server answers at once or it is away: waiting longer would only pile up requests.
-    connect_timeout: 3,
-    backoff: () => 0,
+  let migrated = false;
+  let reachable = true;
+  let closed = false;
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {});
+  const pause = makePause();
+
+  const connect = (max: number, options: postgres.Options<Record<string, never>>) =>
+    postgres(url, {
+      max,
+      onclose: () => reachable && pause.end(),
+      onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
+      // The server answers at once or it is away: waiting longer would only pile up requests.
+      connect_timeout: 3,
+      backoff: () => 0,
+      ...options,
+    }) as postgres.Sql as Client;
+  const client = connect(connections, {
     connection: {
       application_name: 'triport',
       TimeZone: 'UTC',
@@ -34,53 +52,106 @@ export function openPostgres({ url, connections }: { url: string; connections: n
       max_parallel_workers_per_gather: '0' as unknown as number,
     },
   });
+  // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
+  const probe = connect(1, { max_lifetime: null, connection: { application_name: 'triport probe' } });
   const orm = drizzle(client) as unknown as Orm;
-  const ping = async () => void (await client`select 1`);
 
-  /** Called when a connection has gone. Until the server answers again, requests are refused at once. */
+  let asked: Promise<void> | undefined;
+  const ping = () => {
+    asked ??= answerOf(probe).finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
+
+  /** Asks for a sign of life, again and again. Without one, requests are refused at once until there is one. */
   async function watch() {
-    if (state !== 'ready') return;
-    state = 'away';
-    for (let told = false; state === 'away'; ) {
+    while (!closed) {
       try {
         await ping();
-        state = 'ready';
-        if (told) log.info('The database is back.');
+        if (!reachable) log.info('The database is back.');
+        reachable = true;
+        if (!migrated) void bringUpToDate();
       } catch (error) {
-        if (!told) log.error({ err: error }, 'The database is out of reach. Trying until it is back.');
-        told = true;
-        await sleep(probeEvery);
+        if (closed) return;
+        if (!migrated && !mayPass(error)) return ready.reject(error);
+        if (reachable) log.error({ err: error }, 'The database is out of reach. Trying until it is back.');
+        reachable = false;
+        // What waits for a server that is gone would wait until TCP gives up.
+        client.cut();
       }
+      await pause.begin(reachable ? checkEvery : retryEvery);
     }
   }
 
-  async function start() {
-    for (let told = false; state === 'starting'; ) {
-      try {
-        await migrate(orm);
-        if (state === 'starting') state = 'ready';
-        log.info('The database is ready.');
-      } catch (error) {
-        const failure = databaseFailure(error);
-        if (!failure || !isOutage(failure)) throw error;
-        if (!told) log.warn({ err: error }, 'Waiting for the database.');
-        told = true;
-        await sleep(probeEvery);
-      }
+  let migrating = false;
+  async function bringUpToDate() {
+    if (migrating) return;
+    migrating = true;
+    try {
+      await migrate(orm);
+      migrated = true;
+      log.info('The database is ready.');
+      ready.resolve();
+    } catch (error) {
+      if (closed) return;
+      if (!mayPass(error)) return ready.reject(error);
+      log.warn({ err: error }, 'The migrations were interrupted. Trying again.');
+    } finally {
+      migrating = false;
     }
   }
 
-  const ready = start();
-  ready.catch(() => {});
+  void watch();
   return {
     kind: 'postgres',
     orm,
-    available: () => state === 'ready',
-    ready,
+    available: () => migrated && reachable && !closed,
+    ready: ready.promise,
     ping,
     close: async () => {
-      state = 'closed';
-      await client.end({ timeout: 2 });
+      closed = true;
+      pause.end();
+      await Promise.all([client.end({ timeout: 1 }), probe.end({ timeout: 0 })]);
+      client.cut();
+      probe.cut();
+      ready.resolve();
     },
+  };
+}
+
+/** Resolves when the server answers; rejects when it does not, within a time that is always bounded. */
+async function answerOf(probe: Client): Promise<void> {
+  let turn: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    // If it was this process that stood still, the answer has arrived and is read before the next turn.
+    turn = setImmediate(() => probe.cut());
+  }, patience);
+  try {
+    await probe`select 1`;
+  } finally {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  const failure = databaseFailure(error);
+  return failure !== undefined && isOutage(failure);
+}
+
+/** A pause that can be ended early. */
+function makePause() {
+  let end = () => {};
+  return {
+    begin: (milliseconds: number) =>
+      new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, milliseconds);
+        end = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      }),
+    end: () => end(),
   };
 }

@@ -36,7 +36,8 @@ function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
   return more > 0 ? [...told, { in: part, path: '', message: `and ${more} more` }] : told;
 }
 
-const pointerPart = (name: string) => name.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1');
+const pointerPart = (name: string) =>
+  name.slice(0, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
 function pathOf({ instancePath, params }: ErrorObject): string {
   const member = params.additionalProperty ?? params.missingProperty;

@@ -3,13 +3,16 @@ import type { ReadOnly } from '../../schemas/common.ts';
 import { invalid } from '../core/errors.ts';
 
 const readOnly: readonly string[] = ['id', 'createdAt', 'updatedAt'] satisfies ReadOnly[];
+const times = readOnly.filter(name => name !== 'id');
 
 /**
  * The members of an input that differ from the stored record. The read-only ones may be repeated, because
  * what a client got it may send back; to change one is an error and not silently ignored.
  */
 export function changesTo<T extends object>(stored: T, input: Partial<T>): Partial<T> | undefined {
-  const different = Object.entries(input).filter(([name, value]) => !same(stored[name as keyof T], value));
+  const different = Object.entries(input).filter(
+    ([name, value]) => !same(stored[name as keyof T], value, times.includes(name)),
+  );
   const refused = different.filter(([name]) => readOnly.includes(name));
   if (refused.length > 0)
     throw invalid(
@@ -22,11 +25,6 @@ export function changesTo<T extends object>(stored: T, input: Partial<T>): Parti
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-const isTime = /^\d{4}-\d\d-\d\dT/i;
-
-/** Equal values; also the same instant in another notation, because clients print times in their own way. */
-function same(stored: unknown, given: unknown): boolean {
-  if (typeof stored === 'string' && typeof given === 'string' && isTime.test(stored) && isTime.test(given))
-    return Date.parse(stored) === Date.parse(given);
-  return isDeepStrictEqual(stored, given);
-}
+/** Equal; of times also the same one in another notation, because clients print them in their own way. */
+const same = (stored: unknown, given: unknown, isTime: boolean) =>
+  isDeepStrictEqual(stored, given) || (isTime && Date.parse(String(stored)) === Date.parse(String(given)));

@@ -1,8 +1,11 @@
 import type { Test } from 'tap';
+import type { Post } from '../../schemas/post.ts';
 import type { Settings } from '../../schemas/settings.ts';
+import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/core/config.ts';
 import type { Database } from '../../src/core/database.ts';
+import type { Log } from '../../src/core/log.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
@@ -16,6 +19,7 @@ export interface Call {
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape
   body: any;
+  status: number;
   text: string;
   headers: Record<string, string>;
 }
@@ -27,43 +31,55 @@ export async function build(
     settings = {},
     database,
     now,
-  }: { settings?: Partial<Settings>; database?: Database; now?: () => Date } = {},
+    log = testLog,
+  }: { settings?: Partial<Settings>; database?: Database; now?: () => Date; log?: Log } = {},
 ) {
   const used = database ?? (await openTestDatabase(t));
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,
-    log: testLog,
+    log,
     ...(now && { now }),
   });
   t.teardown(() => app.close());
   const contract = new Contract(app.swagger());
 
-  /** Sends a request and holds the answer against the expected status and the served document. */
-  async function call(
-    method: string,
-    url: string,
-    status: number,
-    { body, raw, headers = {} }: Call = {},
-  ): Promise<Answer> {
+  /** Sends a request; `lie` says what of the answer is not as the served document has it. */
+  async function send(method: string, url: string, { body, raw, headers = {} }: Call = {}) {
+    const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const reply = await app.inject({
       method: method as 'GET',
       url,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(raw !== undefined ? { payload: raw } : body !== undefined ? { payload: JSON.stringify(body) } : {}),
+      ...(payload !== undefined && { payload }),
     });
     const json = reply.headers['content-type']?.toString().includes('json') && reply.body !== '';
-    const answer = {
+    const answer: Answer = {
       body: json ? reply.json() : undefined,
+      status: reply.statusCode,
       text: reply.body,
       headers: reply.headers as Record<string, string>,
     };
-    if (reply.statusCode !== status)
-      t.fail(`${method} ${url} answered ${reply.statusCode}, not ${status}: ${reply.body.slice(0, 500)}`);
-    const lie = contract.problem(method, url, reply.statusCode, answer);
-    if (lie) t.fail(`${method} ${url} ${reply.statusCode} is not as documented: ${lie}`);
+    return { answer, lie: contract.problem(method, url, answer) };
+  }
+
+  /** Sends a request and holds the answer against the expected status and the served document. */
+  async function call(method: string, url: string, status: number, options: Call = {}): Promise<Answer> {
+    const { answer, lie } = await send(method, url, options);
+    if (answer.status !== status)
+      t.fail(`${method} ${url} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 500)}`);
+    if (lie) t.fail(`${method} ${url} ${answer.status} is not as documented: ${lie}`);
     return answer;
   }
-  return { app, call, database: used };
+
+  let made = 0;
+  const newUser = async (members: object = {}) => {
+    const body = { name: 'Ada Lovelace', email: `user${++made}@example.com`, ...members };
+    return (await call('POST', '/api/users', 201, { body })).body as User;
+  };
+  const newPost = async (members: { authorId: string } & Partial<Post>) =>
+    (await call('POST', '/api/posts', 201, { body: { title: `Notes ${++made}`, ...members } })).body as Post;
+
+  return { app, send, call, newUser, newPost, database: used };
 }

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { ErrorEnvelope } from '../../schemas/error.ts';
 
 interface Document {
   paths?: Record<string, Record<string, { responses: Record<string, Reply> }>>;
@@ -12,6 +13,7 @@ interface Reply {
 }
 interface Answer {
   body: unknown;
+  status: number;
   text: string;
   headers: Record<string, unknown>;
 }
@@ -32,13 +34,22 @@ export class Contract {
       .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
   }
 
-  problem(method: string, url: string, status: number, answer: Answer): string | undefined {
+  /** What of this answer the document does not say, if anything. */
+  problem(method: string, url: string, answer: Answer): string | undefined {
+    const { status } = answer;
+    if (answer.headers['x-request-id'] === undefined) return 'it has no X-Request-Id';
+    if (status >= 400 && method !== 'HEAD') {
+      if (answer.headers['content-type'] !== 'application/json') return 'an error is application/json';
+      if ((answer.body as ErrorEnvelope).error.status !== status) return 'the status is not the one inside';
+    }
     const path = this.#paths.find(({ pattern }) => pattern.test(url.split('?')[0] ?? ''))?.path ?? '';
     const asked = method === 'HEAD' ? 'get' : method.toLowerCase();
     const operation = this.#document.paths?.[path]?.[asked];
     // Pages, unknown paths and other methods have no operation; an error has the envelope even there.
     if (!operation)
-      return status >= 400 ? this.#invalid('/components/schemas/Error', answer.body) : undefined;
+      return status >= 400 && method !== 'HEAD'
+        ? this.#invalid('/components/schemas/Error', answer.body)
+        : undefined;
     const listed = operation.responses[status];
     if (!listed) return `the status is not among ${Object.keys(operation.responses)}`;
     const reply = this.#resolve(listed);

@@ -1,14 +1,16 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
 
-const ada = { name: 'Ada Lovelace', email: 'ada@example.com' };
+const { call, newUser } = await build(t);
 
 t.test('a user is created, read, replaced, updated and deleted', async t => {
-  const { call } = await build(t);
+  const ada = { name: 'Ada Lovelace', email: 'ada@example.com' };
   const created = await call('POST', '/api/users', 201, { body: ada });
-  t.match(created.body, { ...ada, id: /^[0-9a-f-]{36}$/, createdAt: /Z$/ });
-  t.equal(created.headers.location, `/api/users/${created.body.id}`);
+  t.match(created.body, { ...ada, id: /^[0-9a-f-]{36}$/, createdAt: /^\d{4}-.*\.\d{3}Z$/ });
+  t.same(Object.keys(created.body), ['id', 'name', 'email', 'createdAt', 'updatedAt']);
+  t.equal(created.body.updatedAt, created.body.createdAt);
   const path = `/api/users/${created.body.id}`;
+  t.equal(created.headers.location, path);
   t.same((await call('GET', path, 200)).body, created.body);
 
   const replaced = await call('PUT', path, 200, {
@@ -17,21 +19,73 @@ t.test('a user is created, read, replaced, updated and deleted', async t => {
   t.match(replaced.body, { id: created.body.id, name: 'Countess', email: 'countess@example.com' });
   const updated = await call('PATCH', path, 200, { body: { name: 'Ada' } });
   t.match(updated.body, { name: 'Ada', email: 'countess@example.com', createdAt: created.body.createdAt });
+  t.same((await call('GET', path, 200)).body, updated.body);
 
   const deleted = await call('DELETE', path, 204);
   t.equal(deleted.text, '');
   t.match((await call('GET', path, 404)).body, { error: { message: 'User not found.', status: 404 } });
 });
 
-t.test('what GET returned can be changed and put back whole', async t => {
-  const { call } = await build(t);
-  const { body: user } = await call('POST', '/api/users', 201, { body: ada });
-  const { body } = await call('PUT', `/api/users/${user.id}`, 200, { body: { ...user, name: 'Ada King' } });
-  t.equal(body.name, 'Ada King');
-  const again = { ...body, createdAt: body.createdAt.replace('Z', '+00:00') };
-  await call('PUT', `/api/users/${user.id}`, 200, { body: again });
-  const refused = await call('PUT', `/api/users/${user.id}`, 400, {
-    body: { ...body, createdAt: '2001-01-01T00:00:00Z' },
-  });
-  t.match(refused.body.error.details, [{ in: 'body', path: '/createdAt' }]);
+t.test('what people write comes back as it was written', async t => {
+  for (const name of [
+    ' two  spaces ',
+    '0',
+    'null',
+    `O'Brien "Bob" \\ {{x}} $1 <b>%s`,
+    'é e\u0301 ß İ 日本語 עברית',
+    '😀'.repeat(200),
+    'line\nbreak\ttab\u2028\u0001\ufeff',
+    '2024-01-01T00:00:00Z',
+  ]) {
+    const user = await newUser({ name });
+    t.equal(user.name, name);
+    t.equal((await call('GET', `/api/users/${user.id}`, 200)).body.name, name);
+    const found = await call('GET', `/api/users?${new URLSearchParams({ name })}`, 200);
+    t.same(
+      found.body.data.map((each: { id: string }) => each.id),
+      [user.id],
+      'and is found by it',
+    );
+  }
+});
+
+t.test('an address keeps its letters; the longest has 254 characters', async t => {
+  const local = `${'Ab.'.repeat(20)}c`;
+  const host = `${'d'.repeat(60)}.`.repeat(3);
+  const email = `${local}@${host}${'e'.repeat(254 - local.length - host.length - 1)}`;
+  t.equal(email.length, 254);
+  t.equal((await newUser({ email })).email, email);
+  await call('POST', '/api/users', 400, { body: { name: 'x', email: `${email}e` } });
+});
+
+t.test('a user cannot be made of a wrong name or address', async t => {
+  for (const [body, path, message] of [
+    [{ email: 'a@example.com' }, '/name', 'is required'],
+    [{ name: 'Ada' }, '/email', 'is required'],
+    [{ name: '', email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
+    [{ name: '😀'.repeat(201), email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
+    [{ name: 7, email: 'a@example.com' }, '/name', 'must be a string'],
+    [{ name: null, email: 'a@example.com' }, '/name', 'must be a string'],
+    [{ name: ['Ada'], email: 'a@example.com' }, '/name', 'must be a string'],
+    [{ name: 'Ada', email: '' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: 'ada' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: 'ada@example' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: ' ada@example.com' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: 'ada@example.com\n' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: 'a@b.co\u0000' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: `${'a'.repeat(250)}@b.co` }, '/email', 'must be at most 254 characters long'],
+  ] as const) {
+    const { error } = (await call('POST', '/api/users', 400, { body })).body;
+    t.same(error.details[0], { in: 'body', path, message }, JSON.stringify(body).slice(0, 60));
+  }
+});
+
+t.test('everything that is wrong is told at once', async t => {
+  const { error } = (await call('POST', '/api/users', 400, { body: { nam: 'Ada', email: 3 } })).body;
+  t.equal(error.message, 'The input is not valid.');
+  t.strictSame(error.details, [
+    { in: 'body', path: '/name', message: 'is required' },
+    { in: 'body', path: '/nam', message: 'is not known; did you mean "name"?' },
+    { in: 'body', path: '/email', message: 'must be a string' },
+  ]);
 });

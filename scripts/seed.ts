@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
+import { readSettings } from '../src/core/config.ts';
+import { type Orm, openDatabase } from '../src/core/database.ts';
+import { openLog } from '../src/core/log.ts';
+import { countRecords } from '../src/services/counts.ts';
+import { postOf, userOf } from './seedRecords.ts';
+
+/**
+ * Fills the database with made-up users and posts: `npm run seed -- --users 10000 --posts 200000`.
+ * Each record is made from its number alone, so that a second run makes the same ones and adds nothing.
+ */
+const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
+const batch = 1000;
+
+// One parameter holds a whole batch: a thousand rows cost one round trip and no long list of placeholders.
+const insertUsers = (rows: object[]) => sql`
+  insert into users (id, name, email, created_at, updated_at)
+  select id, name, email, "createdAt", "updatedAt"
+  from json_to_recordset(${JSON.stringify(rows)}::text::json)
+    as new (id uuid, name text, email text, "createdAt" timestamptz, "updatedAt" timestamptz)
+  on conflict do nothing`;
+// Joined with the users, because one may be missing: somebody else can have the address.
+const insertPosts = (rows: object[]) => sql`
+  insert into posts (id, title, status, author_id, created_at, updated_at)
+  select new.id, title, status, users.id, "createdAt", "updatedAt"
+  from json_to_recordset(${JSON.stringify(rows)}::text::json)
+    as new (id uuid, title text, status text, "authorId" uuid, "createdAt" timestamptz, "updatedAt" timestamptz)
+    join users on users.id = "authorId"
+  on conflict do nothing`;
+
+/** Makes that many users and posts, where they are not there yet, and tells how many are done. */
+export async function seed(
+  db: Orm,
+  { users, posts }: { users: number; posts: number },
+  tell: (done: number) => void,
+): Promise<void> {
+  let done = 0;
+  const write = async (rows: object[], statement: (rows: object[]) => SQL) => {
+    await db.execute(statement(rows));
+    done += rows.length;
+    tell(done);
+  };
+  for (const numbers of batches(users)) await write(numbers.map(userOf), insertUsers);
+  for (const numbers of batches(posts))
+    await write(
+      numbers.map(number => postOf(number, users)),
+      insertPosts,
+    );
+}
+
+function* batches(count: number): Generator<number[]> {
+  for (let from = 0; from < count; from += batch)
+    yield Array.from({ length: Math.min(batch, count - from) }, (_, i) => from + i);
+}
+
+/** A bar that moves on a terminal; elsewhere a line for each tenth. */
+function progress(total: number, terminal: boolean): (done: number) => void {
+  let told = 0;
+  return done => {
+    const part = done / total;
+    const line = `${String(Math.floor(part * 100)).padStart(3)} %  ${done.toLocaleString('en')} of ${total.toLocaleString('en')} records`;
+    if (terminal)
+      process.stdout.write(`\r${'█'.repeat(part * 30).padEnd(30, '░')} ${line}${done === total ? '\n' : ''}`);
+    else if (Math.floor(part * 10) > told) console.log(line);
+    told = Math.floor(part * 10);
+  };
+}
+
+/** How much to make, by the flags of the command. */
+export function sizeOf(flags: string[]): { users: number; posts: number } {
+  const text = (value: string) => ({ type: 'string', default: value }) as const;
+  const { values } = parseArgs({ args: flags, options: { users: text('10000'), posts: text('200000') } });
+  return { users: amount('users', values.users), posts: amount('posts', values.posts) };
+}
+
+function amount(name: keyof typeof ranges, given: string): number {
+  const [least, most] = ranges[name];
+  const value = /^\d+$/.test(given) ? Number(given) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new Error(`--${name} must be a whole number from ${least} to ${most.toLocaleString('en')}.`);
+}
+
+async function main() {
+  const size = sizeOf(process.argv.slice(2));
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const terminal = process.stdout.isTTY ?? false;
+  const database = await openDatabase(settings, openLog({ ...settings, LOG_FORMAT: 'pretty' }, terminal));
+  await database.ready;
+
+  const context = { db: database.orm, now: () => new Date() };
+  const [before, started] = [await countRecords(context), Date.now()];
+  await seed(database.orm, size, progress(size.users + size.posts, terminal));
+  const after = await countRecords(context);
+  for (const name of ['users', 'posts'] as const)
+    console.log(
+      `${name}: ${after[name].toLocaleString('en')}, ${(after[name] - before[name]).toLocaleString('en')} of them new`,
+    );
+  console.log(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+  await database.close();
+}
+
+if (import.meta.main)
+  main().catch((error: Error) => {
+    // The message of a failed statement would hold its thousand rows.
+    console.error(error instanceof DrizzleQueryError ? error.cause?.message : error.message);
+    process.exit(1);
+  });

@@ -1,0 +1,159 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { readSettings, SettingsError, trustedProxies } from '../../src/core/config.ts';
+
+/** The lines of the message that stops the start. */
+function problems(env: Record<string, string>): string[] {
+  try {
+    readSettings(env);
+    return [];
+  } catch (error) {
+    t.ok(error instanceof SettingsError);
+    const [first, ...lines] = (error as Error).message.split('\n');
+    t.equal(first, 'The service cannot start, because of its settings:');
+    return lines.map(line => line.replace('  - ', ''));
+  }
+}
+
+t.test('without any variable everything has its default', async t => {
+  t.match(readSettings({}), {
+    NODE_ENV: 'development',
+    PORT: 3000,
+    HOST: '127.0.0.1',
+    DATA_DIR: './data',
+    LOG_LEVEL: 'info',
+    RATE_LIMIT_MAX: 300,
+    RATE_LIMIT_WINDOW: 60,
+    TRUST_PROXY: '',
+  });
+  t.equal(readSettings({}).DATABASE_URL, undefined);
+  t.equal(readSettings({}).AUTH_MODE, undefined);
+});
+
+t.test('an empty variable counts as absent', async t => {
+  const empty = {
+    PORT: '',
+    DATABASE_URL: '',
+    DATABASE_URL_FILE: '',
+    AUTH_MODE: '',
+    LOG_LEVEL: '',
+    DATA_DIR: '',
+  };
+  t.same(readSettings(empty), readSettings({}));
+  t.match(problems({ NODE_ENV: 'production', AUTH_MODE: '' }), [/^AUTH_MODE must be set in production/]);
+});
+
+t.test('numbers are read as numbers, texts stay texts', async t => {
+  const settings = readSettings({ PORT: '0', RATE_LIMIT_MAX: '1000000000', DATA_DIR: '7' });
+  t.match(settings, { PORT: 0, RATE_LIMIT_MAX: 1_000_000_000, DATA_DIR: '7' });
+});
+
+t.test('other variables of the environment do not matter', async t => {
+  t.same(readSettings({ PATH: '/bin', PORTS: '1', __proto__: 'x' }), readSettings({}));
+});
+
+t.test('every bad value is told in one message', async t => {
+  t.same(
+    problems({
+      NODE_ENV: 'prod',
+      PORT: '65536',
+      LOG_LEVEL: 'loud',
+      AUTH_MODE: 'none',
+      DATABASE_POOL_SIZE: '0',
+      RATE_LIMIT_MAX: '1e3',
+      TRUST_PROXY: 'yes',
+    }).toSorted(),
+    [
+      'AUTH_MODE must be one of "open"',
+      'DATABASE_POOL_SIZE must be a whole number from 1 to 100',
+      'LOG_LEVEL must be one of "trace", "debug", "info", "warn", "error", "fatal", "silent"',
+      'NODE_ENV must be one of "development", "production", "test"',
+      'PORT must be a whole number from 0 to 65535',
+      'RATE_LIMIT_MAX must be a whole number from 1 to 1000000000',
+      'TRUST_PROXY must be a number of hops, or addresses (also with a /prefix) separated by commas',
+    ],
+  );
+});
+
+t.test('a number that is none stops the start', async t => {
+  for (const value of [
+    'abc',
+    '3000x',
+    '0x10',
+    '3000.5',
+    ' 3000',
+    '-1',
+    '1e3',
+    'Infinity',
+    '99999999999999999999',
+  ])
+    t.same(problems({ PORT: value }), ['PORT must be a whole number from 0 to 65535'], value);
+});
+
+t.test('a database URL is one of PostgreSQL, and is not repeated in the message', async t => {
+  t.equal(readSettings({ DATABASE_URL: 'postgresql://u:p@h/d' }).DATABASE_URL, 'postgresql://u:p@h/d');
+  for (const url of ['mysql://u:hidden@h/d', 'localhost/hidden', '/hidden']) {
+    const told = problems({ DATABASE_URL: url });
+    t.match(told, [/^DATABASE_URL /]);
+    t.notMatch(told.join(), /hidden/);
+  }
+});
+
+t.test('production wants AUTH_MODE to be set by hand', async t => {
+  t.same(problems({ NODE_ENV: 'production' }), [
+    'AUTH_MODE must be set in production: `open` lets everybody read and write',
+  ]);
+  t.equal(readSettings({ NODE_ENV: 'production', AUTH_MODE: 'open' }).AUTH_MODE, 'open');
+});
+
+t.test('a secret can come from a file', async t => {
+  const folder = t.testdir({ url: 'postgres://u:p@h/d\n', empty: '\n' });
+  const path = join(folder, 'url');
+  t.equal(readSettings({ DATABASE_URL_FILE: path }).DATABASE_URL, 'postgres://u:p@h/d');
+  t.equal(readSettings({ DATABASE_URL: '', DATABASE_URL_FILE: path }).DATABASE_URL, 'postgres://u:p@h/d');
+
+  t.same(problems({ DATABASE_URL_FILE: path, DATABASE_URL: 'postgres://other' }), [
+    'DATABASE_URL and DATABASE_URL_FILE are both set: keep one',
+  ]);
+  t.match(problems({ DATABASE_URL_FILE: join(folder, 'absent') }), [
+    /^DATABASE_URL_FILE cannot be read: ENOENT/,
+  ]);
+  t.match(problems({ DATABASE_URL_FILE: folder }), [/^DATABASE_URL_FILE cannot be read: EISDIR/]);
+  t.match(
+    problems({ DATABASE_URL_FILE: join(folder, 'empty') }),
+    ['DATABASE_URL_FILE is an empty file'],
+    'a mount that failed must not mean the embedded database',
+  );
+  writeFileSync(path, 'mysql://hidden');
+  t.notMatch(problems({ DATABASE_URL_FILE: path }).join(), /hidden/);
+});
+
+t.test('proxies are trusted by hops or by address, and never blindly', async t => {
+  t.equal(trustedProxies(''), false);
+  t.equal(trustedProxies('0'), false);
+  const hops = trustedProxies('2');
+  t.same(typeof hops === 'function' && [0, 1, 2].map(hop => hops('10.0.0.1', hop)), [true, true, false]);
+  t.same(trustedProxies('10.0.0.1, 10.1.0.0/16,::1,fd00::/8'), [
+    '10.0.0.1',
+    '10.1.0.0/16',
+    '::1',
+    'fd00::/8',
+  ]);
+  for (const text of [
+    'true',
+    '*',
+    '-1',
+    '100',
+    '1.5',
+    '10.0.0',
+    '10.0.0.1/33',
+    '::1/129',
+    'a,b',
+    ',',
+    '10.0.0.1,',
+    '1/2/3',
+    'loopback',
+  ])
+    t.equal(trustedProxies(text), undefined, text);
+});

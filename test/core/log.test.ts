@@ -1,0 +1,84 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { DrizzleQueryError } from 'drizzle-orm';
+import t from 'tap';
+import { describeError, type Log, openLog } from '../../src/core/log.ts';
+
+async function linesOf(settings: Parameters<typeof openLog>[0], write: (log: Log) => void) {
+  const stream = new PassThrough();
+  write(openLog(settings, false, stream));
+  await setImmediate();
+  return String(stream.read() ?? '')
+    .split('\n')
+    .filter(Boolean);
+}
+
+t.test('a line is JSON, from its level up', async t => {
+  const lines = await linesOf({ LOG_LEVEL: 'warn', LOG_FORMAT: 'auto' }, log => {
+    log.info('quiet');
+    log.warn({ a: 1 }, 'loud');
+  });
+  t.match(
+    lines.map(line => JSON.parse(line)),
+    [{ level: 40, a: 1, msg: 'loud' }],
+  );
+  t.equal(lines.length, 1);
+});
+
+t.test('for a person it is a line to read', async t => {
+  const lines = await linesOf({ LOG_LEVEL: 'info', LOG_FORMAT: 'pretty' }, log => log.info('hello'));
+  t.match(lines.join(''), /^\[\d\d:\d\d:\d\d\.\d{3}\] INFO.*hello/);
+});
+
+t.test('secrets are not written', async t => {
+  const lines = await linesOf({ LOG_LEVEL: 'info', LOG_FORMAT: 'json' }, log => {
+    log.info({
+      req: { headers: { authorization: 'Bearer hidden', cookie: 'hidden' } },
+      user: { password: 'hidden' },
+    });
+    log.info({ provider: { secret: 'hidden' } });
+  });
+  t.notMatch(lines.join(''), /hidden/);
+});
+
+/** As the driver and the query builder make them. */
+function failedStatement(value: string) {
+  const cause = Object.assign(new Error('duplicate key value violates unique constraint "users_email_key"'), {
+    code: '23505',
+    detail: `Key (lower(email))=(${value}) already exists.`,
+    constraint_name: 'users_email_key',
+    table_name: 'users',
+    parameters: [value],
+    where: `unnamed portal parameter $1 = '${value}'`,
+  });
+  return new DrizzleQueryError('insert into "users" values ($1)', [value], cause);
+}
+
+t.test('a failed statement is described by its text, its constraint and its stack', async t => {
+  t.match(describeError(failedStatement('x')), {
+    type: 'DrizzleQueryError',
+    message: 'Failed query: insert into "users" values ($1)',
+    query: 'insert into "users" values ($1)',
+    stack: /\n +at .*log\.test\.ts/,
+    cause: { code: '23505', constraint: 'users_email_key', table: 'users', message: /duplicate key/ },
+  });
+});
+
+t.test('and not by its values, also when they look like something else', async t => {
+  for (const value of [
+    'ada@example.com',
+    'x\nparams: ada@example.com',
+    'x\n    at ada@example.com (a.ts:1:1)',
+    '$&ada@example.com',
+  ])
+    t.notMatch(JSON.stringify(describeError(failedStatement(value))), /ada@/, value);
+});
+
+t.test('what is no error is described too', async t => {
+  t.same(describeError('text'), { message: 'text' });
+  t.same(describeError(undefined), { message: 'undefined' });
+  t.match(describeError(new TypeError('', { cause: 'why' })), {
+    type: 'TypeError',
+    cause: { message: 'why' },
+  });
+});

@@ -1,0 +1,34 @@
+import t from 'tap';
+import { nearest } from '../../src/core/names.ts';
+
+const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
+
+t.test('a misspelt name means the nearest known one', async t => {
+  for (const [typed, meant] of [
+    ['nam', 'name'],
+    ['Name', 'name'],
+    ['emial', 'email'],
+    ['e-mail', 'email'],
+    ['author', 'authorId'],
+    ['author_id', 'authorId'],
+    ['created_at', 'createdAt'],
+    ['ID', 'id'],
+    ['idd', 'id'],
+  ] as const)
+    t.equal(nearest(typed, known), meant, typed);
+});
+
+t.test('a name that is far from all means none', async t => {
+  for (const typed of [
+    '',
+    'x',
+    'zz',
+    'password',
+    'toString',
+    '__proto__',
+    'constructor',
+    'x'.repeat(1_000_000),
+  ])
+    t.equal(nearest(typed, known), undefined, typed.slice(0, 20));
+  t.equal(nearest('name', []), undefined);
+});

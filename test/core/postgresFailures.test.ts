@@ -1,0 +1,34 @@
+import t from 'tap';
+import { databaseFailure, isOutage } from '../../src/core/failure.ts';
+
+const failed = (code: string) => Object.assign(new Error('failed'), { code });
+
+t.test('a server that is out of reach is an outage, whatever the driver calls it', async t => {
+  for (const code of [
+    'CONNECTION_CLOSED',
+    'CONNECTION_ENDED',
+    'CONNECT_TIMEOUT',
+    'ECONNREFUSED',
+    'ECONNRESET',
+    // Five capitals, as an SQLSTATE has, and met when a statement is written to a server that crashes.
+    'EPIPE',
+    // A name server that does not answer (yet), as when containers start together.
+    'EAI_AGAIN',
+    'ENOTFOUND',
+    '57P01',
+    '57P03',
+    '53300',
+    '57014',
+  ]) {
+    const failure = databaseFailure(new Error('Failed query', { cause: failed(code) }));
+    t.equal(failure && isOutage(failure), true, code);
+  }
+});
+
+t.test('a refusal or a mistake is none', async t => {
+  for (const code of ['23505', '28P01', '3D000', '42P01', 'P0001', 'XX000']) {
+    const failure = databaseFailure(failed(code));
+    t.equal(failure && isOutage(failure), false, code);
+  }
+  t.equal(databaseFailure(failed('UNDEFINED_VALUE')), undefined);
+});

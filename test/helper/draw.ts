@@ -1,0 +1,125 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import fc from 'fast-check';
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  enum?: unknown[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+interface Document {
+  components: { schemas: Record<string, Schema> };
+}
+
+/** Draws values from the schemas of an OpenAPI document: such that are valid, and such that are not. */
+export class Draw {
+  readonly #document: Document;
+  readonly #ajv = new Ajv2020({ strict: false });
+
+  constructor(document: object) {
+    this.#document = document as Document;
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema(document, 'document');
+  }
+
+  isValid(schema: Schema, value: unknown): boolean {
+    const within = schema.$ref ? { $ref: `document${schema.$ref}` } : schema;
+    return this.#ajv.validate(within, value);
+  }
+
+  /** Values that the schema allows. `ids` are offered where an id is asked for. */
+  valid(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
+    return this.#shape(schema, ids).filter(value => this.isValid(schema, value));
+  }
+
+  #shape(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
+    const { type, properties = {}, required = [], minimum = -1e6, maximum = 1e6 } = this.resolve(schema);
+    if (schema.enum) return fc.constantFrom(...schema.enum);
+    if (type === 'boolean') return fc.boolean();
+    if (type === 'integer')
+      return fc.oneof(
+        fc.integer({ min: minimum, max: Math.min(maximum, 12) }),
+        fc.integer({ min: minimum, max: maximum }),
+      );
+    if (type === 'string') return this.#text(schema, ids);
+    const members = Object.entries(properties).map(
+      ([name, member]) => [name, this.valid(member, ids)] as const,
+    );
+    return fc.record(Object.fromEntries(members), { requiredKeys: required });
+  }
+
+  #text(
+    { format, pattern = '', minLength = 0, maxLength = 300 }: Schema,
+    ids: string[],
+  ): fc.Arbitrary<string> {
+    if (format === 'email') return fc.emailAddress();
+    if (format === 'date-time') return fc.date({ noInvalidDate: true }).map(date => date.toISOString());
+    if (pattern.includes('[0-9a-f]')) return fc.oneof(fc.constantFrom(...ids), fc.uuid());
+    const length = { minLength, maxLength };
+    const texts = [
+      fc.string({ unit: 'binary', ...length }),
+      fc.string({ unit: 'grapheme', minLength, maxLength: 20 }),
+    ];
+    return fc.oneof(...texts, ...(pattern ? [] : [fc.constantFrom(...ids)]));
+  }
+
+  /** Bodies that the schema refuses: another value altogether, or one member changed, added or missing. */
+  invalid(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
+    const names = Object.keys(this.resolve(schema).properties ?? {});
+    const whole = this.valid(schema, ids) as fc.Arbitrary<Record<string, unknown>>;
+    const changed = fc
+      .tuple(whole, fc.constantFrom(...names), strange)
+      .map(([value, name, other]) => ({ ...value, [name]: other }));
+    const added = fc
+      .tuple(whole, fc.string(), strange)
+      .map(([value, name, other]) => ({ ...value, [name]: other }));
+    const missing = fc
+      .tuple(whole, fc.constantFrom(...names))
+      .map(([value, name]) => Object.fromEntries(Object.entries(value).filter(([key]) => key !== name)));
+    return fc.oneof(changed, changed, added, missing, strange).filter(value => !this.isValid(schema, value));
+  }
+
+  resolve(schema: Schema): Schema {
+    return (schema.$ref && this.#document.components.schemas[schema.$ref.split('/').at(-1) ?? '']) || schema;
+  }
+}
+
+/** Values of any kind, also such as break parsers, limits and databases. */
+export const strange: fc.Arbitrary<unknown> = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom(
+    null,
+    '',
+    0,
+    -1,
+    1e308,
+    true,
+    [],
+    {},
+    '3',
+    'null',
+    '\u0000',
+    '\ud800',
+    '\ufffe',
+    'x'.repeat(600),
+  ),
+  fc.constantFrom(
+    "' or 1=1 --",
+    '$1',
+    '%s',
+    '../..',
+    '1e20',
+    '9'.repeat(400),
+    'draft ',
+    'a@b',
+    '2026-02-30T00:00:00Z',
+  ),
+);

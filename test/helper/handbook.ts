@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+
+export interface Block {
+  kind: string;
+  file: string;
+  text: string;
+}
+
+/** The fenced blocks of a page, or of one section of it. */
+export function blocksOf(page: string, heading?: string): Block[] {
+  const whole = readFileSync(page, 'utf8');
+  const section = heading ? whole.split(/^(?=## )/m).find(part => part.startsWith(`## ${heading}`)) : whole;
+  return [...(section ?? '').matchAll(/^```(\w*) ?(.*)\n([\s\S]*?)^```$/gm)].map(
+    ([, kind = '', file = '', text = '']) => ({ kind, file, text }),
+  );
+}
+
+const left = ['node_modules', '.git', '.tap', 'data'];
+
+/** A copy of the project in a folder of its own, which shares only the installed packages. */
+export function copyProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-walk-'));
+  cpSync('.', folder, { recursive: true, filter: path => !left.includes(basename(path)) });
+  symlinkSync(realpathSync('node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Writes a new file, or changes one as a `diff` block shows. Throws where the block does not fit. */
+export function write(folder: string, { kind, file, text }: Block): void {
+  const path = join(folder, file);
+  if (kind !== 'diff') {
+    if (existsSync(path)) throw new Error(`${file} is there already`);
+    writeFileSync(path, text);
+    return;
+  }
+  let content = readFileSync(path, 'utf8');
+  for (const hunk of text.split(/^@@\n/m)) {
+    const lines = hunk.trimEnd().split('\n');
+    const side = (leaveOut: string) =>
+      lines
+        .filter(line => line[0] !== leaveOut)
+        .map(line => `${line.slice(1)}\n`)
+        .join('');
+    const pieces = `\n${content}`.split(`\n${side('+')}`);
+    if (pieces.length !== 2)
+      throw new Error(`${file} must have this once, not ${pieces.length - 1} times:\n${side('+')}`);
+    content = pieces.join(`\n${side('-')}`).slice(1);
+  }
+  writeFileSync(path, content);
+}
+
+/** Runs a command as a person does: without what the test runner puts into the environment. */
+export async function command(line: string, folder = '.'): Promise<{ code: number | null; said: string }> {
+  const { PATH, HOME } = process.env;
+  // Nor does npm ask the network whether there is a newer npm.
+  const env = { PATH, HOME, npm_config_update_notifier: 'false' };
+  const child = spawn('sh', ['-c', line], { cwd: folder, env });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data));
+  const code = await new Promise<number | null>(resolve => child.on('close', resolve));
+  return { code, said };
+}

@@ -1,0 +1,152 @@
+import t from 'tap';
+import { build, type Call } from '../helper/app.ts';
+
+const { call, newUser } = await build(t);
+const json = { 'content-type': 'application/json' };
+const mergePatch = { 'content-type': 'application/merge-patch+json' };
+const good = { name: 'Ada', email: 'ada@example.com' };
+
+/** Sends what must be refused and gives back what the error says. */
+async function refused(status: number, options: Call, method = 'POST', path = '/api/users') {
+  const { error } = (await call(method, path, status, options)).body;
+  return error as { message: string; details: { code: string } & { path: string; message: string }[] };
+}
+const raw = (bytes: string | Buffer) => refused(400, { raw: bytes, headers: json });
+
+t.test('a body that is no JSON is refused, and told apart', async t => {
+  for (const bytes of ['{', 'nul', '{"name":}', "{'name':'x'}", '{"a":1}}', '{"a":1,}', '\u0000', '[', 'NaN'])
+    t.match(await raw(bytes), { message: 'The body is not valid JSON.', details: { code: 'bad_request' } });
+  t.match(await raw(''), { message: 'The body is empty. Send a JSON object.' });
+  t.match((await refused(400, {})).details, [{ path: '', message: 'must be an object' }], 'no body at all');
+});
+
+t.test('a body that is JSON but no object is refused', async t => {
+  for (const bytes of ['null', '[]', '"text"', '3', 'true', JSON.stringify([good])])
+    t.match((await raw(bytes)).details, [{ path: '', message: 'must be an object' }], bytes);
+});
+
+t.test('20,000 nested brackets are refused like any other wrong value', async t => {
+  const [open, close] = ['['.repeat(20_000), ']'.repeat(20_000)];
+  t.match((await raw(open + close)).details, [{ path: '', message: 'must be an object' }]);
+  t.match(await raw(open), { message: 'The body is not valid JSON.' });
+  const within = await raw(`{"name":${open}${close},"email":"a@example.com"}`);
+  t.match(within.details, [{ path: '/name', message: 'must be a string' }]);
+  const objects = `${'{"name":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  t.match((await raw(objects)).details[0], { path: '/email', message: 'is required' });
+});
+
+t.test('bytes that are not UTF-8 are refused and not replaced', async t => {
+  for (const bytes of ['ff', 'c328', 'eda080', 'f8888080', '80']) {
+    const body = Buffer.concat([
+      Buffer.from('{"name":"'),
+      Buffer.from(bytes, 'hex'),
+      Buffer.from('","email":"a@b.co"}'),
+    ]);
+    t.equal((await raw(body)).message, 'The body is not valid UTF-8.', bytes);
+  }
+});
+
+t.test('NUL and halves of surrogate pairs are refused; a whole pair written as escapes is not', async t => {
+  for (const name of ['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00', '\\udc00\\ud800', 'x\\ud83d'])
+    t.match(
+      (await raw(`{"name":"${name}","email":"a@example.com"}`)).details,
+      [{ path: '/name', message: 'must not contain NUL or half of a surrogate pair' }],
+      name,
+    );
+  const pair = '{"name":"\\ud83d\\ude00","email":"pair@example.com"}';
+  t.equal((await call('POST', '/api/users', 201, { raw: pair, headers: json })).body.name, '😀');
+});
+
+t.test('a byte order mark at the start is no error', async () => {
+  const body = `\ufeff${JSON.stringify({ ...good, email: 'bom@example.com' })}`;
+  await call('POST', '/api/users', 201, { raw: body, headers: json });
+});
+
+t.test('an unknown member is refused by its name, and the nearest known one is named', async t => {
+  for (const [member, near] of [
+    ['nmae', 'name'],
+    ['Name', 'name'],
+    ['e-mail', 'email'],
+    ['password', ''],
+    ['posts', ''],
+    ['', ''],
+  ] as const)
+    t.same(
+      (await refused(400, { body: { ...good, [member]: 'x' } })).details,
+      [{ in: 'body', path: `/${member}`, message: `is not known${near ? `; did you mean "${near}"?` : ''}` }],
+      member,
+    );
+});
+
+t.test('the members of the prototype are unknown members like any other', async t => {
+  const within = (member: string) => `${JSON.stringify(good).slice(0, -1)},${member}}`;
+  for (const [member, path] of [
+    ['"__proto__":{"name":"x"}', '/__proto__'],
+    ['"constructor":{"prototype":{"x":1}}', '/constructor'],
+    ['"toString":1', '/toString'],
+    ['"\\u005f_proto__":null', '/__proto__'],
+  ] as const)
+    t.match((await raw(within(member))).details, [{ path, message: 'is not known' }]);
+  const inherited = await raw(`{"__proto__":${JSON.stringify(good)}}`);
+  t.match(inherited.details[0], { path: '/name', message: 'is required' }, 'they are no members of the body');
+});
+
+t.test('the members that the service writes are refused in a new record', async t => {
+  for (const [member, value] of Object.entries({
+    id: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  })) {
+    const { details } = await refused(400, { body: { ...good, [member]: value } });
+    t.match(details, [{ path: `/${member}`, message: 'is not known' }], member);
+  }
+});
+
+t.test('a name of a member that is no good text is told in good text', async t => {
+  const { details } = await refused(400, { body: { ...good, [`${'x'.repeat(99)}😀`]: 1, 'a/b~c': 2 } });
+  t.equal(details[0]?.path, `/${'x'.repeat(99)}\ufffd`, 'it is cut, and no half is left');
+  t.equal(details[1]?.path, '/a~1b~0c', 'it is a JSON Pointer');
+  t.equal((await raw('{"\\ud800":1}')).details[2]?.path, '/\ufffd');
+});
+
+t.test('of many violations the first twenty are told, and how many more there are', async t => {
+  const body = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`m${i}`, 1]));
+  const { details } = await refused(400, { body });
+  t.equal(details.length, 21);
+  t.equal(details[20]?.message, 'and 4982 more');
+});
+
+t.test('a body in another media type is refused', async t => {
+  for (const type of ['text/plain', 'application/xml', 'application/jsonx', 'text/json', 'nonsense', '*/*'])
+    t.match(
+      await refused(415, { raw: JSON.stringify(good), headers: { 'content-type': type } }),
+      { details: { code: 'unsupported_media_type' } },
+      type,
+    );
+  t.match(await refused(415, { raw: JSON.stringify(good) }), { message: /Send application\/json/ }, 'none');
+  const headers = { ...json, 'content-encoding': 'gzip' };
+  t.match(await refused(415, { raw: JSON.stringify(good), headers }), { message: /compressed/ });
+});
+
+t.test('the media type may have parameters and capital letters', async () => {
+  const headers = { 'content-type': 'Application/JSON; Charset=UTF-8' };
+  await call('POST', '/api/users', 201, { body: { ...good, email: 'type@example.com' }, headers });
+});
+
+t.test('a merge patch goes with PATCH and with nothing else', async t => {
+  const { id } = await newUser();
+  const patched = { raw: '{"name":"Grace"}', headers: mergePatch };
+  t.equal((await call('PATCH', `/api/users/${id}`, 200, patched)).body.name, 'Grace');
+  for (const type of [mergePatch['content-type'], 'Application/Merge-Patch+JSON']) {
+    const options = { raw: JSON.stringify(good), headers: { 'content-type': type } };
+    t.match(await refused(415, options), { message: /goes with PATCH/ }, type);
+    t.match(await refused(415, options, 'PUT', `/api/users/${id}`), { message: /goes with PATCH/ }, type);
+  }
+});
+
+t.test('a body beyond the limit is too large, with and without a length', async t => {
+  const large = `{"name":"${'x'.repeat(300_000)}"}`;
+  t.match(await refused(413, { raw: large, headers: json }), { details: { code: 'too_large' } });
+  const just = `{"name":"${'x'.repeat(200_000)}"}`;
+  t.match((await raw(just)).details[0], { path: '/email' }, 'one below it is read');
+});

@@ -1,0 +1,148 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+let clock = Date.parse('2026-11-21T09:30:00.000Z');
+/** Every record and every change has its own second. */
+function now() {
+  clock += 1000;
+  return new Date(clock);
+}
+const { call, newUser, newPost } = await build(t, { now });
+const readOnly = (path: string) => ({
+  in: 'body',
+  path,
+  message: 'is read-only and differs from the stored value',
+});
+
+t.test('what GET returned can be changed and put back whole', async t => {
+  const user = await newUser();
+  const post = await newPost({ authorId: user.id, status: 'published' });
+  for (const [path, record, change] of [
+    [`/api/users/${user.id}`, user, { name: 'Ada King' }],
+    [`/api/posts/${post.id}`, post, { title: 'Other' }],
+  ] as const)
+    for (const method of ['PUT', 'PATCH']) {
+      const { body: stored } = await call('GET', path, 200);
+      const body = { ...stored, ...change, updatedAt: stored.updatedAt };
+      const { body: changed } = await call(method, path, 200, { body });
+      t.match(changed, { ...change, id: record.id, createdAt: record.createdAt });
+      t.same((await call('GET', path, 200)).body, changed);
+    }
+});
+
+t.test('a change moves updatedAt alone', async t => {
+  const user = await newUser();
+  const { body } = await call('PATCH', `/api/users/${user.id}`, 200, { body: { name: 'Grace' } });
+  t.same(body, { ...user, name: 'Grace', updatedAt: body.updatedAt });
+  t.ok(body.updatedAt > user.updatedAt);
+});
+
+t.test('what changes nothing changes nothing, also not updatedAt', async t => {
+  const user = await newUser();
+  const path = `/api/users/${user.id}`;
+  for (const [method, body] of [
+    ['PATCH', {}],
+    ['PATCH', { name: user.name }],
+    ['PATCH', user],
+    ['PUT', user],
+    ['PUT', { name: user.name, email: user.email }],
+  ] as const)
+    t.same((await call(method, path, 200, { body })).body, user, `${method} ${JSON.stringify(body)}`);
+  t.same((await call('GET', path, 200)).body, user);
+});
+
+t.test('read-only members are taken in another notation of the same time', async () => {
+  const user = await newUser();
+  const path = `/api/users/${user.id}`;
+  const at = new Date(user.createdAt);
+  const shifted = new Date(at.getTime() + 2 * 3_600_000).toISOString().replace('Z', '+02:00');
+  for (const createdAt of [
+    user.createdAt.replace('.000Z', 'Z'),
+    user.createdAt.replace('Z', '+00:00'),
+    shifted,
+  ])
+    await call('PATCH', path, 200, { body: { createdAt } });
+});
+
+t.test('read-only members that differ are refused, and then nothing is changed', async t => {
+  const user = await newUser();
+  const other = await newUser();
+  const path = `/api/users/${user.id}`;
+  const full = { name: 'New', email: 'new@example.com' };
+  for (const method of ['PUT', 'PATCH'])
+    for (const [member, value] of [
+      ['id', other.id],
+      ['createdAt', '2001-01-01T00:00:00.000Z'],
+      ['updatedAt', '2001-01-01T00:00:00.000Z'],
+    ] as const) {
+      const { error } = (await call(method, path, 400, { body: { ...full, [member]: value } })).body;
+      t.same(error.details, [readOnly(`/${member}`)], `${method} ${member}`);
+    }
+  const all = { id: other.id, createdAt: '2001-01-01T00:00:00Z', updatedAt: '2001-01-01T00:00:00Z' };
+  const { error } = (await call('PATCH', path, 400, { body: all })).body;
+  t.same(
+    error.details,
+    Object.keys(all).map(member => readOnly(`/${member}`)),
+  );
+  t.same((await call('GET', path, 200)).body, user);
+});
+
+t.test('read-only members of a wrong kind are invalid', async t => {
+  const { id } = await newUser();
+  for (const body of [{ id: 7 }, { id: 'x' }, { createdAt: 'now' }, { createdAt: 1 }, { updatedAt: null }]) {
+    const { error } = (await call('PATCH', `/api/users/${id}`, 400, { body })).body;
+    t.equal(error.details[0].path, `/${Object.keys(body)[0]}`);
+  }
+});
+
+t.test('a replacement names every required member; an update may name any', async t => {
+  const user = await newUser();
+  const post = await newPost({ authorId: user.id });
+  for (const [path, body, missing] of [
+    [`/api/users/${user.id}`, { name: 'x' }, '/email'],
+    [`/api/users/${user.id}`, { email: 'x@example.com' }, '/name'],
+    [`/api/posts/${post.id}`, { title: 'x' }, '/authorId'],
+    [`/api/posts/${post.id}`, { authorId: user.id, status: 'draft' }, '/title'],
+  ] as const) {
+    const { error } = (await call('PUT', path, 400, { body })).body;
+    t.same(error.details, [{ in: 'body', path: missing, message: 'is required' }]);
+    await call('PATCH', path, 200, { body });
+  }
+});
+
+t.test('null removes nothing: members that are required cannot be without a value', async t => {
+  const user = await newUser();
+  const { id } = await newPost({ authorId: user.id });
+  for (const [path, member] of [
+    [`/api/users/${user.id}`, 'name'],
+    [`/api/users/${user.id}`, 'email'],
+    [`/api/posts/${id}`, 'title'],
+    [`/api/posts/${id}`, 'status'],
+    [`/api/posts/${id}`, 'authorId'],
+  ] as const)
+    for (const method of ['PUT', 'PATCH']) {
+      const { error } = (await call(method, path, 400, { body: { [member]: null } })).body;
+      t.ok(error.details.some((each: { path: string }) => each.path === `/${member}`));
+    }
+});
+
+t.test('an unknown member is refused by PUT and PATCH too', async t => {
+  const { id } = await newUser();
+  for (const method of ['PUT', 'PATCH']) {
+    const body = { name: 'x', email: 'x@example.com', emial: 'y' };
+    const { error } = (await call(method, `/api/users/${id}`, 400, { body })).body;
+    t.match(error.details, [{ path: '/emial', message: 'is not known; did you mean "email"?' }]);
+  }
+});
+
+t.test('a text that looks like a time is compared as text (it was once compared as a time)', async t => {
+  const { id } = await newUser({ name: '2024-01-01T00:00:00Z' });
+  const name = '2024-01-01T00:00:00.000Z';
+  t.equal((await call('PATCH', `/api/users/${id}`, 200, { body: { name } })).body.name, name);
+});
+
+t.test('a replacement does not create', async () => {
+  const id = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+  await call('PUT', `/api/users/${id}`, 404, { body: { id, name: 'x', email: 'x@example.com' } });
+  await call('GET', `/api/users/${id}`, 404);
+});

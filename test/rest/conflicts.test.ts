@@ -1,0 +1,135 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, app, newUser, newPost } = await build(t);
+const taken = { status: 409, details: { code: 'email_taken', path: '/email' } };
+const headers = { 'content-type': 'application/json' };
+
+/** Sends many at once and counts the answers by status. */
+async function race(requests: { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body?: object }[]) {
+  const replies = await Promise.all(
+    requests.map(({ method, url, body }) =>
+      app.inject({ method, url, ...(body && { headers, payload: JSON.stringify(body) }) }),
+    ),
+  );
+  const counts: Record<string, number> = {};
+  for (const { statusCode } of replies) counts[statusCode] = (counts[statusCode] ?? 0) + 1;
+  return { counts, replies };
+}
+
+/** The address with the capital letters that the bits of a number say. */
+const mixed = (email: string, bits: number) =>
+  [...email].map((letter, at) => ((bits >> (at % 8)) & 1 ? letter.toUpperCase() : letter)).join('');
+
+t.test('an address is taken whatever its case', async t => {
+  await newUser({ email: 'Grace@Example.com' });
+  for (const email of ['Grace@Example.com', 'grace@example.com', 'GRACE@EXAMPLE.COM']) {
+    const { error } = (await call('POST', '/api/users', 409, { body: { name: 'x', email } })).body;
+    t.match(error, { message: 'A user with this e-mail address exists already.', ...taken });
+  }
+});
+
+t.test('an address cannot be taken over by PUT or PATCH; its own case may change', async t => {
+  await newUser({ email: 'first@example.com' });
+  const { id, ...second } = await newUser({ email: 'second@example.com' });
+  const path = `/api/users/${id}`;
+  const body = { name: 'x', email: 'FIRST@example.com' };
+  t.match((await call('PUT', path, 409, { body })).body.error, taken);
+  t.match((await call('PATCH', path, 409, { body })).body.error, taken);
+  t.same((await call('GET', path, 200)).body, { id, ...second });
+  const { body: own } = await call('PATCH', path, 200, { body: { email: 'Second@Example.com' } });
+  t.equal(own.email, 'Second@Example.com');
+});
+
+t.test('of 100 parallel creates of one address, in mixed case, one wins and 99 conflict', async t => {
+  for (const round of [1, 2, 3]) {
+    const email = `race${round}@example.com`;
+    const { counts, replies } = await race(
+      Array.from({ length: 100 }, (_, i) => ({
+        method: 'POST' as const,
+        url: '/api/users',
+        body: { name: `Racer ${i}`, email: mixed(email, i) },
+      })),
+    );
+    t.same(counts, { 201: 1, 409: 99 });
+    const { body } = await call('GET', `/api/users?email=${email}`, 200);
+    t.same(body.data, [replies.find(reply => reply.statusCode === 201)?.json()]);
+  }
+});
+
+t.test('of 50 users who change to one address at once, one gets it', async t => {
+  const users = await Promise.all(Array.from({ length: 50 }, () => newUser()));
+  const { counts } = await race(
+    users.map(({ id }) => ({
+      method: 'PATCH' as const,
+      url: `/api/users/${id}`,
+      body: { email: 'wanted@example.com' },
+    })),
+  );
+  t.same(counts, { 200: 1, 409: 49 });
+});
+
+t.test('of 20 parallel deletes one finds the record', async t => {
+  const user = await newUser();
+  const post = await newPost({ authorId: user.id });
+  for (const url of [`/api/posts/${post.id}`, `/api/users/${user.id}`]) {
+    const { counts } = await race(Array.from({ length: 20 }, () => ({ method: 'DELETE' as const, url })));
+    t.same(counts, { 204: 1, 404: 19 });
+  }
+});
+
+t.test('parallel changes of different members are all kept', async t => {
+  const { id } = await newUser();
+  const url = `/api/users/${id}`;
+  const { counts } = await race([
+    ...Array.from({ length: 20 }, () => ({ method: 'PATCH' as const, url, body: { name: 'Changed' } })),
+    { method: 'PATCH', url, body: { email: 'changed@example.com' } },
+  ]);
+  t.same(counts, { 200: 21 });
+  t.match((await call('GET', url, 200)).body, { name: 'Changed', email: 'changed@example.com' });
+});
+
+t.test('a cascade and new posts of the same user at once: all are gone, none is lost half way', async t => {
+  for (let round = 0; round < 5; round++) {
+    const { id: authorId } = await newUser();
+    const create = { method: 'POST' as const, url: '/api/posts', body: { title: 'Late', authorId } };
+    const remove = { method: 'DELETE' as const, url: `/api/users/${authorId}?cascade=true` };
+    const { counts } = await race([...Array(10).fill(create), remove, ...Array(10).fill(create)]);
+    t.equal(counts[204], 1);
+    t.equal((counts[201] ?? 0) + (counts[400] ?? 0), 20, JSON.stringify(counts));
+    const { body } = await call('GET', `/api/posts?author=${authorId}`, 200);
+    t.equal(body.meta.total, 0, 'no post is left behind');
+  }
+});
+
+t.test('a delete without cascade and a new post at once: one of them is refused', async t => {
+  for (let round = 0; round < 10; round++) {
+    const { id: authorId } = await newUser();
+    const { counts } = await race([
+      { method: 'DELETE', url: `/api/users/${authorId}` },
+      { method: 'POST', url: '/api/posts', body: { title: 'Late', authorId } },
+    ]);
+    const deletedFirst = counts[204] === 1 && counts[400] === 1;
+    t.ok(deletedFirst || (counts[409] === 1 && counts[201] === 1), JSON.stringify(counts));
+  }
+});
+
+t.test('posts that move between users who are being deleted: never an error of the service', async t => {
+  const [from, to] = [await newUser(), await newUser()];
+  const posts = await Promise.all(Array.from({ length: 15 }, () => newPost({ authorId: from.id })));
+  const { counts } = await race([
+    ...posts.map(({ id }) => ({
+      method: 'PATCH' as const,
+      url: `/api/posts/${id}`,
+      body: { authorId: to.id },
+    })),
+    { method: 'DELETE', url: `/api/users/${to.id}?cascade=true` },
+    { method: 'DELETE', url: `/api/users/${from.id}?cascade=true` },
+  ]);
+  t.notOk(
+    Object.keys(counts).find(status => status.startsWith('5')),
+    JSON.stringify(counts),
+  );
+  const { body } = await call('GET', `/api/posts?author=${to.id}`, 200);
+  t.equal(body.meta.total, 0);
+});

@@ -1,0 +1,78 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+
+t.test('a user without posts is deleted', async t => {
+  const { id } = await newUser();
+  const { text, headers } = await call('DELETE', `/api/users/${id}`, 204);
+  t.equal(text, '');
+  t.notOk(headers['content-type']);
+  await call('GET', `/api/users/${id}`, 404);
+  await call('DELETE', `/api/users/${id}`, 404);
+});
+
+t.test('a content type without a content does no harm, and neither does an empty object', async () => {
+  for (const raw of ['', '{}']) {
+    const { id } = await newUser();
+    await call('DELETE', `/api/users/${id}`, 204, { raw, headers: { 'content-type': 'application/json' } });
+  }
+});
+
+t.test('a body that would be ignored is refused', async t => {
+  const { id } = await newUser();
+  const { error } = (await call('DELETE', `/api/users/${id}`, 400, { body: { cascade: true } })).body;
+  t.equal(error.message, 'A DELETE takes no body.');
+  await call('GET', `/api/users/${id}`, 200);
+});
+
+t.test('a user who still has posts is kept, and their number is told', async t => {
+  const { id } = await newUser();
+  for (const total of [1, 2, 3]) {
+    await newPost({ authorId: id });
+    for (const path of [`/api/users/${id}`, `/api/users/${id}?cascade=false`]) {
+      const { error } = (await call('DELETE', path, 409)).body;
+      t.same(error.details, { code: 'user_has_posts', posts: total });
+      t.match(error.message, /cascade=true/);
+    }
+  }
+  await call('GET', `/api/users/${id}`, 200);
+});
+
+t.test('with cascade the posts go too, and only those', async t => {
+  const [ada, bob] = [await newUser(), await newUser()];
+  const [mine, other] = [await newPost({ authorId: ada.id }), await newPost({ authorId: bob.id })];
+  await newPost({ authorId: ada.id, status: 'published' });
+  await call('DELETE', `/api/users/${ada.id}?cascade=true`, 204);
+  await call('GET', `/api/users/${ada.id}`, 404);
+  await call('GET', `/api/posts/${mine.id}`, 404);
+  t.equal((await call('GET', `/api/posts?author=${ada.id}`, 200)).body.meta.total, 0);
+  await call('GET', `/api/posts/${other.id}`, 200);
+});
+
+t.test('cascade on a user without posts is a delete', async () => {
+  const { id } = await newUser();
+  await call('DELETE', `/api/users/${id}?cascade=true`, 204);
+});
+
+t.test('cascade is true or false, once, and belongs to users', async t => {
+  const { id } = await newUser();
+  const post = await newPost({ authorId: id });
+  for (const value of ['1', 'yes', 'TRUE', '', 'null', 'true ']) {
+    const { error } = (await call('DELETE', `/api/users/${id}?cascade=${encodeURIComponent(value)}`, 400))
+      .body;
+    t.same(error.details, [{ in: 'query', path: '/cascade', message: 'must be a boolean' }], value);
+  }
+  const twice = (await call('DELETE', `/api/users/${id}?cascade=false&cascade=true`, 400)).body;
+  t.match(twice.error.details, [{ message: 'must be given once' }]);
+  const wrong = (await call('DELETE', `/api/users/${id}?cascad=true`, 400)).body;
+  t.match(wrong.error.details, [{ path: '/cascad', message: 'is not known; did you mean "cascade"?' }]);
+  await call('DELETE', `/api/posts/${post.id}?cascade=true`, 400);
+  await call('GET', `/api/posts/${post.id}`, 200);
+});
+
+t.test('the address of a deleted user is free again', async () => {
+  const user = await newUser({ email: 'again@example.com' });
+  await call('DELETE', `/api/users/${user.id}`, 204);
+  await newUser({ email: 'AGAIN@example.com' });
+});

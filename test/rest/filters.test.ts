@@ -1,0 +1,116 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+const ada = await newUser({ name: 'Ada', email: 'Ada+x@Example.com' });
+const bob = await newUser({ name: 'Bob & <Co>, "100%"', email: 'bob@example.com' });
+await newUser({ name: 'ada' });
+const first = await newPost({ authorId: ada.id, title: 'One', status: 'published' });
+const second = await newPost({ authorId: ada.id, title: 'Two' });
+const third = await newPost({ authorId: bob.id, title: 'One' });
+
+async function found(resource: string, query: Record<string, string>): Promise<string[]> {
+  const { body, headers } = await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 200);
+  t.equal(body.meta.total, body.data.length);
+  const again = new URL(/<([^>]*)>; rel="first"/.exec(headers.link ?? '')?.[1] ?? '', 'http://localhost');
+  for (const [name, value] of Object.entries(query))
+    t.equal(again.searchParams.get(name), value, 'the links keep the filter');
+  return body.data.map(({ id }: { id: string }) => id);
+}
+
+t.test('users by name, exactly', async t => {
+  t.same(await found('users', { name: 'Ada' }), [ada.id]);
+  t.same(await found('users', { name: bob.name }), [bob.id]);
+  for (const name of ['Ad', 'ADA', 'Ada ', '%', 'A_a', "' or 1=1 --"])
+    t.same(await found('users', { name }), []);
+});
+
+t.test('users by address, without regard to case', async t => {
+  for (const email of ['Ada+x@Example.com', 'ada+x@example.com', 'ADA+X@EXAMPLE.COM'])
+    t.same(await found('users', { email }), [ada.id]);
+  t.same(await found('users', { email: 'nobody@example.com' }), []);
+  t.same(await found('users', { email: 'ada+x@example.com', name: 'Ada' }), [ada.id]);
+  t.same(await found('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
+});
+
+t.test('posts by status, author and title, alone and combined', async t => {
+  t.same(await found('posts', { status: 'published' }), [first.id]);
+  t.same(await found('posts', { status: 'draft' }), [second.id, third.id]);
+  t.same(await found('posts', { author: ada.id }), [first.id, second.id]);
+  t.same(await found('posts', { title: 'One' }), [first.id, third.id]);
+  t.same(await found('posts', { status: 'draft', author: ada.id }), [second.id]);
+  t.same(await found('posts', { status: 'draft', title: 'One' }), [third.id]);
+  t.same(await found('posts', { author: ada.id, title: 'One' }), [first.id]);
+  t.same(await found('posts', { author: ada.id, title: 'One', status: 'published' }), [first.id]);
+  t.same(await found('posts', { author: bob.id, title: 'Two', status: 'draft' }), []);
+  t.same(await found('posts', { title: 'One', sort: '-createdAt' }), [third.id, first.id]);
+});
+
+t.test('a well-formed author of no user has no posts', async t => {
+  t.same(await found('posts', { author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' }), []);
+});
+
+t.test('a value that no record can have is refused', async t => {
+  for (const [resource, query, message] of [
+    ['users', { email: 'ada' }, 'must be a valid e-mail address'],
+    ['users', { email: '' }, 'must be a valid e-mail address'],
+    ['users', { name: '' }, 'must be 1 to 200 characters long'],
+    ['users', { name: 'x'.repeat(201) }, 'must be 1 to 200 characters long'],
+    ['users', { name: 'a\u0000' }, 'must not contain NUL or half of a surrogate pair'],
+    ['posts', { status: 'Published' }, 'must be one of "draft", "published"'],
+    ['posts', { status: '' }, 'must be one of "draft", "published"'],
+    ['posts', { author: 'ada' }, 'must be an id'],
+    ['posts', { title: '' }, 'must be 1 to 500 characters long'],
+  ] as const) {
+    const [name = ''] = Object.keys(query);
+    const { error } = (await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 400)).body;
+    t.same(error.details, [{ in: 'query', path: `/${name}`, message }], JSON.stringify(query).slice(0, 60));
+  }
+});
+
+t.test('an unknown parameter is refused by its name, on every route', async t => {
+  for (const [method, path, name, near] of [
+    ['GET', '/api/posts', 'authorId', 'author'],
+    ['GET', '/api/posts', 'Status', 'status'],
+    ['GET', '/api/posts', 'page[]', 'page'],
+    ['GET', '/api/posts', 'id', ''],
+    ['GET', '/api/users', 'status', ''],
+    ['GET', '/api/users', '__proto__', ''],
+    ['GET', '/api/users', '', ''],
+    ['GET', `/api/users/${ada.id}`, 'page', ''],
+    ['POST', '/api/users', 'dry', ''],
+    ['PUT', `/api/users/${ada.id}`, 'upsert', ''],
+    ['PATCH', `/api/posts/${first.id}`, 'x', ''],
+    ['GET', '/health/live', 'x', ''],
+    ['GET', '/', 'x', ''],
+  ] as const) {
+    const options = /P/.test(method) ? { body: { name: 'x', email: 'x@example.com' } } : {};
+    const { error } = (await call(method, `${path}?${encodeURIComponent(name)}=1`, 400, options)).body;
+    const message = `is not known${near ? `; did you mean "${near}"?` : ''}`;
+    const told = error.details.find((each: { in: string }) => each.in === 'query');
+    if (method === 'GET') t.same(told, { in: 'query', path: `/${name}`, message }, `${path}?${name}`);
+  }
+});
+
+t.test('a repeated parameter is refused: which one was meant?', async t => {
+  for (const query of [
+    'page=1&page=2',
+    'page=1&page=1',
+    'status=draft&status=draft',
+    'sort=title&sort=title',
+  ]) {
+    const { error } = (await call('GET', `/api/posts?${query}`, 400)).body;
+    t.match(error.details[0], { path: `/${query.split('=')[0]}`, message: 'must be given once' });
+  }
+});
+
+t.test('a query that cannot be decoded is refused and not taken literally', async t => {
+  for (const value of ['%zz', '%', '%ff', '%e0%a4', '%ed%a0%80', 'a%2']) {
+    const { error } = (await call('GET', `/api/users?name=${value}`, 400)).body;
+    t.match(error, { message: 'The query is not valid percent-encoded UTF-8.' }, value);
+  }
+});
+
+t.test('an empty query is none', async () => {
+  for (const query of ['?', '?&', '?&&']) await call('GET', `/api/users${query}`, 200);
+});

@@ -1,0 +1,86 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+const unknown = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+const odd = [
+  unknown,
+  unknown.toUpperCase(),
+  unknown.replaceAll('-', ''),
+  `{${unknown}}`,
+  '1',
+  '0',
+  '-1',
+  'null',
+  'undefined',
+  'x'.repeat(101),
+  'x'.repeat(10_000),
+  '%00',
+  '%F0%9F%98%80',
+  'a%2Fb',
+  '..%2F..%2Fetc%2Fpasswd',
+  "1'%20or%20'1'='1",
+  '%25zz',
+  '*',
+  '__proto__',
+];
+
+t.test('an id that is of no record, or is none at all, is not found by any method', async t => {
+  const bodies = {
+    users: { name: 'Ada', email: 'ada@example.com' },
+    posts: { title: 'Notes', authorId: (await newUser()).id },
+  };
+  for (const [resource, body] of Object.entries(bodies))
+    for (const id of odd) {
+      const path = `/api/${resource}/${id}`;
+      const { error } = (await call('GET', path, 404)).body;
+      t.equal(error.message, resource === 'users' ? 'User not found.' : 'Post not found.', path.slice(0, 60));
+      t.same(error.details, { code: 'not_found' });
+      t.equal((await call('HEAD', path, 404)).text, '');
+      await call('PUT', path, 404, { body });
+      await call('PATCH', path, 404, { body: {} });
+      await call('DELETE', path, 404);
+    }
+});
+
+t.test('an id of the other resource is not found', async () => {
+  const user = await newUser();
+  const post = await newPost({ authorId: user.id });
+  await call('GET', `/api/posts/${user.id}`, 404);
+  await call('GET', `/api/users/${post.id}`, 404);
+});
+
+t.test('an id that cannot be parsed is invalid in a body and in a query', async t => {
+  for (const id of odd.slice(1).map(decodeURIComponent)) {
+    const body = { title: 'Notes', authorId: id };
+    const { error } = (await call('POST', '/api/posts', 400, { body })).body;
+    t.same(error.details, [{ in: 'body', path: '/authorId', message: 'must be an id' }], id.slice(0, 60));
+    const query = new URLSearchParams({ author: id });
+    const { body: list } = await call('GET', `/api/posts?${query}`, 400);
+    t.same(list.error.details, [{ in: 'query', path: '/author', message: 'must be an id' }]);
+  }
+});
+
+t.test('an empty id and a slash too many are not found', async () => {
+  for (const path of ['/api/users/', '/api/posts/', '/api/', '/api', '/api//users', '//api/users'])
+    await call('GET', path, 404);
+  const { id } = await newUser();
+  await call('GET', `/api/users/${id}/`, 404);
+  await call('GET', `/api/users/${id}/posts`, 404);
+  await call('GET', `/API/users/${id}`, 404);
+});
+
+t.test('an id may be percent-encoded', async t => {
+  const { id } = await newUser();
+  const encoded = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
+  t.equal((await call('GET', `/api/users/${encoded}`, 200)).body.id, id);
+});
+
+t.test('a path that cannot be decoded is a bad request, in the same envelope', async t => {
+  for (const id of ['%zz', '%', '%e0%a4', '%ff', '%c0%80', '%ed%a0%80']) {
+    const answer = await call('GET', `/api/users/${id}`, 400, { headers: { 'x-request-id': 'mine' } });
+    t.match(answer.body.error, { message: /percent-encoded/, details: { code: 'bad_request' } }, id);
+    t.equal(answer.headers['x-request-id'], 'mine');
+    t.equal(answer.headers['x-content-type-options'], 'nosniff');
+  }
+});

@@ -1,0 +1,154 @@
+import t from 'tap';
+import type { User } from '../../schemas/user.ts';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+// 45 users, so that there are ties in the names and a last page that is not full.
+const users: User[] = [];
+for (let i = 0; i < 45; i++)
+  users.push(await newUser({ name: `Name ${i % 4}`, email: `U${(i * 7) % 45}@example.com` }));
+const ids = users.map(({ id }) => id);
+const list = async (query = '') => (await call('GET', `/api/users${query}`, 200)).body;
+const idsOf = (body: { data: User[] }) => body.data.map(({ id }) => id);
+
+t.test('a list is an envelope of 20 in the order of creation', async t => {
+  const body = await list();
+  t.same(Object.keys(body), ['data', 'meta']);
+  t.same(body.meta, { page: 1, limit: 20, total: 45, totalPages: 3 });
+  t.same(body.data, users.slice(0, 20));
+});
+
+t.test('the pages of any size hold every record once', async t => {
+  for (const limit of [1, 7, 20, 44, 45, 46, 100]) {
+    const seen: string[] = [];
+    const pages = Math.ceil(45 / limit);
+    for (let page = 1; page <= pages; page++) {
+      const body = await list(`?page=${page}&limit=${limit}`);
+      t.same(body.meta, { page, limit, total: 45, totalPages: pages });
+      seen.push(...idsOf(body));
+    }
+    t.same(seen, ids, `limit ${limit}`);
+  }
+});
+
+t.test('past the end is an empty page with the true totals', async t => {
+  for (const page of [4, 1000, 2147483647])
+    t.same(await list(`?page=${page}`), { data: [], meta: { page, limit: 20, total: 45, totalPages: 3 } });
+});
+
+t.test('page and limit are whole numbers within their range, and the error names it', async t => {
+  const wrong = [
+    '0',
+    '-1',
+    '1.5',
+    '1e2',
+    '1e20',
+    '',
+    'x',
+    'NaN',
+    '0x10',
+    ' 1',
+    '+1',
+    'null',
+    '99999999999999999999',
+  ];
+  for (const resource of ['users', 'posts'])
+    for (const [name, range] of [
+      ['page', 'from 1 to 2147483647'],
+      ['limit', 'from 1 to 100'],
+    ] as const)
+      for (const value of [...wrong, name === 'limit' ? '101' : '2147483648']) {
+        const path = `/api/${resource}?${new URLSearchParams({ [name]: value })}`;
+        const { error } = (await call('GET', path, 400)).body;
+        const message = `must be a whole number ${range}`;
+        t.same(error.details, [{ in: 'query', path: `/${name}`, message }], path);
+      }
+});
+
+t.test('every sort has a total order, both ways: equal values follow the order of creation', async t => {
+  const by = (key: (user: User) => string) => (a: User, b: User) =>
+    key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : ids.indexOf(a.id) - ids.indexOf(b.id);
+  for (const [sort, key] of [
+    ['createdAt', (user: User) => user.id],
+    ['name', (user: User) => user.name],
+    ['email', (user: User) => user.email.toLowerCase()],
+  ] as const) {
+    const expected = users.toSorted(by(key)).map(({ id }) => id);
+    const pages = async (order: string) =>
+      (await Promise.all([1, 2, 3].map(page => list(`?sort=${order}&page=${page}`)))).flatMap(idsOf);
+    t.same(await pages(sort), expected, sort);
+    t.same(await pages(`-${sort}`), expected.toReversed(), `-${sort}`);
+  }
+});
+
+t.test('posts sort by title and by creation', async t => {
+  const titles = ['b', 'a', 'B', 'ä', 'a', '10', '9', ' '];
+  for (const title of titles) await newPost({ title, authorId: ids[0] as string });
+  const sorted = async (sort: string) =>
+    (await call('GET', `/api/posts?sort=${sort}`, 200)).body.data.map(
+      (post: { title: string }) => post.title,
+    );
+  t.same(await sorted('createdAt'), titles);
+  t.same(await sorted('-createdAt'), titles.toReversed());
+  t.same(await sorted('title'), [' ', '10', '9', 'B', 'a', 'a', 'b', 'ä'], 'by code point, on every server');
+  t.same(await sorted('-title'), [' ', '10', '9', 'B', 'a', 'a', 'b', 'ä'].toReversed());
+});
+
+t.test('an unknown sort is refused with the list of known ones', async t => {
+  for (const sort of [
+    'id',
+    'Name',
+    '',
+    '--name',
+    'name,email',
+    '+name',
+    'updatedAt',
+    'name; drop table users',
+  ]) {
+    const { error } = (await call('GET', `/api/users?${new URLSearchParams({ sort })}`, 400)).body;
+    t.match(error.details, [{ path: '/sort', message: /^must be one of "createdAt", "-createdAt", "name"/ }]);
+  }
+});
+
+t.test('every page links to its neighbours, with all that was asked', async t => {
+  const relations = async (path: string) => {
+    const { link = '' } = (await call('GET', path, 200)).headers;
+    return Object.fromEntries(
+      link.split(', ').map(part => {
+        const [, url = '', rel] = /^<(.*)>; rel="(\w+)"$/.exec(part) ?? [];
+        t.ok(url.startsWith('/api/users?'), url);
+        return [rel, new URLSearchParams(url.split('?')[1]).get('page')];
+      }),
+    );
+  };
+  t.same(await relations('/api/users'), { first: '1', next: '2', last: '3' });
+  t.same(await relations('/api/users?page=2'), { first: '1', prev: '1', next: '3', last: '3' });
+  t.same(await relations('/api/users?page=3'), { first: '1', prev: '2', last: '3' });
+  t.same(await relations('/api/users?page=99'), { first: '1', prev: '3', last: '3' });
+});
+
+t.test('the links can be followed to the end, and keep filters, sort and size', async t => {
+  const seen: string[] = [];
+  let path: string | undefined = '/api/users?limit=4&sort=-name&name=Name+1';
+  while (path) {
+    const { body, headers } = await call('GET', path, 200);
+    t.equal(body.meta.total, 11);
+    seen.push(...idsOf(body));
+    path = /<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1];
+  }
+  t.same(
+    seen,
+    users
+      .filter(({ name }) => name === 'Name 1')
+      .map(({ id }) => id)
+      .toReversed(),
+  );
+});
+
+t.test('an empty list is a list of one page', async t => {
+  const { call } = await build(t);
+  const { body, headers } = await call('GET', '/api/posts', 200);
+  t.same(body, { data: [], meta: { page: 1, limit: 20, total: 0, totalPages: 0 } });
+  const self = '</api/posts?page=1&limit=20&sort=createdAt>';
+  t.equal(headers.link, `${self}; rel="first", ${self}; rel="last"`);
+});

@@ -1,0 +1,98 @@
+import { METHODS } from 'node:http';
+import t from 'tap';
+import { build } from '../helper/app.ts';
+import { exchange, parse, request } from '../helper/http.ts';
+
+const { app, call, newUser, newPost } = await build(t);
+const user = await newUser();
+const post = await newPost({ authorId: user.id });
+const allowed: Record<string, string> = {
+  '/': 'GET, HEAD, OPTIONS',
+  '/health/live': 'GET, HEAD, OPTIONS',
+  '/health/ready': 'GET, HEAD, OPTIONS',
+  '/docs': 'GET, HEAD, OPTIONS',
+  '/docs/json': 'GET, HEAD, OPTIONS',
+  '/api/users': 'GET, HEAD, OPTIONS, POST',
+  '/api/posts': 'GET, HEAD, OPTIONS, POST',
+  [`/api/users/${user.id}`]: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT',
+  [`/api/posts/${post.id}`]: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT',
+};
+
+t.test('HEAD is GET without the body', async t => {
+  for (const path of Object.keys(allowed)) {
+    const [head, get] = [await call('HEAD', path, 200), await call('GET', path, 200)];
+    t.equal(head.text, '');
+    const stable = ({ headers }: typeof get) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => !/date|ratelimit|request-id/.test(name)));
+    t.same(stable(head), stable(get), path);
+    t.equal(Number(head.headers['content-length']), Buffer.byteLength(get.text));
+  }
+  t.ok((await call('HEAD', '/api/users?limit=1', 200)).headers.link);
+  await call('HEAD', '/api/users?limit=0', 400);
+});
+
+t.test('OPTIONS tells the methods and has no body', async t => {
+  for (const [path, allow] of Object.entries(allowed)) {
+    const { headers, text } = await call('OPTIONS', path, 204);
+    t.equal(headers.allow, allow, path);
+    t.equal(text, '');
+  }
+  await call('OPTIONS', '/nothing', 404);
+});
+
+t.test('every other method on a known path is 405 with Allow', async t => {
+  const methods = METHODS.filter(name => name !== 'CONNECT');
+  t.ok(methods.length > 30);
+  for (const [path, allow] of Object.entries(allowed))
+    for (const method of methods.filter(name => !allow.split(', ').includes(name))) {
+      const { headers, body } = await call(method, path, 405);
+      t.equal(headers.allow, allow, `${method} ${path}`);
+      t.match(body.error, {
+        message: `This path answers to ${allow}.`,
+        details: { code: 'method_not_allowed' },
+      });
+    }
+});
+
+t.test('a 405 does not depend on the body or the query', async () => {
+  const headers = { 'content-type': 'application/json' };
+  await call('DELETE', '/api/users', 405, { raw: '{', headers });
+  await call('PUT', '/api/users?x=1', 405, { raw: 'x', headers: { 'content-type': 'text/plain' } });
+  await call('POST', `/api/users/${user.id}`, 405, { raw: Buffer.alloc(1_000_000), headers });
+});
+
+t.test('an unknown path is 404 for every method, whatever the body', async t => {
+  for (const method of METHODS.filter(name => name !== 'CONNECT')) await call(method, '/api/nothing', 404);
+  const headers = { 'content-type': 'application/json' };
+  for (const raw of ['{', '', Buffer.alloc(1_000_000)]) await call('POST', '/nothing', 404, { raw, headers });
+  for (const path of [
+    '/users',
+    '/api/users;page=2',
+    '/api/users.json',
+    '/api/v1/users',
+    '/.env',
+    '/docs/x',
+    '/docs/static/x',
+    '/docs/static/..%2f..%2fpackage.json',
+  ])
+    t.match((await call('GET', path, 404)).body.error, {
+      message: 'There is nothing at this path.',
+      details: { code: 'not_found' },
+    });
+});
+
+t.test('over a real socket: odd methods, odd paths', async t => {
+  const odd = parse(await exchange(app, request('PROPFIND /api/users')));
+  t.match(odd, {
+    status: 405,
+    headers: { allow: 'GET, HEAD, OPTIONS, POST' },
+    body: { error: { status: 405 } },
+  });
+  const climb = parse(await exchange(app, request('GET /docs/static/../../../../etc/passwd')));
+  t.match(climb, { status: 404, body: { error: { details: { code: 'not_found' } } } });
+  const none = parse(await exchange(app, request('FOO /api/users')));
+  t.match(none, { status: 400, body: { error: { message: 'The request is not valid HTTP.' } } });
+  const list = parse(await exchange(app, request('GET http://elsewhere.example/api/users?limit=1')));
+  t.equal(list.status, 200);
+  t.match(list.headers.link, /^<\/api\/users\?/, 'no link leads to a host that the client made up');
+});
