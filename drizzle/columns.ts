@@ -15,6 +15,12 @@ export const instant = customType<{ data: string; driverData: string }>({
   fromDriver: value => isoOf(value),
 });
 
+/** Bytes as they came: text columns refuse NUL, and JSON columns rewrite what they are given. */
+export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
+  dataType: () => 'bytea',
+  fromDriver: value => Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+});
+
 const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /** Text of the database, `2026-11-21 09:30:00.5+00`. Moving its letters takes a fifth of the time that a Date takes. */

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { check, foreignKey, index, pgTable, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { check, foreignKey, index, integer, jsonb, pgTable, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { EventStatus, Failure } from '../schemas/event.ts';
 import type { PostStatus } from '../schemas/post.ts';
-import { instant, textByCode } from './columns.ts';
+import type { SubscriptionStatus } from '../schemas/subscription.ts';
+import { bytes, instant, textByCode } from './columns.ts';
 
 // The names of constraints are a promise: services/failures.ts turns each into the error a caller sees.
 
@@ -39,5 +41,54 @@ export const posts = pgTable(
     index('posts_title_index').on(table.title, table.id),
     check('posts_title_length', sql`char_length(${table.title}) between 1 and 500`),
     check('posts_status_known', sql`${table.status} in ('draft', 'published')`),
+  ],
+);
+
+export const subscriptions = pgTable(
+  'subscriptions',
+  {
+    id: uuid().primaryKey(),
+    customer: textByCode().notNull(),
+    provider: textByCode().notNull(),
+    status: textByCode().$type<SubscriptionStatus>().notNull(),
+    activatedAt: instant('activated_at'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  table => [
+    uniqueIndex('subscriptions_customer_provider_key').on(table.customer, table.provider),
+    index('subscriptions_status_index').on(table.status, table.id),
+    check('subscriptions_customer_length', sql`char_length(${table.customer}) between 1 and 255`),
+  ],
+);
+
+export const webhookEvents = pgTable(
+  'webhook_events',
+  {
+    id: uuid().primaryKey(),
+    provider: textByCode().notNull(),
+    fingerprint: bytes().notNull(),
+    eventId: textByCode('event_id'),
+    type: textByCode(),
+    customer: textByCode(),
+    status: textByCode().$type<EventStatus>().notNull(),
+    attempts: integer().notNull().default(0),
+    replays: integer().notNull().default(0),
+    lastError: textByCode('last_error'),
+    failures: jsonb().$type<Failure[]>().notNull().default([]),
+    body: bytes().notNull(),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+    processedAt: instant('processed_at'),
+  },
+  table => [
+    uniqueIndex('webhook_events_fingerprint_key').on(table.provider, table.fingerprint),
+    index('webhook_events_status_index').on(table.status, table.id),
+    index('webhook_events_type_index').on(table.type, table.id),
+    index('webhook_events_customer_index').on(table.customer, table.id),
+    check(
+      'webhook_events_status_known',
+      sql`${table.status} in ('received', 'processing', 'processed', 'ignored', 'failed', 'dead')`,
+    ),
   ],
 );

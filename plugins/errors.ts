@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../schemas/error.ts';
@@ -33,11 +34,21 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const status = statusOf[error.code];
   if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
   if (error.code === 'unavailable') reply.header('retry-after', '1');
-  // The framework would cut the connection under a client that is still sending, who then never reads why.
+  // The framework would close the connection; it is good, and the rest of the body is read and forgotten.
   reply.removeHeader('connection');
   // The schema of a route describes its success; the envelope is the same everywhere.
-  return reply.code(status).type('application/json').serializer(JSON.stringify).send(envelope(error));
+  reply.code(status).type('application/json').serializer(JSON.stringify);
+  return isSending(request.raw)
+    ? silence(request.raw).then(() => reply.send(envelope(error)))
+    : reply.send(envelope(error));
 }
+
+const isSending = ({ readableEnded, headers }: IncomingMessage) =>
+  !readableEnded && (Number(headers['content-length']) > 65_536 || 'transfer-encoding' in headers);
+
+/** When a client has sent all it had, or two seconds later. Sooner, a connection that closes is reset under it. */
+const silence = (stream: IncomingMessage) =>
+  finished(stream.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {});
 
 /** A path that cannot be decoded never gets to a route or its hooks; the answer looks the same all the same. */
 export function answerBadPath(thrown: Error, request: FastifyRequest, reply: FastifyReply) {
@@ -61,10 +72,10 @@ const ofFramework: Record<string, [ErrorCode, string]> = {
   ],
   FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
   FST_STATIC_FORBIDDEN_PATH: ['not_found', 'There is nothing at this path.'],
-  FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The service took too long. Try again shortly.'],
 };
 
-function translate(thrown: unknown): AppError {
+/** Whatever was thrown, as the error that it is to a caller. */
+export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;
   const known = ofFramework[code];

@@ -20,11 +20,16 @@ export const Id = Type.String({
 });
 
 export const Time = (description: string) =>
-  Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] });
+  Type.String({
+    format: 'date-time',
+    readOnly: true,
+    description,
+    examples: ['2026-11-21T09:30:00.000Z'],
+  });
 
 /** The members that the service alone writes. A body may repeat them, unchanged. */
 export const readOnly = {
-  id: Id,
+  id: { ...Id, readOnly: true },
   createdAt: Time('When the record was created, RFC 3339 in UTC.'),
   updatedAt: Time('When the record was last changed, RFC 3339 in UTC.'),
 };

@@ -1,25 +1,14 @@
-import { PageMeta } from './common.ts';
-import { ErrorEnvelope, Violation } from './error.ts';
-import { Post, PostCreate, PostList, PostReplace, PostUpdate } from './post.ts';
-import { Home, Live, Ready } from './service.ts';
-import { User, UserCreate, UserList, UserReplace, UserUpdate } from './user.ts';
+import type { TSchema } from '@sinclair/typebox';
+import * as common from './common.ts';
+import * as error from './error.ts';
+import * as event from './event.ts';
+import * as graphql from './graphql.ts';
+import * as post from './post.ts';
+import * as service from './service.ts';
+import * as subscription from './subscription.ts';
+import * as user from './user.ts';
 
-/** The schemas that others refer to by `$id`. In the OpenAPI document they are the components. */
-export const components = [
-  User,
-  UserCreate,
-  UserReplace,
-  UserUpdate,
-  UserList,
-  Post,
-  PostCreate,
-  PostReplace,
-  PostUpdate,
-  PostList,
-  PageMeta,
-  ErrorEnvelope,
-  Violation,
-  Home,
-  Live,
-  Ready,
-];
+/** The schemas that others refer to: all that have an `$id`. In the OpenAPI document they are the components. */
+export const components = [user, post, subscription, event, graphql, common, error, service]
+  .flatMap(file => Object.values<unknown>(file))
+  .filter((schema): schema is TSchema => typeof schema === 'object' && schema !== null && '$id' in schema);

@@ -29,7 +29,7 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL. Few are enough: statements are pipelined.',
+    'Connections to PostgreSQL for requests; one more watches it, and three work on events. Few are enough: statements are pipelined.',
   ),
   DATA_DIR: Type.String({
     minLength: 1,
@@ -60,9 +60,74 @@ export const Settings = strict({
   TRUST_PROXY: Type.String({
     default: '',
     description:
-      'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none.',
+      'The proxies whose `X-Forwarded-For` is believed: a number of hops, or addresses separated by commas. Empty: none. A number is right only where nobody reaches the port but through the proxies.',
+  }),
+  WEBHOOK_SECRETS: Type.Optional(
+    Type.String({
+      ...secret,
+      description:
+        'JSON, the signing secrets of each webhook provider, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object with `scheme` (`timestamped`, `sha256` or `standard`), `header` and `secrets`. When absent, the embedded database keeps a random secret for `stripe` beside its data.',
+    }),
+  ),
+  WEBHOOK_TOLERANCE: whole(1, 86400, 300, 'Seconds that a signature may be old, or ahead of our clock.'),
+  WEBHOOK_BODY_LIMIT: whole(1024, 67108864, 2097152, 'The largest webhook body, in bytes.'),
+  WEBHOOK_RETRIES: whole(0, 10, 10, 'How often a failed event is tried again before it is dead.'),
+  WEBHOOK_RETRY_DELAY: whole(
+    1,
+    3600,
+    5,
+    'Seconds before the first retry. Each later one waits twice as long, with jitter.',
+  ),
+  WEBHOOK_RETRY_DELAY_MAX: whole(1, 86400, 3600, 'The longest wait between two retries, in seconds.'),
+  WEBHOOK_RETENTION_DAYS: whole(
+    1,
+    3650,
+    30,
+    'Days after which processed and ignored events are deleted. Failed and dead ones stay.',
+  ),
+  WORKER: Type.Unsafe<'inside' | 'apart'>({
+    type: 'string',
+    enum: ['inside', 'apart'],
+    default: 'inside',
+    description: 'Where events are processed: `inside` this process, or `apart`, by `npm run worker`.',
   }),
   BODY_LIMIT: whole(1024, 67108864, 262144, 'The largest request body, in bytes.'),
+  GRAPHQL_INTROSPECTION: Type.Unsafe<'on' | 'off'>({
+    type: 'string',
+    enum: ['on', 'off'],
+    default: 'on',
+    description: 'Whether GraphQL tells its schema. `off` also turns the browser tool off.',
+  }),
+  GRAPHQL_TRUSTED_DOCUMENTS: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs. Absent: all do.',
+    }),
+  ),
+  GRAPHQL_MAX_LIST: whole(
+    1,
+    100000,
+    1000,
+    'Records in a GraphQL list that asks for no page. When there are more, the answer says so.',
+  ),
+  GRAPHQL_MAX_RECORDS: whole(1, 10000000, 50000, 'Records that one GraphQL request may read in all.'),
+  GRAPHQL_MAX_DEPTH: whole(1, 100, 8, 'Levels of fields in a GraphQL query, introspection excepted.'),
+  GRAPHQL_MAX_ALIASES: whole(0, 10000, 30, 'Aliases in a GraphQL query.'),
+  GRAPHQL_MAX_NODES: whole(
+    500,
+    100000,
+    1000,
+    'Fields and fragments in a GraphQL query, counted as often as they are spread.',
+  ),
+  GRAPHQL_MAX_COST: whole(
+    500,
+    10000000,
+    5000,
+    'Records and look-ups that a GraphQL query asks for; a list without a `limit` counts as 5.',
+  ),
+  GRAPHQL_MAX_TOKENS: whole(500, 100000, 1000, 'Tokens in a GraphQL document.'),
+  GRAPHQL_MAX_LENGTH: whole(5000, 1000000, 50000, 'Characters in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(1, 600, 10, 'Seconds in which a request must have arrived completely.'),
   HANDLER_TIMEOUT: whole(1, 600, 15, 'Seconds after which an answer that is not there becomes a 503.'),
   SHUTDOWN_TIMEOUT: whole(1, 60, 8, 'Seconds that requests in flight get after SIGTERM before they are cut.'),

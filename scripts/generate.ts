@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { pino } from 'pino';
+import { schemaText } from '../plugins/graphql/index.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
 import { readSettings } from '../src/core/config.ts';
@@ -52,6 +53,7 @@ async function openApi(): Promise<string> {
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database,
+    queue: { ready: Promise.resolve(), add: async () => {} },
     log: pino({ level: 'silent' }),
   });
   const yaml = app.swagger({ yaml: true });
@@ -62,6 +64,7 @@ async function openApi(): Promise<string> {
 write('.env.example', envExample());
 write('README.md', readme());
 write('openapi.yaml', await openApi());
+write('schema.graphql', schemaText());
 
 if (check && stale.length > 0) {
   console.error(`Stale: ${stale.join(', ')}. Run \`npm run generate\` and commit the result.`);

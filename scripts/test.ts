@@ -3,6 +3,7 @@ import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
@@ -54,7 +55,7 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
     `--jobs=${name === 'e2e' ? 1 : 2}`,
     ...tests,
   ];
-  const tap = spawn('tap', args, {
+  const tap = spawn(fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url)), args, {
     stdio: 'inherit',
     env: { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning', ...env },
   });

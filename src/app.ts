@@ -6,28 +6,40 @@ import manifest from '../package.json' with { type: 'json' };
 import contexts from '../plugins/context.ts';
 import { docs } from '../plugins/docs/index.ts';
 import errors, { answerBadPath, answerBrokenHttp } from '../plugins/errors.ts';
+import { graphql } from '../plugins/graphql/index.ts';
 import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import parsing from '../plugins/parsing.ts';
+import patience from '../plugins/patience.ts';
+import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
+import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
+import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { trustedProxies } from './core/config.ts';
+import { Counters } from './core/counters.ts';
 import type { Database } from './core/database.ts';
 import type { Log } from './core/log.ts';
+import type { Queue } from './core/queue.ts';
+import { handlers } from './services/handlers/index.ts';
+import { openInbox } from './services/inbox.ts';
 
 export interface Parts {
   settings: Settings;
   database: Database;
+  queue: Queue;
   log: Log;
+  counters?: Counters;
   now?: () => Date;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
-export async function buildApp({ settings, database, log, now = () => new Date() }: Parts) {
+export async function buildApp(parts: Parts) {
+  const { settings, database, queue, log, counters = new Counters(), now = () => new Date() } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
 
@@ -36,6 +48,7 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(methods);
   await app.register(limits, { settings });
   await app.register(errors);
+  await app.register(patience, { settings });
   await app.register(contexts, { database, now });
   await app.register(docs, { version });
 
@@ -43,6 +56,11 @@ export async function buildApp({ settings, database, log, now = () => new Date()
   await app.register(health, { prefix: '/health', database });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
+  await app.register(graphql, { prefix: '/api', settings });
+  await app.register(subscriptionRoutes, { prefix: '/api' });
+  await app.register(eventRoutes, { prefix: '/api', queue });
+  const receive = openInbox(queue, handlers);
+  await app.register(webhooks, { prefix: '/api', settings, receive, counters, now });
 
   app.refuseOtherMethods();
   await app.ready();
@@ -69,7 +87,6 @@ function serverOf(settings: Settings, log: Log) {
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    handlerTimeout: settings.HANDLER_TIMEOUT * 1000,
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
     requestTimeout: settings.REQUEST_TIMEOUT * 1000,
     keepAliveTimeout: 65_000,

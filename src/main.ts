@@ -4,8 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { buildApp } from './app.ts';
 import { readSettings } from './core/config.ts';
+import { Counters } from './core/counters.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
+import { openQueue } from './core/queue.ts';
+import { withKeptSecrets } from './core/secrets.ts';
+import { startJobs } from './jobs.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
@@ -14,10 +18,15 @@ async function main() {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
 
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
-  const log = openLog(settings, process.stdout.isTTY);
-  const database = await openDatabase(settings, log);
-  const app = await buildApp({ settings, database, log });
+  const given = readSettings(process.env);
+  const log = openLog(given, process.stdout.isTTY);
+  const database = await openDatabase(given, log);
+  // After the database, because its folder belongs to this process from then on.
+  const settings = withKeptSecrets(given);
+  const queue = openQueue(settings, database, log);
+  const counters = new Counters();
+  const app = await buildApp({ settings, database, queue, counters, log });
+  const jobs = settings.WORKER === 'inside' && startJobs({ settings, database, queue, counters, log });
 
   let ending = false;
   end = async (reason, code) => {
@@ -31,7 +40,8 @@ async function main() {
     setTimeout(() => process.exit(code), limit + 1500);
     try {
       await letClientsLeave(app.server);
-      await app.close();
+      // Side by side: each may take most of the time that the process has. Requests add jobs until the last one.
+      await Promise.all([app.close(), (jobs || queue).close()]);
       await database.close();
       log.info('Ended.');
     } catch (error) {
@@ -48,7 +58,7 @@ async function main() {
   });
 
   const listenTextResolver = (address: string) =>
-    `Triport serves ${address}/api/users and ${address}/api/posts`;
+    `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
   const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
   log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
   if (database.kind === 'embedded')

@@ -142,6 +142,10 @@ t.test('a body of 5 MB is 413 for a client that sends all of it first', async t 
   const answer = await exchange(app, large, body, request('GET /api/posts'));
   t.equal(parse(answer).status, 413);
   t.match(answer, /HTTP\/1\.1 200 OK/, 'and the connection is still good');
+  for (const line of ['POST /api/users', 'POST /nothing', 'PUT /api/users']) {
+    const closing = await exchange(app, request(line, head), body);
+    t.match(parse(closing).status, /^4\d\d$/, `${line}, also when it is to be closed`);
+  }
   const { address, port } = app.server.address() as AddressInfo;
   const headers = { 'content-type': 'application/json' };
   const fetched = await fetch(`http://${address}:${port}/api/users`, { method: 'POST', headers, body });

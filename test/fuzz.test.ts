@@ -19,6 +19,8 @@ interface Request extends Call {
   query: Record<string, unknown>;
 }
 
+// Ten seconds of work, which may take a minute on a machine that is busy with other things.
+t.setTimeout(180_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20261121);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
 const { app, send, newUser, newPost } = await build(t);
@@ -79,10 +81,11 @@ function invalidRequests(operation: Operation, ids: string[]): fc.Arbitrary<Requ
       .map(([request, name, value]) => ({ ...request, query: { ...request.query, [name]: value } })),
   ];
   for (const { name, schema } of parameters.filter(each => each.in === 'query')) {
-    // In a query everything is text: a number is wrong when its digits are.
-    const wrong = strange
-      .map(textOf)
-      .filter(text => !draw.isValid(schema, text) && !draw.isValid(schema, plain(text)));
+    // In a query everything is text: a number is wrong when its digits are, and a mere text never is.
+    const isWrong = (text: string) => !draw.isValid(schema, text) && !draw.isValid(schema, plain(text));
+    const texts = strange.map(textOf);
+    if (!fc.sample(texts, { seed, numRuns: 200 }).some(isWrong)) continue;
+    const wrong = texts.filter(isWrong);
     kinds.push(
       fc
         .tuple(valid, wrong)
@@ -117,13 +120,14 @@ function isNoJson(bytes: Buffer | string) {
   }
 }
 
-/** What a valid request may still meet, because of what is stored. */
+/** What a valid request may still meet, because of what is stored; GraphQL is a language of its own. */
 const semantic = /^(is the id of no user|is read-only and differs from the stored value)$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||
   status === 409 ||
-  (status === 400 && [body.error.details].flat().every(({ message = '' }) => semantic.test(message)));
+  (status === 400 && body?.errors !== undefined) ||
+  (status === 400 && [body?.error.details].flat().every(({ message = '' }) => semantic.test(message)));
 
 async function ask(template: string, method: string, { path, query, ...options }: Request): Promise<Answer> {
   const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(textOf(path[name])));
@@ -161,7 +165,17 @@ for (const { template, method, operation } of operations) {
   });
 }
 
+/** Nothing that is drawn has a signature, and only signed events make records for these; test/webhooks does. */
+const needSignedEvents = new Set([
+  'receiveEvent',
+  'getSubscription',
+  'getWebhookEvent',
+  'replayWebhookEvent',
+]);
+
 t.test('the draws reach what they are meant to reach', async t => {
-  for (const { operation } of operations)
+  for (const { operation } of operations.filter(
+    ({ operation }) => !needSignedEvents.has(operation.operationId),
+  ))
     t.ok((counts[`${operation.operationId} true`] ?? 0) > 0, `${operation.operationId} succeeds at times`);
 });

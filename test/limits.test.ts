@@ -1,11 +1,14 @@
 import t, { type Test } from 'tap';
 import { trustedProxies } from '../src/core/config.ts';
 import { build } from './helper/app.ts';
+import { openTestDatabase } from './helper/database.ts';
+
+const database = await openTestDatabase(t);
 
 /** An application that allows three requests, and a function that tells what is left after one more. */
 async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
   t.ok(trustedProxies(TRUST_PROXY) !== undefined);
-  const built = await build(t, { settings: { RATE_LIMIT_MAX: 3, RATE_LIMIT_WINDOW, TRUST_PROXY } });
+  const built = await build(t, { database, settings: { RATE_LIMIT_MAX: 3, RATE_LIMIT_WINDOW, TRUST_PROXY } });
   async function left(remoteAddress: string, forwarded?: string, url = '/api/users/x') {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
     const reply = await built.app.inject({ url, remoteAddress, headers });

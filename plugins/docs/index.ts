@@ -37,6 +37,10 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
       tags: [
         { name: 'Users', description: 'People who write posts.' },
         { name: 'Posts', description: 'What users write.' },
+        { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
+        { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
+        { name: 'Webhooks', description: 'Where payment providers send their events.' },
+        { name: 'Webhook events', description: 'The received events, for the operator.' },
         { name: 'Service', description: 'What the service is and how it is.' },
       ],
       components: { headers, responses: errorResponses } as object,
@@ -60,7 +64,12 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
     // Its own policy would forbid the inline styles that the page itself uses.
     staticCSP:
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    uiConfig: { docExpansion: 'list', displayRequestDuration: true, validatorUrl: null },
+    uiConfig: {
+      docExpansion: 'list',
+      displayRequestDuration: true,
+      validatorUrl: null,
+      layout: 'BaseLayout',
+    },
     theme: { title: 'Triport API' },
   });
 });
@@ -68,14 +77,20 @@ export const docs = fp<{ version: string }>(async (app, { version }) => {
 /** Adds what every operation has: its errors, and the headers of its replies. */
 function complete(operation: Operation, route: RouteOptions | undefined): void {
   const limited = route?.config?.rateLimit !== false;
-  const isList = (operation.parameters ?? []).some(
-    parameter => 'name' in parameter && parameter.name === 'page',
-  );
+  const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
+  for (const parameter of parameters.filter(each => each.in === 'query')) {
+    // The service sees a value in any case, the client need not send one.
+    delete parameter.required;
+    // The page would send the example as a filter, and find nothing.
+    delete parameter.example;
+  }
+  const isList = parameters.some(({ name }) => name === 'page');
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
+  // What a route says itself goes before: GraphQL and webhooks have errors of another shape.
   for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, own }))
-    operation.responses[statusOf[code]] = { $ref: `#/components/responses/${nameOf(code)}` };
+    operation.responses[statusOf[code]] ??= { $ref: `#/components/responses/${nameOf(code)}` };
 }
 
 const about = `Users and posts over REST. The same data is one GraphQL endpoint away.

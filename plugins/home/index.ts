@@ -10,8 +10,10 @@ const description =
 const links = [
   { name: 'docs', path: '/docs', text: 'Read the API and try it in the browser' },
   { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document' },
+  { name: 'graphql', path: '/api/graphql', text: 'The same data by GraphQL, with a tool to explore it' },
   { name: 'users', path: '/api/users', text: 'The users, as JSON' },
   { name: 'posts', path: '/api/posts', text: 'The posts, as JSON' },
+  { name: 'subscriptions', path: '/api/subscriptions', text: 'What customers have paid for, as JSON' },
   { name: 'health', path: '/health/ready', text: 'Whether the service is ready' },
 ];
 

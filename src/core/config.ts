@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Settings } from '../../schemas/settings.ts';
+import { readProviders } from './providers.ts';
 import { compileCheck } from './validation.ts';
 
 const check = compileCheck(Settings, 'body');
@@ -55,6 +56,9 @@ function contradictions(settings: Settings): string[] {
     problems.push(
       'TRUST_PROXY must be a number of hops, or addresses (also with a /prefix) separated by commas',
     );
+  problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
+  if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)
+    problems.push('WORKER=apart needs DATABASE_URL: an embedded database belongs to one process');
   return problems;
 }
 

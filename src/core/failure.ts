@@ -6,7 +6,7 @@ export interface DatabaseFailure {
 
 const sqlState = /^[0-9A-Z]{5}$/;
 /** What the driver and the operating system say when there was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
-const noAnswer = /^(CONN\w*|E[A-Z_]{3,})$/;
+const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
 /** What a failed statement failed on, when the error comes from a database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {

@@ -1,4 +1,4 @@
-import { asc, desc, getTableColumns, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { asc, desc, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Orm } from './database.ts';
 
@@ -6,6 +6,8 @@ export type Listed = PgTable & { id: PgColumn };
 
 interface PageStatement {
   table: Listed;
+  /** What a record shows, with the id first. */
+  columns: Record<string, PgColumn>;
   where: SQL | undefined;
   /** How the counts name this list: '' is all rows, `column=value` one part; undefined is not counted. */
   part: SQLWrapper | string | undefined;
@@ -29,7 +31,7 @@ const edges = {
  * 5.6, the page in their middle 0.2 where OFFSET takes 7.9. It knows the order of ids alone: with another
  * sort the total is as cheap, but the rows before the page are skipped one by one.
  */
-export function selectPage(db: Orm, { table, where, part, sort, backward }: PageStatement) {
+export function selectPage(db: Orm, { table, columns, where, part, sort, backward }: PageStatement) {
   const direction = backward ? desc : asc;
   const skip = sql.placeholder('skip');
   const counted = part !== undefined;
@@ -42,15 +44,15 @@ export function selectPage(db: Orm, { table, where, part, sort, backward }: Page
     ? sql`${table.id} < coalesce(place.bound, ${edges.backward})`
     : sql`${table.id} >= coalesce(place.bound, ${edges.forward})`;
   const page = db
-    .select()
+    .select(columns)
     .from(table as PgTable)
     .where(placed ? sql`${bound}${where && sql` and ${where}`}` : where)
     .orderBy(...[...sort, table.id].map(column => direction(column)))
     .limit(sql.placeholder('limit'))
     .offset((placed ? sql`place.rest` : skip) as typeof skip)
     .as('record');
-  const columns = page as unknown as Record<string, PgColumn>;
-  const record = Object.fromEntries(Object.keys(getTableColumns(table)).map(name => [name, columns[name]]));
+  const selected = page as unknown as Record<string, PgColumn>;
+  const record = Object.fromEntries(Object.keys(columns).map(name => [name, selected[name]]));
   return db
     .select({
       total: sql`coalesce(place.total, ${db.$count(table, where)})`.mapWith(Number),

@@ -85,5 +85,8 @@ function say(
   }
 }
 
-const article = (type: string) =>
-  /^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`;
+const article = (types: string | string[]) =>
+  [types]
+    .flat()
+    .map(type => (/^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`))
+    .join(' or ');

@@ -1,4 +1,4 @@
-import { and, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
@@ -7,6 +7,8 @@ import { type Listed, partOf, selectPage } from '../core/positions.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: Listed;
+  /** What a record of the list shows; all columns when absent. */
+  columns?: Record<string, PgColumn>;
   /** The condition of each filter, given the place of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
   /** The filters whose parts of the table are counted, and the column of each. */
@@ -25,7 +27,7 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
  */
 export function listing<T, Filter extends string, Sort extends string>(
   name: string,
-  { table, filters, counted = {}, sorts }: ListRules<Filter, Sort>,
+  { table, columns, filters, counted = {}, sorts }: ListRules<Filter, Sort>,
 ): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
   const known = Object.keys(filters) as Filter[];
   const partly = (used: Filter[]) => {
@@ -38,6 +40,7 @@ export function listing<T, Filter extends string, Sort extends string>(
     const used = filter.split(',').filter(Boolean) as Filter[];
     return selectPage(db, {
       table,
+      columns: columns ?? getTableColumns(table),
       where: and(...used.map(name => filters[name](sql.placeholder(name)))),
       part: partly(used),
       sort: sorts[sort.replace('-', '') as Sort],

@@ -6,6 +6,9 @@ import t, { type Test } from 'tap';
 import { openEmbedded } from '../../src/core/embedded.ts';
 import { testLog } from '../helper/database.ts';
 
+// Each cold start is seconds of work, more on a busy machine.
+t.setTimeout(180_000);
+
 function makeFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,6 +5,8 @@ import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import { call, makeFolder, queryPostgres, spawnService, startService } from '../helper/process.ts';
 
+t.setTimeout(180_000);
+
 t.test('two instances started at once on an empty database are both ready, and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });
   const both = await Promise.all([startService(t, { DATABASE_URL }), startService(t, { DATABASE_URL })]);

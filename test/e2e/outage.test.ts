@@ -11,6 +11,8 @@ import {
   untilReady,
 } from '../helper/process.ts';
 
+t.setTimeout(180_000);
+
 type Server = Awaited<ReturnType<typeof makePostgres>>;
 
 const refused = {

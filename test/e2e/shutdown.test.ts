@@ -14,6 +14,8 @@ import {
   until,
 } from '../helper/process.ts';
 
+t.setTimeout(180_000);
+
 /** A client on one kept connection, without a pause until it is asked to leave. */
 async function keepAsking(service: Service, client: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -2,6 +2,8 @@ import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { call, makeFolder, type Service, startService, untilReady } from '../helper/process.ts';
 
+t.setTimeout(180_000);
+
 interface Exchange {
   status: number;
   head: string;

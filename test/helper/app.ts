@@ -4,8 +4,10 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/core/config.ts';
+import type { Counters } from '../../src/core/counters.ts';
 import type { Database } from '../../src/core/database.ts';
 import type { Log } from '../../src/core/log.ts';
+import type { Queue } from '../../src/core/queue.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
@@ -24,22 +26,36 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
+/** For tests in which nobody works on events. */
+const noQueue: Queue = { ready: Promise.resolve(), add: async () => {} };
+
 /** A whole application on a database of its own, closed when the test ends. */
 export async function build(
   t: Test,
   {
     settings = {},
     database,
+    queue = noQueue,
+    counters,
     now,
     log = testLog,
-  }: { settings?: Partial<Settings>; database?: Database; now?: () => Date; log?: Log } = {},
+  }: {
+    settings?: Partial<Settings>;
+    database?: Database;
+    queue?: Queue;
+    counters?: Counters;
+    now?: () => Date;
+    log?: Log;
+  } = {},
 ) {
   const used = database ?? (await openTestDatabase(t));
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,
+    queue,
     log,
+    ...(counters && { counters }),
     ...(now && { now }),
   });
   t.teardown(() => app.close());

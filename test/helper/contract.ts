@@ -38,18 +38,11 @@ export class Contract {
   problem(method: string, url: string, answer: Answer): string | undefined {
     const { status } = answer;
     if (answer.headers['x-request-id'] === undefined) return 'it has no X-Request-Id';
-    if (status >= 400 && method !== 'HEAD') {
-      if (answer.headers['content-type'] !== 'application/json') return 'an error is application/json';
-      if ((answer.body as ErrorEnvelope).error.status !== status) return 'the status is not the one inside';
-    }
     const path = this.#paths.find(({ pattern }) => pattern.test(url.split('?')[0] ?? ''))?.path ?? '';
     const asked = method === 'HEAD' ? 'get' : method.toLowerCase();
     const operation = this.#document.paths?.[path]?.[asked];
     // Pages, unknown paths and other methods have no operation; an error has the envelope even there.
-    if (!operation)
-      return status >= 400 && method !== 'HEAD'
-        ? this.#invalid('/components/schemas/Error', answer.body)
-        : undefined;
+    if (!operation) return status >= 400 && method !== 'HEAD' ? this.#noEnvelope(answer) : undefined;
     const listed = operation.responses[status];
     if (!listed) return `the status is not among ${Object.keys(operation.responses)}`;
     const reply = this.#resolve(listed);
@@ -58,13 +51,21 @@ export class Contract {
     );
     if (missing.length > 0) return `headers are missing: ${missing}`;
     if (method === 'HEAD') return undefined;
+    // The shared error responses; a door with errors of another shape lists its own.
+    if (listed.$ref) return this.#noEnvelope(answer);
     const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
     if (!reply.content) return answer.text === '' ? undefined : 'there is a body';
     if (type === 'text/html' && reply.content['application/json']) return undefined;
     if (!reply.content[type]) return `the media type ${type} is not listed`;
     if (!type.includes('json')) return undefined;
-    const base = listed.$ref?.slice(1) ?? `/paths/${pointer(path)}/${asked}/responses/${status}`;
-    return this.#invalid(`${base}/content/${pointer(type)}/schema`, answer.body);
+    const place = `/paths/${pointer(path)}/${asked}/responses/${status}/content/${pointer(type)}/schema`;
+    return this.#invalid(place, answer.body);
+  }
+
+  #noEnvelope({ status, headers, body }: Answer): string | undefined {
+    if (headers['content-type'] !== 'application/json') return 'an error is application/json';
+    if ((body as ErrorEnvelope).error.status !== status) return 'the status is not the one inside';
+    return this.#invalid('/components/schemas/Error', body);
   }
 
   #resolve(reply: Reply): Reply {

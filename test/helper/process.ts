@@ -74,7 +74,7 @@ export function spawnService(t: Test, env: Record<string, string>, nodeOptions: 
 export async function startService(t: Test, env: Record<string, string>, { ready = true } = {}) {
   const service = spawnService(t, env);
   await Promise.race([
-    until('the service listens', () => service.port > 0, 30),
+    until('the service listens', () => service.port > 0, 90),
     service.ended.then(code => {
       throw new Error(`The service ended with ${code}: ${service.errors()}${JSON.stringify(service.lines)}`);
     }),

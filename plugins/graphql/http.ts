@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GraphQLError } from 'graphql';
+import type { GraphQLRequest } from '../../schemas/graphql.ts';
+import { type AppError, invalid, statusOf } from '../../src/core/errors.ts';
+import { translate } from '../errors.ts';
+import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
+
+export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
+const [plain, modern] = mediaTypes;
+
+/** The media type that the client likes best. One that names neither gets what every client can read. */
+export function mediaTypeFor(accept = ''): (typeof mediaTypes)[number] {
+  const liking = (type: string) => {
+    const range = accept.split(',').find(entry => entry.split(';')[0]?.trim().toLowerCase() === type);
+    return range === undefined ? 0 : Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1);
+  };
+  return liking(modern) > 0 && liking(modern) >= liking(plain) ? modern : plain;
+}
+
+export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
+
+/** A GET as the request that a POST would be. */
+export function fromQuery(query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest {
+  const { query: text, operationName, variables, extensions } = query;
+  return {
+    ...(text !== undefined && { query: text }),
+    operationName: operationName ?? null,
+    variables: objectIn('variables', variables),
+    extensions: objectIn('extensions', extensions),
+  };
+}
+
+function objectIn(name: string, json: string | undefined): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json || 'null');
+    if (value === null || (typeof value === 'object' && !Array.isArray(value)))
+      return value as Record<string, unknown> | null;
+  } catch {
+    // It is not even JSON, which is said in the same words.
+  }
+  throw invalid([{ in: 'query', path: `/${name}`, message: 'must be a JSON object' }]);
+}
+
+/** What ran, or `data` that is absent because nothing did. */
+export interface Outcome {
+  data?: unknown;
+  errors?: readonly GraphQLError[];
+}
+
+export function sendOutcome(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { data, errors = [] }: Outcome,
+  status?: number,
+): FastifyReply {
+  const type = mediaTypeFor(request.headers.accept);
+  // The older media type says 200 to whatever is well-formed: clients look into the errors.
+  const usual = data === undefined && type === modern ? 400 : 200;
+  const body = { data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) };
+  return reply
+    .code(status ?? usual)
+    .header('vary', 'accept')
+    .type(`${type}; charset=utf-8`)
+    .serializer(JSON.stringify)
+    .send(body);
+}
+
+/** Every failure in GraphQL's own shape, those of the framework and of the limits included. */
+export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (thrown instanceof DocumentError)
+    return sendOutcome(request, reply, { errors: thrown.errors }, thrown.status);
+  const error = translate(thrown);
+  const status = statusOf[error.code];
+  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
+  if (error.code === 'unavailable') reply.header('retry-after', '1');
+  return sendOutcome(request, reply, { errors: [asGraphQL(error)] }, status);
+}
+
+const asGraphQL = (error: AppError) =>
+  new GraphQLError(error.message, { extensions: extensionsOf(error, '') });

@@ -1,0 +1,103 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { OperationTypeNode, printSchema } from 'graphql';
+import { ref } from '../../schemas/common.ts';
+import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
+import type { Settings } from '../../schemas/settings.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { makeReader } from './documents.ts';
+import { openExecutor } from './executor.ts';
+import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
+import { holdLimits } from './limits.ts';
+import { keepTexts, trustTexts } from './persisted.ts';
+import { makeSchema } from './sdl.ts';
+import { makeTool } from './tool/index.ts';
+
+const tags = ['GraphQL'];
+const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
+  description,
+  content: Object.fromEntries(
+    mediaTypes.map(type => [type, { schema: ref(schema as typeof GraphQLResult) }]),
+  ),
+});
+const refused = as(GraphQLErrors, 'Nothing ran; `errors` says why.');
+const response = {
+  200: as(
+    GraphQLResult,
+    'The result. With `application/json` also the refusal of a document: then there is no `data`.',
+  ),
+  400: refused,
+  403: refused,
+  429: refused,
+  500: refused,
+  503: refused,
+};
+
+/** The GraphQL door: one endpoint, by POST and GET, and the browser tool at the same path. */
+export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async (app, { settings }) => {
+  app.setErrorHandler(sendFailure);
+  const { schema, run } = await openExecutor(app, settings);
+  const limits = {
+    depth: settings.GRAPHQL_MAX_DEPTH,
+    aliases: settings.GRAPHQL_MAX_ALIASES,
+    nodes: settings.GRAPHQL_MAX_NODES,
+    cost: settings.GRAPHQL_MAX_COST,
+  };
+  const read = makeReader({ length: settings.GRAPHQL_MAX_LENGTH, tokens: settings.GRAPHQL_MAX_TOKENS });
+  const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
+  const texts = trusted === undefined ? keepTexts() : trustTexts(trusted);
+  const tool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined && (await makeTool(app));
+
+  async function answer(request: FastifyRequest, reply: FastifyReply, asked: GraphQLRequest) {
+    const { context } = request;
+    const operation = read(texts.find(asked), asked.operationName || undefined);
+    if (request.method !== 'POST' && operation.definition.operation !== OperationTypeNode.QUERY) {
+      reply.header('allow', 'POST');
+      throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
+    }
+    const variables = asked.variables ?? {};
+    holdLimits(schema, operation, variables, limits);
+    texts.keep(asked);
+    return sendOutcome(request, reply, await run(context, operation, variables));
+  }
+
+  app.post(
+    '/graphql',
+    {
+      preValidation: async ({ body }) => {
+        if (Array.isArray(body))
+          throw new AppError('bad_request', 'Batches are not taken. Send one operation in each request.');
+      },
+      schema: {
+        tags,
+        operationId: 'postGraphQL',
+        summary: 'Run a query or a mutation',
+        description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
+        body: ref(GraphQLRequest),
+        response: { ...response, 413: refused, 415: refused },
+      },
+    },
+    async (request, reply) => answer(request, reply, request.body),
+  );
+  app.get(
+    '/graphql',
+    {
+      schema: {
+        tags,
+        operationId: 'getGraphQL',
+        summary: 'Run a query',
+        description: 'The same as by POST. Without `query`, a browser gets the interactive tool.',
+        querystring: GraphQLQuery,
+        response: { ...response, 405: refused },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request.query;
+      if (tool && query === undefined && wantsPage(request.headers.accept)) return tool(reply);
+      return answer(request, reply, fromQuery(request.query));
+    },
+  );
+};
+
+/** The schema as text, for schema.graphql and for tools. */
+export const schemaText = () => `${printSchema(makeSchema())}\n`;

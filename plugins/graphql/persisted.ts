@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { GraphQLRequest } from '../../schemas/graphql.ts';
+import { refuse } from './errors.ts';
+import { Recent } from './recent.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** How many documents clients may leave here; each is as long as GRAPHQL_MAX_LENGTH at most. */
+const keptTexts = 500;
+
+export interface Texts {
+  /** The text of the document that a request means. */
+  find(request: GraphQLRequest): string;
+  /** Called when the document is known to be good: only such a one is kept. */
+  keep(request: GraphQLRequest): void;
+}
+
+/** Automatic persisted queries: a client sends the hash, and the text only when the hash is not known here. */
+export function keepTexts(): Texts {
+  const texts = new Recent<string>(keptTexts);
+  return {
+    find(request) {
+      const hash = hashOf(request);
+      const { query = hash && texts.get(hash) } = request;
+      if (query === undefined) throw hash === undefined ? noQuery() : unknownHash();
+      if (hash !== undefined && sha256(query) !== hash)
+        throw refuse('BAD_REQUEST', 'The hash in persistedQuery is not that of the query.', 400);
+      return query;
+    },
+    keep(request) {
+      const hash = hashOf(request);
+      if (hash !== undefined && request.query !== undefined) texts.set(hash, request.query);
+    },
+  };
+}
+
+/** Trusted documents only: what runs was written down before the service started. */
+export function trustTexts(path: string): Texts {
+  const texts = new Map(Object.entries(readDocuments(path)));
+  return {
+    find(request) {
+      const { query } = request;
+      const hash = hashOf(request) ?? (query !== undefined && sha256(query));
+      if (!hash) throw noQuery();
+      const text = texts.get(hash);
+      if (text === undefined) throw query === undefined ? unknownHash() : untrusted();
+      return text;
+    },
+    keep() {},
+  };
+}
+
+function readDocuments(path: string): Record<string, string> {
+  const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
+  const wrong = Object.entries(documents).find(([hash, text]) => sha256(text) !== hash);
+  if (wrong) throw new Error(`GRAPHQL_TRUSTED_DOCUMENTS: ${wrong[0]} is not the SHA-256 of its document.`);
+  return documents;
+}
+
+function hashOf({ extensions }: GraphQLRequest): string | undefined {
+  const { version, sha256Hash } = (extensions?.persistedQuery ?? {}) as Record<string, unknown>;
+  if (sha256Hash === undefined) return undefined;
+  if (version !== 1 || typeof sha256Hash !== 'string')
+    throw refuse('BAD_REQUEST', 'persistedQuery must have version 1 and a sha256Hash.', 400);
+  return sha256Hash;
+}
+
+/** The message is part of the protocol: clients send the text when they read it. */
+const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+const noQuery = () => refuse('BAD_REQUEST', 'The request has no query.', 400);
+const untrusted = () => refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+const { resolve } = createRequire(import.meta.url);
+const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);
+const here = (name: string) => join(import.meta.dirname, name);
+
+/** GraphiQL 3 is the last that comes as files to serve as they are; it takes React 18. */
+const files: Record<string, string> = {
+  'react.js': inPackage('react', 'umd/react.production.min.js'),
+  'react-dom.js': inPackage('react-dom', 'umd/react-dom.production.min.js'),
+  'graphiql.js': inPackage('graphiql', 'graphiql.min.js'),
+  'graphiql.css': inPackage('graphiql', 'graphiql.min.css'),
+  'start.js': here('start.js'),
+};
+
+// The editor sets inline styles and carries its fonts inside the style sheet. No script is inline.
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** Serves the parts of the browser tool, and returns the function that answers with its page. */
+export async function makeTool(app: FastifyInstance) {
+  for (const [name, path] of Object.entries(files)) serve(app, `/graphql/tool/${name}`, path);
+  const page = await readFile(here('page.html'), 'utf8');
+  return (reply: FastifyReply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .headers({ vary: 'accept', 'content-security-policy': policy })
+      .serializer(String)
+      .send(page);
+}
+
+function serve(app: FastifyInstance, url: string, path: string): void {
+  let packed: Promise<Buffer> | undefined;
+  app.get(url, { config: { rateLimit: false }, schema: { hide: true } }, async (_request, reply) => {
+    // Packed once, when somebody first opens the tool: most instances never serve it.
+    packed ??= readFile(path).then(promisify(gzip));
+    return reply
+      .type(path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
+      .headers({ 'content-encoding': 'gzip', 'cache-control': 'public, max-age=3600' })
+      .send(await packed);
+  });
+}

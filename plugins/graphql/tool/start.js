@@ -1,0 +1,24 @@
+/* global GraphiQL, React, ReactDOM */
+const firstQuery = `# Ctrl-Enter runs the query.
+# Ctrl-Space shows what can be asked for.
+query FirstLook {
+  usersCount
+  users(limit: 5) {
+    id
+    name
+    email
+    posts(limit: 3) {
+      title
+      status
+    }
+  }
+}
+`;
+
+ReactDOM.createRoot(document.getElementById('tool')).render(
+  React.createElement(GraphiQL, {
+    fetcher: GraphiQL.createFetcher({ url: '/api/graphql' }),
+    defaultQuery: firstQuery,
+    defaultEditorToolsVisibility: true,
+  }),
+);

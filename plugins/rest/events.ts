@@ -1,0 +1,75 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import {
+  EventPath,
+  EventQuery,
+  Replayed,
+  ReplayFilter,
+  WebhookEventDetail,
+  WebhookEventList,
+} from '../../schemas/event.ts';
+import type { Queue } from '../../src/core/queue.ts';
+import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/services/events.ts';
+import { sendPage } from './replies.ts';
+
+const tags = ['Webhook events'];
+
+/** For the operator: what has been received, how far it has come, and again from the start. */
+export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (app, { queue }) => {
+  app.get(
+    '/webhook-events',
+    {
+      schema: {
+        tags,
+        operationId: 'listWebhookEvents',
+        summary: 'List received events',
+        querystring: EventQuery,
+        response: { 200: ref(WebhookEventList) },
+      },
+    },
+    async (request, reply) => sendPage(request, reply, await listEvents(request.context, request.query)),
+  );
+  app.get(
+    '/webhook-events/:event_id',
+    {
+      config: { errors: ['not_found'] },
+      schema: {
+        tags,
+        operationId: 'getWebhookEvent',
+        summary: 'One event, with its body and its failed attempts',
+        params: EventPath,
+        response: { 200: ref(WebhookEventDetail) },
+      },
+    },
+    async request => getEvent(request.context, request.params.event_id),
+  );
+  app.post(
+    '/webhook-events/:event_id/replay',
+    {
+      config: { errors: ['not_found', 'conflict'] },
+      schema: {
+        tags,
+        operationId: 'replayWebhookEvent',
+        summary: 'Process one event again',
+        description: 'Possible for `failed`, `dead` and `ignored` events. The attempts are counted anew.',
+        params: EventPath,
+        response: { 200: ref(WebhookEventDetail) },
+      },
+    },
+    async request => replayEvent(request.context, queue, request.params.event_id),
+  );
+  app.post(
+    '/webhook-events/replay',
+    {
+      schema: {
+        tags,
+        operationId: 'replayWebhookEvents',
+        summary: 'Process many events again',
+        description: 'The events that fit the filter, the oldest first, at most 10,000 in one call.',
+        body: ref(ReplayFilter),
+        response: { 200: ref(Replayed) },
+      },
+    },
+    async request => replayEvents(request.context, queue, request.body),
+  );
+};

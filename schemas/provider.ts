@@ -1,0 +1,27 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { strict } from './common.ts';
+
+export const signatureSchemes = ['timestamped', 'sha256', 'standard'] as const;
+export type SignatureScheme = (typeof signatureSchemes)[number];
+
+/** How one provider signs its events: an entry of `WEBHOOK_SECRETS`, where a list means the secrets alone. */
+export const ProviderSettings = strict({
+  scheme: Type.Unsafe<SignatureScheme>({
+    type: 'string',
+    enum: signatureSchemes,
+    default: 'timestamped',
+    description:
+      '`timestamped`: `t=<seconds>,v1=<hex>` over time and body; `sha256`: `sha256=<hex>` over the body; `standard`: Standard Webhooks.',
+  }),
+  header: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9-]{1,64}$',
+      description: 'The header that holds the signature; `<provider>-signature` when absent.',
+    }),
+  ),
+  secrets: Type.Array(Type.String({ minLength: 1 }), {
+    minItems: 1,
+    description: 'The current secret first; the others are still accepted, until a rotation is finished.',
+  }),
+});
+export type ProviderSettings = Static<typeof ProviderSettings>;

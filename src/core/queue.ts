@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PGlite } from '@electric-sql/pglite';
+import { sql } from 'drizzle-orm';
+import { type ConstructorOptions, fromDrizzle, fromPglite, PgBoss } from 'pg-boss';
+import type { Settings } from '../../schemas/settings.ts';
+import type { Database, Orm } from './database.ts';
+import { AppError } from './errors.ts';
+import type { Log } from './log.ts';
+
+/** The work that one event asks for. A job of an earlier round is void: the event was replayed since. */
+export interface Job {
+  event: string;
+  round: number;
+}
+
+/** Where jobs are put, inside the transaction of the caller: they exist when it commits, and only then. */
+export interface Queue {
+  /** Settles when jobs can be added. Wait for it outside of transactions: starting needs the database. */
+  readonly ready: Promise<void>;
+  add(db: Orm, jobs: Job[]): Promise<void>;
+}
+
+/** Does jobs, and returns for each why it must be tried again, or nothing. */
+export type Work = (jobs: Job[]) => Promise<(string | undefined)[]>;
+
+export interface WorkQueue extends Queue {
+  /** Has the jobs done from now on, also those that are waiting. */
+  work(work: Work): void;
+  /** Finishes the jobs in hand and begins no other. Jobs can still be added. */
+  close(): Promise<void>;
+}
+
+const name = 'webhook-events';
+const startAgainAfter = 500;
+const stopWithin = 5000;
+/** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
+const batchSize = 50;
+const workers = 2;
+
+type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WEBHOOK_RETRY_DELAY_MAX'>;
+
+/** The queue of either backend. Like the database it may be away, now and later, and comes back by itself. */
+export function openQueue(settings: QueueSettings, database: Database, log: Log): WorkQueue {
+  let boss: PgBoss | undefined;
+  let work: Work | undefined;
+  let closed = false;
+
+  async function start() {
+    await database.ready;
+    for (let told = false; !closed && !boss; ) {
+      const next = new PgBoss(optionsFor(settings, database));
+      // Unheard, an error would end the process. While the database is away there is nothing new to say.
+      next.on('error', error => database.available() && log.warn({ err: error }, 'The queue had an error.'));
+      next.on('warning', ({ message, data }) => log.warn({ data }, `The queue warns: ${message}`));
+      try {
+        await prepare(next, settings);
+        boss = next;
+      } catch (error) {
+        if (!told && !closed) log.warn({ err: error }, 'The queue does not start. Trying until it does.');
+        told = true;
+        await next.stop({ graceful: false }).catch(() => {});
+        await sleep(startAgainAfter);
+      }
+    }
+    if (work) await listen();
+  }
+
+  async function listen() {
+    if (boss && work && !closed) await boss.work(name, workOptions, handler(work));
+  }
+
+  const ready = start();
+  ready.catch(() => {});
+  return {
+    ready,
+    add: async (db, jobs) => {
+      if (jobs.length === 0) return;
+      if (!boss) throw new AppError('unavailable', 'The service cannot take work yet. Try again shortly.');
+      await boss.insert(
+        name,
+        jobs.map(data => ({ data })),
+        { db: fromDrizzle(db as never, sql) },
+      );
+    },
+    work: given => {
+      work = given;
+      listen().catch(error => log.error({ err: error }, 'The queue cannot be worked on.'));
+    },
+    close: async () => {
+      closed = true;
+      // A start that waits for a database which is away would never end.
+      if (database.available()) await ready.catch(() => {});
+      await boss?.stop({ graceful: true, timeout: stopWithin });
+    },
+  };
+}
+
+function optionsFor({ DATABASE_URL }: QueueSettings, database: Database): ConstructorOptions {
+  const { $client } = database.orm as unknown as { $client: PGlite };
+  return {
+    ...(DATABASE_URL === undefined
+      ? { db: fromPglite($client), backend: 'pglite' as const }
+      : { connectionString: DATABASE_URL, max: 2, application_name: 'triport queue' }),
+    // A job is begun when its transaction commits, not when somebody looks.
+    useListenNotify: true,
+    schedule: false,
+    // The jobs of a killed process are found by their missing sign of life, soon.
+    superviseIntervalSeconds: 5,
+    monitorIntervalSeconds: 5,
+    maintenanceIntervalSeconds: 600,
+    connectionTimeoutMillis: 3000,
+  };
+}
+
+const workOptions = {
+  batchSize,
+  localConcurrency: workers,
+  burstWhenBatchFull: true,
+  perJobResults: true,
+  // New jobs announce themselves; retries become due silently.
+  pollingIntervalSeconds: 1,
+  notifyPollingIntervalSeconds: 1,
+} as const;
+
+async function prepare(boss: PgBoss, settings: QueueSettings): Promise<void> {
+  await boss.start();
+  const options = {
+    notify: true,
+    // The row of the event counts its attempts and ends them; the queue must never give up before.
+    retryLimit: 1000,
+    retryBackoff: true,
+    retryDelay: settings.WEBHOOK_RETRY_DELAY,
+    retryDelayMax: settings.WEBHOOK_RETRY_DELAY_MAX,
+    heartbeatSeconds: 10,
+    expireInSeconds: 900,
+    // Work that nobody did for long is still to be done; finished work is of no use to anybody.
+    retentionSeconds: 10 * 365 * 86_400,
+    deleteAfterSeconds: 3600,
+  };
+  await boss.createQueue(name, options);
+  await boss.updateQueue(name, options);
+  // Inside a transaction of the embedded database the first insert would wait for a look at the queue, which
+  // waits for the transaction. An insert of nothing fills the cache before.
+  await boss.insert(name, []);
+}
+
+/** What pg-boss expects: the outcome of each job by its id. */
+const handler = (work: Work) => async (jobs: { id: string; data: Job }[]) => {
+  const reasons = await work(jobs.map(({ data }) => data));
+  return jobs.map(({ id }, i) => {
+    const message = reasons[i];
+    return message === undefined
+      ? { id, status: 'completed' as const }
+      : { id, status: 'failed' as const, output: { message } };
+  });
+};

@@ -1,0 +1,113 @@
+import type { Settings } from '../schemas/settings.ts';
+import type { Context } from './core/context.ts';
+import type { Counters } from './core/counters.ts';
+import type { Database } from './core/database.ts';
+import type { Log } from './core/log.ts';
+import type { Job, WorkQueue } from './core/queue.ts';
+import { trimEvents } from './services/events.ts';
+import { type Handlers, handlers as known } from './services/handlers/index.ts';
+import { type Claimed, claimEvents, failEvent, processEvents } from './services/processing.ts';
+
+interface Parts {
+  settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS'>;
+  database: Database;
+  queue: WorkQueue;
+  counters: Counters;
+  log: Log;
+  handlers?: Handlers;
+  now?: () => Date;
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** The work behind the webhooks: events are processed as they come, and the old ones are trimmed. */
+export function startJobs(parts: Parts): { close: () => Promise<void> } {
+  const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
+  const context: Context = { db: database.orm, now };
+  queue.work(jobs => doJobs({ ...parts, context, handlers }, jobs));
+
+  let closed = false;
+  async function trim() {
+    const before = new Date(now().getTime() - settings.WEBHOOK_RETENTION_DAYS * day);
+    let trimmed = 0;
+    for (let deleted = -1; deleted !== 0 && !closed; trimmed += deleted)
+      deleted = await trimEvents(context, before);
+    if (trimmed > 0) log.info(`Trimmed ${trimmed} webhook events.`);
+  }
+  let trimming = Promise.resolve();
+  const startTrimming = () => {
+    trimming = trim().catch(report);
+  };
+  queue.ready.then(startTrimming, () => {});
+  const timer = setInterval(startTrimming, hour).unref();
+  function report(error: unknown) {
+    if (database.available() && !closed) log.error({ err: error }, 'Old webhook events cannot be trimmed.');
+  }
+  return {
+    close: async () => {
+      closed = true;
+      clearInterval(timer);
+      await Promise.all([queue.close(), trimming]);
+    },
+  };
+}
+
+interface Means extends Omit<Parts, 'database' | 'queue'> {
+  context: Context;
+  handlers: Handlers;
+}
+
+/** Why a job must be tried again; nothing when it is done, one way or the other. */
+type Outcome = string | undefined;
+
+/** Does jobs together where it can; where one fails, each for itself. */
+async function doJobs(means: Means, jobs: Job[]): Promise<Outcome[]> {
+  const claimed = await claimEvents(means.context, jobs);
+  // One order for all, so that two workers with events of the same customers do not lock crosswise.
+  const fresh = claimed
+    .filter(({ attempts }) => attempts === 1)
+    .sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
+  const together = fresh.length > 1 && (await doTogether(means, fresh)) ? fresh : [];
+  // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
+  const alone = claimed.filter(event => !together.includes(event)).sort(() => Math.random() - 0.5);
+  const outcomes = new Map<string, Outcome>();
+  for (const event of alone) outcomes.set(event.id, await doAlone(means, event));
+  return jobs.map(job => outcomes.get(job.event));
+}
+
+async function doTogether({ context, handlers, counters, log }: Means, events: Claimed[]): Promise<boolean> {
+  try {
+    await processEvents(context, handlers, events);
+    counters.add('webhook_events_processed_total', {}, events.length);
+    return true;
+  } catch (error) {
+    log.debug({ err: error }, 'One event of several failed: each is done for itself.');
+    return false;
+  }
+}
+
+async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
+  const { context, handlers, settings, counters } = means;
+  // Counted, but not noted as failed: the process ended during the last attempts.
+  if (event.attempts > settings.WEBHOOK_RETRIES + 1)
+    return fail(means, event, new Error('the process ended during the attempt'));
+  try {
+    await processEvents(context, handlers, [event]);
+    counters.add('webhook_events_processed_total');
+  } catch (error) {
+    return fail(means, event, error);
+  }
+}
+
+async function fail(means: Means, event: Claimed, error: unknown): Promise<Outcome> {
+  const { context, settings, counters, log } = means;
+  const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
+  counters.add('webhook_attempts_failed_total', { outcome: state });
+  const facts = { err: error, event: event.id, type: event.type, attempt: event.attempts };
+  if (state === 'failed') {
+    log.warn(facts, 'A webhook event failed and will be tried again.');
+    return 'tried and failed';
+  }
+  log.error(facts, 'A webhook event failed for the last time and is dead. Mend the cause and replay it.');
+}

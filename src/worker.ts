@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { readSettings } from './core/config.ts';
+import { Counters } from './core/counters.ts';
+import { openDatabase } from './core/database.ts';
+import { openLog } from './core/log.ts';
+import { openQueue } from './core/queue.ts';
+import { startJobs } from './jobs.ts';
+
+/** A process that only works on the events which others have stored: for WORKER=apart, and for more hands. */
+async function main() {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  if (settings.DATABASE_URL === undefined)
+    throw new Error('A worker needs DATABASE_URL: an embedded database belongs to the process that serves.');
+  const log = openLog(settings, process.stdout.isTTY);
+  const database = await openDatabase(settings, log);
+  const queue = openQueue(settings, database, log);
+  const jobs = startJobs({ settings, database, queue, counters: new Counters(), log });
+
+  let ending = false;
+  async function end(reason: string, code: number) {
+    if (ending) process.exit(code || 1);
+    ending = true;
+    log.info(`Ending: ${reason}.`);
+    await jobs.close();
+    await database.close();
+    log.info('Ended.');
+    process.exit(code);
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
+  await database.ready;
+  await queue.ready;
+  log.info('The worker waits for webhook events.');
+}
+
+main().catch((error: Error) => {
+  console.error(error.message);
+  process.exit(1);
+});

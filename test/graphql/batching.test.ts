@@ -1,0 +1,65 @@
+import t from 'tap';
+import { buildGraphQL, fill, watchStatements } from '../helper/graphql.ts';
+
+t.test('users with their posts and the authors of those: as many statements for 20 as for 2', async t => {
+  const { post, database } = await buildGraphQL(t);
+  await fill(database, 20, 20);
+  const statements = watchStatements(database);
+  const count = async (limit: number) => {
+    statements.length = 0;
+    const { body } = await post(
+      'query($limit: Int) { users(limit: $limit) { postsCount posts(limit: 20) { author { name } } } }',
+      { limit },
+    );
+    t.equal(body.data.users.length, limit);
+    return statements.length;
+  };
+  t.equal(await count(2), 5, 'a page and its total, the counts, the posts, the authors');
+  t.equal(await count(20), 5);
+});
+
+t.test('records asked for by id are read together', async t => {
+  const { post, call, database } = await buildGraphQL(t);
+  await fill(database, 20, 1);
+  const { body } = await call('GET', '/api/users', 200);
+  const statements = watchStatements(database);
+  const fields = body.data.map(({ id }: { id: string }, i: number) => `u${i}: user(id: "${id}") { name }`);
+  const answer = await post(`{ ${fields.join(' ')} }`);
+  t.equal(statements.length, 1);
+  t.equal(answer.body.data.u19.name, 'User 20');
+});
+
+t.test('a page limit does not leak into another field of the same batch', async t => {
+  const { ask, database } = await buildGraphQL(t);
+  await fill(database, 3, 9);
+  const { data } = await ask(`{
+    users { few: posts(limit: 2) { title } next: posts(limit: 2, page: 2) { title } posts { title } }
+  }`);
+  for (const [i, { few, next, posts }] of data.users.entries()) {
+    const titles = (list: { title: string }[]) => list.map(({ title }) => title);
+    t.same(titles(few), [`Post 1 of ${i + 1}`, `Post 2 of ${i + 1}`]);
+    t.same(titles(next), [`Post 3 of ${i + 1}`, `Post 4 of ${i + 1}`]);
+    t.equal(posts.length, 9);
+  }
+});
+
+t.test('a mutation sees what the one before it in the same request wrote', async t => {
+  const { ask, call } = await buildGraphQL(t);
+  const { body: ada } = await call('POST', '/api/users', 201, {
+    body: { name: 'Ada', email: 'ada@example.com' },
+  });
+  const { body: notes } = await call('POST', '/api/posts', 201, { body: { title: 'A', authorId: ada.id } });
+  const { data } = await ask(
+    `mutation($user: ID!, $post: ID!) {
+      before: updatePost(id: $post, input: { title: "B" }) { author { name } }
+      rename: updateUser(id: $user, input: { name: "Countess" }) { posts { title } }
+      after: updatePost(id: $post, input: { title: "C" }) { title author { name } }
+    }`,
+    { user: ada.id, post: notes.id },
+  );
+  t.same(data, {
+    before: { author: { name: 'Ada' } },
+    rename: { posts: [{ title: 'B' }] },
+    after: { title: 'C', author: { name: 'Countess' } },
+  });
+});

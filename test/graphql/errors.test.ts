@@ -1,0 +1,57 @@
+import t from 'tap';
+import type { Database } from '../../src/core/database.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { fill } from '../helper/graphql.ts';
+
+const url = '/api/graphql';
+
+/** A database whose statements fail, from the first one that matches. */
+function breaking(database: Database, pattern: RegExp, error: Error): Database {
+  const { session } = database.orm as unknown as {
+    session: { prepareQuery(query: { sql: string }, ...rest: unknown[]): { execute(): Promise<unknown> } };
+  };
+  const prepare = session.prepareQuery.bind(session);
+  session.prepareQuery = (query, ...rest) => {
+    const prepared = prepare(query, ...rest);
+    if (pattern.test(query.sql)) prepared.execute = () => Promise.reject(error);
+    return prepared;
+  };
+  return database;
+}
+
+t.test('what nobody expected is masked, with its request id, and the path keeps its integers', async t => {
+  const real = await openTestDatabase(t);
+  await fill(real, 2, 1);
+  const database = breaking(real, /lateral/, new Error('relation "secret" does not exist, host=10.0.0.1'));
+  const { call } = await build(t, { database });
+  const headers = { 'x-request-id': 'my-request' };
+  for (let again = 0; again < 4; again++) {
+    const { body, text } = await call('POST', url, 200, {
+      body: { query: '{ users { name posts { title } } usersCount }' },
+      headers,
+    });
+    t.notMatch(text, /secret|10\.0\.0\.1|lateral/);
+    t.same(body.data, null, 'posts cannot be null, nor can the lists around them');
+    t.match(body.errors[0], {
+      message: 'Internal error.',
+      path: ['users', 0, 'posts'],
+      extensions: { code: 'INTERNAL_SERVER_ERROR', requestId: 'my-request' },
+    });
+  }
+  await call('POST', url, 200, { body: { query: '{ usersCount }' } });
+});
+
+t.test('a database that goes away while a query runs is UNAVAILABLE, and before it 503', async t => {
+  const real = await openTestDatabase(t);
+  const lost = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
+  const { call } = await build(t, { database: breaking(real, /count/, lost) });
+  const { body } = await call('POST', url, 200, { body: { query: '{ user(id: "x") { id } usersCount }' } });
+  t.match(body, { data: null, errors: [{ path: ['usersCount'], extensions: { code: 'UNAVAILABLE' } }] });
+
+  const away = await build(t, { database: { ...real, available: () => false } });
+  const answer = await away.call('POST', url, 503, { body: { query: '{ usersCount }' } });
+  t.match(answer.body, { errors: [{ extensions: { code: 'UNAVAILABLE' } }] });
+  t.match(answer.headers, { 'retry-after': '1' });
+  t.notOk('data' in answer.body);
+});

@@ -1,0 +1,137 @@
+import t from 'tap';
+import { mediaTypeFor } from '../../plugins/graphql/http.ts';
+import { build } from '../helper/app.ts';
+
+const url = '/api/graphql';
+const get = (parameters: Record<string, string>) => `${url}?${new URLSearchParams(parameters)}`;
+const modern = { accept: 'application/graphql-response+json' };
+
+t.test('the media type is the one that the client likes best', async t => {
+  t.equal(mediaTypeFor(undefined), 'application/json');
+  t.equal(mediaTypeFor('*/*'), 'application/json');
+  t.equal(mediaTypeFor('text/html'), 'application/json');
+  t.equal(mediaTypeFor('application/graphql-response+json, application/json;q=0.9'), modern.accept);
+  t.equal(mediaTypeFor('application/json, application/graphql-response+json;q=0.9'), 'application/json');
+  t.equal(mediaTypeFor('application/graphql-response+json;q=0'), 'application/json');
+});
+
+t.test('GET and POST give the same answer, in both media types', async t => {
+  const { call } = await build(t);
+  const query = 'query A($id: ID!) { user(id: $id) { id } } query B { usersCount }';
+  for (const headers of [{}, modern]) {
+    for (const [operationName, variables] of [
+      ['A', { id: 'x' }],
+      ['B', {}],
+      ['A', { id: 'y' }],
+    ] as const) {
+      const body = { query, operationName, variables };
+      const posted = await call('POST', url, 200, { body, headers });
+      const got = await call('GET', get({ ...body, variables: JSON.stringify(variables) }), 200, { headers });
+      t.same(got.body, posted.body);
+      t.same(posted.body, { data: operationName === 'A' ? { user: null } : { usersCount: 0 } });
+      t.match(posted.headers, { vary: 'accept', 'x-request-id': String });
+    }
+  }
+});
+
+t.test('a document that is refused: no data, 400 for the new media type and 200 for the old', async t => {
+  const { call } = await build(t);
+  for (const [query, code] of [
+    ['{', 'GRAPHQL_PARSE_FAILED'],
+    ['{ nobody }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['query($id: ID!) { user(id: $id) { id } }', 'BAD_USER_INPUT'],
+  ] as const) {
+    const old = await call('POST', url, 200, { body: { query } });
+    const { body } = await call('POST', url, 400, { body: { query }, headers: modern });
+    t.match(body, { errors: [{ message: String, locations: [{ line: 1 }], extensions: { code } }] });
+    t.equal(body.errors[0].extensions.requestId.length, 36);
+    t.notOk('data' in body || 'data' in old.body);
+  }
+});
+
+t.test('an operation that the document does not have is 400, by GET too', async t => {
+  const { call } = await build(t);
+  const query = 'query A { usersCount } query B { usersCount }';
+  for (const operationName of ['C', 'toString', '']) {
+    const body = { query, operationName };
+    t.match((await call('POST', url, 400, { body })).body, {
+      errors: [{ extensions: { code: 'BAD_REQUEST' } }],
+    });
+    await call('GET', get(body), 400);
+  }
+  await call('POST', url, 400, { body: { query: 'fragment F on User { id }' } });
+});
+
+t.test('a mutation by GET is 405 with Allow, and does nothing', async t => {
+  const { call } = await build(t);
+  const query =
+    'mutation M { createUser(input: { name: "A", email: "a@example.com" }) { id } } query Q { usersCount }';
+  const refused = await call('GET', get({ query, operationName: 'M' }), 405);
+  t.equal(refused.headers.allow, 'POST');
+  t.match(refused.body, { errors: [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }] });
+  t.same((await call('GET', get({ query, operationName: 'Q' }), 200)).body, { data: { usersCount: 0 } });
+  await call('HEAD', get({ query: '{ usersCount }' }), 200);
+});
+
+t.test('null counts as absent, and what is neither is named', async t => {
+  const { call } = await build(t);
+  const query = '{ usersCount }';
+  await call('POST', url, 200, { body: { query, operationName: null, variables: null, extensions: null } });
+  const { body } = await call('POST', url, 400, { body: { query, variables: [], variabels: {} } });
+  t.same(
+    body.errors[0].extensions.details.map(({ path, message }: { path: string; message: string }) => [
+      path,
+      message,
+    ]),
+    [
+      ['/variabels', 'is not known; did you mean "variables"?'],
+      ['/variables', 'must be an object or null'],
+    ],
+  );
+  for (const variables of ['[]', '{', '"x"', '3'])
+    t.match((await call('GET', get({ query, variables }), 400)).body, {
+      errors: [{ extensions: { details: [{ path: '/variables', message: 'must be a JSON object' }] } }],
+    });
+  t.match((await call('POST', url, 400, { body: {} })).body, { errors: [{ message: /no query/ }] });
+  await call('GET', url, 400);
+});
+
+t.test('a batch is refused clearly', async t => {
+  const { call } = await build(t);
+  const { body } = await call('POST', url, 400, { body: [{ query: '{ usersCount }' }] });
+  t.match(body, { errors: [{ message: /^Batches are not taken/, extensions: { code: 'BAD_REQUEST' } }] });
+});
+
+t.test('wrong media types, too much and too often: 415, 413 and 429 in the shape of GraphQL', async t => {
+  const { call } = await build(t, { settings: { BODY_LIMIT: 2000, RATE_LIMIT_MAX: 6 } });
+  const refusedAs = (code: string) => ({
+    errors: [{ message: String, extensions: { code, requestId: String } }],
+  });
+  for (const type of [
+    'text/plain',
+    'application/graphql',
+    'application/x-www-form-urlencoded',
+    'application/merge-patch+json',
+  ]) {
+    const answer = await call('POST', url, 415, {
+      raw: '{"query":"{usersCount}"}',
+      headers: { 'content-type': type },
+    });
+    t.match(answer.body, refusedAs('UNSUPPORTED_MEDIA_TYPE'));
+  }
+  const long = { query: `{ usersCount } # ${'x'.repeat(3000)}` };
+  t.match((await call('POST', url, 413, { body: long })).body, refusedAs('TOO_LARGE'));
+  await call('POST', url, 200, { body: { query: '{ usersCount }' } });
+  const late = await call('POST', url, 429, { body: { query: '{ usersCount }' }, headers: modern });
+  t.match(late.body, refusedAs('RATE_LIMITED'));
+  t.match(late.headers, { 'retry-after': /^\d+$/, 'content-type': /^application\/graphql-response\+json/ });
+});
+
+t.test('JSON that is broken or not UTF-8 is 400', async t => {
+  const { call } = await build(t);
+  const headers = { 'content-type': 'application/json' };
+  for (const raw of ['{"query', '', Buffer.from([0x22, 0xff, 0x22])]) {
+    const { body } = await call('POST', url, 400, { raw, headers });
+    t.match(body, { errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+  }
+});

@@ -1,0 +1,147 @@
+import t from 'tap';
+import { buildGraphQL, fill } from '../helper/graphql.ts';
+
+/** `{ user(id: "x") { posts { author { … } } } }` with so many levels. */
+function nested(levels: number, open = 'user(id: "x")'): string {
+  const names = Array.from({ length: levels - 2 }, (_, i) => (i % 2 === 0 ? 'posts(limit: 1)' : 'author'));
+  return `{ ${[open, ...names].join(' { ')} { id ${'}'.repeat(levels)}`;
+}
+const times = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i)).join(' ');
+
+// One application for all that need no settings of their own: none of these tests writes.
+const { ask, errorsOf } = await buildGraphQL(t);
+
+t.test('depth: 8 levels pass, 9 do not, however they are written', async t => {
+  t.same(await ask(nested(8)), { data: { user: null } });
+  const path = ['user', 'posts', 'author', 'posts', 'author', 'posts', 'author', 'posts', 'id'];
+  const refused = [{ extensions: { code: 'DEPTH_LIMIT_EXCEEDED', value: 9, maximum: 8, path } }];
+  t.match(await errorsOf(nested(9)), refused);
+  t.match(
+    await errorsOf(
+      '{ user(id: "x") { ...A } } fragment A on User { posts(limit: 1) { author { ...B } } } fragment B on User { posts(limit: 1) { author { posts(limit: 1) { author { posts(limit: 1) { id } } } } } }',
+    ),
+    refused,
+    'named fragments',
+  );
+  t.match(
+    await errorsOf(nested(9).replaceAll('author {', 'author { ... on User {').concat('}}}')),
+    refused,
+    'inline fragments',
+  );
+});
+
+t.test('aliases: 30 pass, 31 do not, and a fragment counts wherever it is spread', async t => {
+  t.equal(Object.keys((await ask(`{ ${times(30, i => `a${i}: usersCount`)} }`)).data).length, 30);
+  t.match(await errorsOf(`{ ${times(31, i => `a${i}: usersCount`)} }`), [
+    { extensions: { code: 'ALIAS_LIMIT_EXCEEDED', value: 31, maximum: 30, path: ['a30'] } },
+  ]);
+  const fragment = `fragment F on User { ${times(10, i => `n${i}: name`)} }`;
+  t.match(
+    await errorsOf(
+      `{ a: user(id: "1") { ...F } b: user(id: "2") { ...F } c: user(id: "3") { ...F } } ${fragment}`,
+    ),
+    [{ extensions: { code: 'ALIAS_LIMIT_EXCEEDED' } }],
+  );
+});
+
+t.test('nodes: 1000 pass, 1001 do not, and fragments that multiply do not walk for long', async t => {
+  const { ask, errorsOf } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 2000 });
+  const names = (count: number) => `{ ${times(count, () => 'name')} }`;
+  const both = (more: number) =>
+    `{ user(id: "x") ${names(499)} post(id: "x") { author ${names(498 + more)} } }`;
+  t.same(await ask(both(0)), { data: { user: null, post: null } });
+  t.match(await errorsOf(both(1)), [
+    { extensions: { code: 'NODE_LIMIT_EXCEEDED', value: 1001, maximum: 1000, path: ['post', 'author'] } },
+  ]);
+  const doubling = times(40, i => `fragment F${i} on User { ...F${i + 1} ...F${i + 1} }`);
+  t.match(await errorsOf(`{ user(id: "x") { ...F0 } } ${doubling} fragment F40 on User { name }`), [
+    { extensions: { code: 'NODE_LIMIT_EXCEEDED' } },
+  ]);
+});
+
+t.test('cost: 5000 pass, 5001 do not, and no variable hides the size', async t => {
+  // A page of 98 users with 50 posts each is 98 + 98 * 50 = 4998.
+  const pages = 'users(limit: 98) { posts(limit: 50) { id } }';
+  t.match(await ask(`{ ${pages} usersCount postsCount }`), { data: { users: [] } });
+  t.match(await errorsOf(`{ ${pages} usersCount postsCount user(id: "x") { id } }`), [
+    { extensions: { code: 'COST_LIMIT_EXCEEDED', value: 5001, maximum: 5000, path: ['user'] } },
+  ]);
+  const hidden = 'query($n: Int) { users(limit: $n) { posts(limit: $n) { id } } }';
+  t.match(await ask(hidden, { n: 10 }), { data: { users: [] } });
+  const refused = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', path: ['users', 'posts'] } }];
+  t.match(await errorsOf(hidden, { n: 100 }), refused);
+  t.match(await errorsOf(hidden.replace('Int', 'Int = 100')), refused, 'nor a default');
+  const other = await errorsOf(
+    '{ a: users(limit: -100) { id } b: users(limit: 100) { posts(limit: 60) { id } } }',
+  );
+  t.match(other, [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }], 'nor a negative page');
+});
+
+t.test('records: what is read is counted, because lists without a limit are as long as they are', async t => {
+  const { ask, errorsOf, call, database } = await buildGraphQL(t, { GRAPHQL_MAX_RECORDS: 25 });
+  await fill(database, 5, 4);
+  const query = '{ users { id posts { id } } }';
+  const { data } = await ask(query);
+  t.equal(data.users.length, 5, '5 and 20 are 25');
+  await call('POST', '/api/posts', 201, { body: { title: 'One more', authorId: data.users[3].id } });
+  t.match(await errorsOf(query), [
+    { path: ['users', 0, 'posts'], extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 26, maximum: 25 } },
+  ]);
+});
+
+t.test('tokens: 1000 pass, 1001 do not; braces and directives by the thousand neither', async t => {
+  const names = (count: number) => `{ ${times(count, () => 'name')} }`;
+  const both = (more: number) => `{ user(id: "x") ${names(491)} b: user(id: "y") ${names(489 + more)} }`;
+  t.same(await ask(both(0)), { data: { user: null, b: null } });
+  const refused = (value: number) => [{ extensions: { code: 'TOKEN_LIMIT_EXCEEDED', value, maximum: 1000 } }];
+  t.match(await errorsOf(both(1)), refused(1001));
+  t.match(await errorsOf('{'.repeat(20_000)), refused(20_000));
+  t.match(await errorsOf('{a'.repeat(20_000)), refused(40_000));
+  t.match(await errorsOf(`{ users { name ${times(3000, () => '@skip')} } }`), refused(6006));
+  t.match(await errorsOf(`{ ${times(5000, () => 'a:id')} }`), refused(15_002));
+  t.match(await errorsOf(`{ usersCount } # ${'x'.repeat(60_000)}`), [
+    { extensions: { code: 'LENGTH_LIMIT_EXCEEDED', value: 60_017, maximum: 50_000 } },
+  ]);
+});
+
+t.test('a parser out of stack is an error of the document and not of the service', async t => {
+  const { errorsOf } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 100_000, GRAPHQL_MAX_LENGTH: 1_000_000 });
+  const refused = [{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }];
+  t.match(await errorsOf('{a'.repeat(20_000)), refused);
+  t.match(await errorsOf(`{ users(limit: ${'['.repeat(50_000)}`), refused);
+  t.match(await errorsOf(`{ users(limit: ${'['.repeat(900)}${']'.repeat(900)}) { id } }`), [
+    { extensions: { code: /GRAPHQL_(PARSE|VALIDATION)_FAILED/ } },
+  ]);
+});
+
+t.test('a document of 3000 tokens runs where so many are allowed', async t => {
+  const { ask } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 5000, GRAPHQL_MAX_NODES: 5000 });
+  const document = `{ ${times(20, i => `u${i}: user(id: "x") { ${times(150, () => 'name')} }`)} }`;
+  t.same((await ask(document)).data.u19, null);
+});
+
+t.test('fragments that include each other are refused', async t => {
+  for (const document of [
+    '{ users { ...A } } fragment A on User { ...B } fragment B on User { ...A }',
+    '{ users { ...A } } fragment A on User { posts { author { ...A } } }',
+    '{ users { ...A } }',
+  ])
+    t.match(await errorsOf(document), [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
+});
+
+t.test('a JSON syntax tree is no query', async t => {
+  const selections = times(
+    50,
+    i =>
+      `{"kind":"Field","alias":{"kind":"Name","value":"a${i}"},"name":{"kind":"Name","value":"usersCount"}}`,
+  ).replaceAll('} {', '},{');
+  const tree = `{"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","selectionSet":{"kind":"SelectionSet","selections":[${selections}]}}]}`;
+  JSON.parse(tree);
+  for (const query of [tree, '5', 'null', '[]', '"x"', '{}'])
+    t.match(
+      await errorsOf(query),
+      [{ extensions: { code: /GRAPHQL_PARSE_FAILED|TOKEN_LIMIT_EXCEEDED/ } }],
+      query.slice(0, 9),
+    );
+});

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Stripe from 'stripe';
+import type { Test } from 'tap';
+import type { Settings } from '../../schemas/settings.ts';
+import { readSettings } from '../../src/core/config.ts';
+import { Counters } from '../../src/core/counters.ts';
+import { openPostgres } from '../../src/core/postgres.ts';
+import { openQueue } from '../../src/core/queue.ts';
+import { startJobs } from '../../src/jobs.ts';
+import type { Handler } from '../../src/services/handlers/index.ts';
+import { build } from './app.ts';
+import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
+
+export const secret = 'whsec_test_0123456789';
+const stripe = new Stripe('sk_test_unused');
+
+/** The signature of a body, made by the provider's own package. */
+export const signatureOf = (
+  payload: string,
+  { key = secret, timestamp = Math.floor(Date.now() / 1000) } = {},
+) => stripe.webhooks.generateTestHeaderString({ payload, secret: key, timestamp });
+
+/** A complete event as the provider sends it, with its own id and customer where they are given. */
+export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
+  const text = readFileSync(
+    new URL('../webhooks/events/payment_intent.succeeded.json', import.meta.url),
+    'utf8',
+  );
+  const event = JSON.parse(text);
+  event.id = id;
+  event.data.object.customer = customer;
+  return event;
+}
+
+/** The queue opens connections of its own, so it must know the address of the database. */
+async function openFor(t: Test, url: string | undefined) {
+  if (url === undefined) return openTestDatabase(t);
+  const database = openPostgres({ url, connections: 4 }, testLog);
+  t.teardown(() => database.close());
+  await database.ready;
+  return database;
+}
+
+interface Choices {
+  settings?: Partial<Settings>;
+  /** Instead of what a payment really does. */
+  handle?: Handler['handle'];
+  now?: () => Date;
+}
+
+/** An application whose webhooks are worked on, and the calls that a provider and an operator make. */
+export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices = {}) {
+  const used: Partial<Settings> = {
+    WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
+    WEBHOOK_RETRY_DELAY_MAX: 1,
+    ...settings,
+  };
+  if (backend === 'postgres') used.DATABASE_URL = await createPostgres(t);
+  const database = await openFor(t, used.DATABASE_URL);
+  const counters = new Counters();
+  const all = { ...readSettings({ NODE_ENV: 'test' }), ...used };
+  const queue = openQueue(all, database, testLog);
+  const parts = {
+    settings: all,
+    database,
+    counters,
+    log: testLog,
+    ...(handle && { handlers: new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]) }),
+    ...(now && { now }),
+  };
+  const jobs = startJobs({ ...parts, queue });
+  t.teardown(() => jobs.close());
+  /** Other hands on the same database, as after a new start. */
+  const restart = () => {
+    const again = startJobs({ ...parts, queue: openQueue(all, database, testLog) });
+    t.teardown(() => again.close());
+  };
+  await queue.ready;
+  const app = await build(t, { settings: used, database, queue, counters, ...(now && { now }) });
+
+  /** Sends a body signed as the provider signs it, and expects the status. */
+  async function deliver(
+    event: unknown,
+    status = 200,
+    headers: Record<string, string> = {},
+    timestamp?: number,
+  ) {
+    const raw = typeof event === 'string' ? event : JSON.stringify(event);
+    return app.call('POST', '/api/webhooks/stripe', status, {
+      raw,
+      headers: {
+        'content-type': 'application/json',
+        'stripe-signature': signatureOf(raw, { ...(timestamp && { timestamp }) }),
+        ...headers,
+      },
+    });
+  }
+
+  /** The one event of the list that the query selects, when it has come to this status. */
+  async function eventually(query: string, status: string) {
+    for (let tries = 0; tries < 600; tries++) {
+      const { body } = await app.call('GET', `/api/webhook-events?${query}`, 200);
+      if (body.data[0]?.status === status) return body.data[0];
+      await sleep(25);
+    }
+    throw new Error(`No event with ${query} became ${status}`);
+  }
+  return { ...app, counters, jobs, restart, deliver, eventually };
+}

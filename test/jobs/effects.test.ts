@@ -1,0 +1,96 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { subscriptions } from '../../drizzle/tables.ts';
+import { trimEvents } from '../../src/services/events.ts';
+import { activateSubscription } from '../../src/services/subscriptions.ts';
+import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+
+t.test('an effect without its mark is taken back', async t => {
+  let calls = 0;
+  const { call, deliver, eventually } = await buildDoor(t, {
+    handle: async (context, { customer, provider, payload }) => {
+      await activateSubscription(context, { customer: `${customer}-${calls}`, provider });
+      t.match(await payload(), { data: { object: { amount: 2000 } } }, 'a handler can read the whole event');
+      if (++calls === 1) throw new Error('after the effect');
+    },
+  });
+  await deliver(paymentEvent());
+  await eventually('customer=cus_1', 'processed');
+  const { body } = await call('GET', '/api/subscriptions', 200);
+  t.same(
+    body.data.map(({ customer }: { customer: string }) => customer),
+    ['cus_1-1'],
+  );
+});
+
+t.test('activation makes any state active and keeps the first time', async t => {
+  let clock = new Date('2026-01-01T00:00:00Z');
+  const { call, database } = await buildDoor(t, { now: () => clock });
+  const context = { db: database.orm, now: () => clock };
+  const who = { customer: 'cus_1', provider: 'stripe' };
+  const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
+  await activateSubscription(context, who);
+  const first = await read();
+  t.match(first, { status: 'active', activatedAt: '2026-01-01T00:00:00.000Z' });
+  clock = new Date('2026-02-01T00:00:00Z');
+  await activateSubscription(context, who);
+  t.same(await read(), first, 'not even updatedAt moved');
+  await database.orm
+    .update(subscriptions)
+    .set({ status: 'past_due' })
+    .where(eq(subscriptions.customer, 'cus_1'));
+  await activateSubscription(context, who);
+  t.same(await read(), { ...first, updatedAt: '2026-02-01T00:00:00.000Z' });
+});
+
+t.test('old events are trimmed in batches, those that failed never', async t => {
+  // Later than any other test: ids never go back within a process.
+  let clock = new Date('2096-01-01T00:00:00Z');
+  const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
+    if (customer === 'cus_dead') throw new Error('never');
+  };
+  const settings = { WEBHOOK_RETRIES: 0, WEBHOOK_TOLERANCE: 86_400 };
+  const door = await buildDoor(t, { handle, settings: { ...settings }, now: () => clock });
+  const at = () => Math.floor(clock.getTime() / 1000);
+  await door.deliver(paymentEvent({ id: 'old', customer: 'cus_old' }), 200, {}, at());
+  await door.deliver({ id: 'old_ignored' }, 200, {}, at());
+  await door.deliver(paymentEvent({ id: 'dead', customer: 'cus_dead' }), 200, {}, at());
+  await door.eventually('customer=cus_old', 'processed');
+  await door.eventually('customer=cus_dead', 'dead');
+  clock = new Date('2096-02-01T00:00:00Z');
+  await door.deliver({ id: 'new' }, 200, {}, at());
+  const context = { db: door.database.orm, now: () => clock };
+  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 2);
+  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 0);
+  const { body } = await door.call('GET', '/api/webhook-events', 200);
+  t.same(
+    body.data.map(({ eventId }: { eventId: string }) => eventId),
+    ['dead', 'new'],
+  );
+});
+
+t.test('an event is picked up at once', async t => {
+  const { deliver, eventually } = await buildDoor(t);
+  const waits: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    // Not in step with the poll.
+    await new Promise(resolve => setTimeout(resolve, 137));
+    const { createdAt } = await deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` })).then(() =>
+      eventually(`customer=cus_${i}`, 'processed'),
+    );
+    const { processedAt } = await eventually(`customer=cus_${i}`, 'processed');
+    waits.push(Date.parse(processedAt) - Date.parse(createdAt));
+  }
+  waits.sort((a, b) => a - b);
+  t.ok((waits[4] ?? 1000) < 200, `in ${waits} ms, where the poll would take 500 in the middle`);
+});
+
+t.test(
+  'a worker that has ended leaves the door open: what is stored then is done after the next start',
+  async t => {
+    const { call, deliver, jobs } = await buildDoor(t);
+    await jobs.close();
+    await deliver(paymentEvent());
+    t.equal((await call('GET', '/api/webhook-events?status=received', 200)).body.meta.total, 1);
+  },
+);

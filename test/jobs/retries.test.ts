@@ -1,0 +1,125 @@
+import { eq } from 'drizzle-orm';
+import t from 'tap';
+import { webhookEvents } from '../../drizzle/tables.ts';
+import { claimEvents } from '../../src/services/processing.ts';
+import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+
+t.test(
+  'a handler that throws nine times and then works: its effect happens once',
+  { timeout: 60_000 },
+  async t => {
+    let calls = 0;
+    const handle = async () => {
+      calls++;
+      if (calls < 10) throw new Error(`not yet\0, ${calls}`);
+    };
+    const { call, deliver, eventually } = await buildDoor(t, { handle });
+    await deliver(paymentEvent());
+    const event = await eventually('customer=cus_1', 'processed');
+    t.match(event, { attempts: 10, lastError: null });
+    t.equal(calls, 10);
+    const { body } = await call('GET', `/api/webhook-events/${event.id}`, 200);
+    t.same(
+      body.failures.map(({ attempt, error }: { attempt: number; error: string }) => [attempt, error]),
+      Array.from({ length: 9 }, (_, i) => [i + 1, `not yet\ufffd, ${i + 1}`]),
+    );
+  },
+);
+
+t.test('one that never works ends as dead, is seen, is replayed after the mend and is processed', async t => {
+  let broken = true;
+  const handle = async () => {
+    if (broken) throw new Error('the mend is missing');
+  };
+  const { call, deliver, eventually, counters } = await buildDoor(t, {
+    handle,
+    settings: { WEBHOOK_RETRIES: 1 },
+  });
+  await deliver(paymentEvent());
+  const dead = await eventually('status=dead', 'dead');
+  t.match(dead, { attempts: 2, lastError: 'the mend is missing', processedAt: null });
+  t.same(new Map(counters.entries()).get('webhook_attempts_failed_total{outcome="dead"}'), 1);
+  // The provider may send it again: it is stored, and that is all.
+  await deliver(paymentEvent());
+  t.equal((await call('GET', `/api/webhook-events/${dead.id}`, 200)).body.status, 'dead');
+
+  broken = false;
+  const replayed = await call('POST', `/api/webhook-events/${dead.id}/replay`, 200);
+  t.match(replayed.body, { status: 'received', attempts: 0, replays: 1, failures: [] });
+  t.match(await eventually('customer=cus_1', 'processed'), { attempts: 1 });
+  const refused = await call('POST', `/api/webhook-events/${dead.id}/replay`, 409);
+  t.match(refused.body.error.details, { code: 'not_replayable', status: 'processed' });
+  await call('POST', '/api/webhook-events/nothing/replay', 404);
+});
+
+t.test('a replay ends the retries of the round before', async t => {
+  const handle = async () => {
+    throw new Error('always');
+  };
+  const settings = { WEBHOOK_RETRY_DELAY: 3600, WEBHOOK_RETRY_DELAY_MAX: 3600 };
+  const { call, database, deliver, eventually } = await buildDoor(t, { handle, settings });
+  await deliver(paymentEvent());
+  const { id } = await eventually('status=failed', 'failed');
+  await call('POST', `/api/webhook-events/${id}/replay`, 200);
+  await eventually('status=failed', 'failed');
+  const context = { db: database.orm, now: () => new Date() };
+  t.same(await claimEvents(context, [{ event: id, round: 0 }]), [], 'that job finds nothing to do');
+  t.match(await claimEvents(context, [{ event: id, round: 1 }]), [{ id, attempts: 2 }]);
+});
+
+t.test('many are replayed by filter, and the answer says how many', async t => {
+  let broken = true;
+  const handle = async () => {
+    if (broken) throw new Error('the mend is missing');
+  };
+  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
+  for (let i = 0; i < 6; i++)
+    await deliver(paymentEvent({ id: `evt_${i}`, customer: i < 4 ? 'cus_a' : 'cus_b' }));
+  await deliver({ id: 'evt_other', type: 'charge.captured' });
+  for (let tries = 0; tries < 200; tries++)
+    if ((await call('GET', '/api/webhook-events?status=dead', 200)).body.meta.total === 6) break;
+  broken = false;
+  const path = '/api/webhook-events/replay';
+  t.same((await call('POST', path, 200, { body: { customer: 'cus_a', status: 'failed' } })).body, {
+    replayed: 0,
+    remaining: 0,
+  });
+  t.same((await call('POST', path, 200, { body: { customer: 'cus_a' } })).body, {
+    replayed: 4,
+    remaining: 0,
+  });
+  t.same((await call('POST', path, 200, { body: {} })).body, { replayed: 2, remaining: 0 });
+  await eventually('customer=cus_b&sort=-createdAt', 'processed');
+  t.same((await call('POST', path, 200, { body: { status: 'ignored' } })).body, {
+    replayed: 1,
+    remaining: 0,
+  });
+  await eventually('type=charge.captured', 'ignored');
+  await call('POST', path, 400, { body: { status: 'processed' } });
+  await call('POST', path, 400, { body: { staus: 'dead' } });
+});
+
+t.test('one event that fails does not take with it those that are processed beside it', async t => {
+  const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
+    if (customer === 'cus_3') throw new Error('only this one');
+  };
+  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) => deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }))),
+  );
+  for (let i = 0; i < 8; i++) await eventually(`customer=cus_${i}`, i === 3 ? 'dead' : 'processed');
+  t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.meta.total, 7);
+});
+
+t.test('an event during which the process ended too often is dead, and its neighbours are not', async t => {
+  const { database, deliver, eventually, jobs, restart } = await buildDoor(t);
+  await jobs.close();
+  for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
+  await database.orm
+    .update(webhookEvents)
+    .set({ status: 'processing', attempts: 11 })
+    .where(eq(webhookEvents.eventId, 'evt_1'));
+  restart();
+  t.match(await eventually('customer=cus_1', 'dead'), { lastError: 'the process ended during the attempt' });
+  await eventually('customer=cus_2', 'processed');
+});

@@ -1,0 +1,50 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import t from 'tap';
+import { Id, text } from '../../schemas/common.ts';
+import { components } from '../../schemas/index.ts';
+import { Post, PostReplace, PostUpdate } from '../../schemas/post.ts';
+import { Settings } from '../../schemas/settings.ts';
+import { User, UserReplace, UserUpdate } from '../../schemas/user.ts';
+import { compileCheck } from '../../src/core/validation.ts';
+
+const valid = (schema: TSchema, value: unknown) => compileCheck(schema, 'body')(value) === undefined;
+
+t.test('every component has its own name and a description', async t => {
+  const names = components.map(({ $id }) => $id);
+  t.equal(new Set(names).size, names.length);
+  for (const { $id, description } of components) t.match(description, /^[A-Z].*\.$/, String($id));
+});
+
+t.test('what a record looks like can be sent back whole', async t => {
+  const times = { createdAt: '2026-11-21T09:30:00.000Z', updatedAt: '2026-11-21T09:30:00.000Z' };
+  const [id] = Id.examples as string[];
+  const user = { id, name: 'Ada', email: 'ada@example.com', ...times };
+  for (const schema of [User, UserReplace, UserUpdate]) t.ok(valid(schema, { ...user }), String(schema.$id));
+  const post = { id, title: 'Notes', status: 'draft', authorId: id, ...times };
+  for (const schema of [Post, PostReplace, PostUpdate]) t.ok(valid(schema, { ...post }), String(schema.$id));
+});
+
+t.test('an update fills in nothing', async t => {
+  for (const schema of [UserUpdate, PostUpdate]) {
+    const value = {};
+    t.ok(valid(schema, value));
+    t.same(value, {}, String(schema.$id));
+  }
+});
+
+t.test('text is counted in characters and is whole', async t => {
+  const three = text(1, 3, 'x', 'x');
+  for (const good of ['a', '😀😀😀', '\u0001', '\uffff', '\ud83d\ude00']) t.ok(valid(three, good), good);
+  for (const bad of ['', 'abcd', '😀😀😀😀', '\u0000', 'a\u0000', '\ud83d', '\ude00', '\ude00\ud83d'])
+    t.notOk(valid(three, bad), JSON.stringify(bad));
+});
+
+t.test('every setting has its sentence, and its default is valid', async t => {
+  for (const [name, schema] of Object.entries<TSchema>(Settings.properties)) {
+    t.match(name, /^[A-Z]+(_[A-Z]+)*$/);
+    t.match(schema.description, /\.$/, name);
+    if (schema.default !== undefined)
+      t.ok(valid(Type.Object({ value: schema }), { value: schema.default }), name);
+    t.notOk(schema.secret && schema.default, `${name}: a secret has no default`);
+  }
+});

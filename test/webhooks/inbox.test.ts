@@ -1,0 +1,69 @@
+import { count } from 'drizzle-orm';
+import t from 'tap';
+import { webhookEvents } from '../../drizzle/tables.ts';
+import type { Queue } from '../../src/core/queue.ts';
+import { handlers } from '../../src/services/handlers/index.ts';
+import { openInbox } from '../../src/services/inbox.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { secrets } from '../helper/sender.ts';
+import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
+
+const ready = Promise.resolve();
+const delivery = (id: string) => ({
+  provider: 'stripe',
+  body: Buffer.from(JSON.stringify(paymentEvent({ id }))),
+  sentId: undefined,
+});
+
+t.test('without its job an event is not stored, and the sender is not told that it is', async t => {
+  const database = await openTestDatabase(t);
+  const queue: Queue = { ready, add: async () => Promise.reject(new Error('no job')) };
+  const { call } = await build(t, { database, queue, settings: { WEBHOOK_SECRETS: secrets } });
+  const raw = JSON.stringify(paymentEvent());
+  const headers = { 'stripe-signature': signatureOf(raw) };
+  await call('POST', '/api/webhooks/stripe', 500, { raw, headers });
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 0);
+});
+
+t.test(
+  'deliveries that arrive together share a transaction; one that fails does not take the others with it',
+  async t => {
+    const database = await openTestDatabase(t);
+    const context = { db: database.orm, now: () => new Date() };
+    const sizes: number[] = [];
+    const queue: Queue = {
+      ready,
+      add: async (_db, jobs) => {
+        sizes.push(jobs.length);
+        if (jobs.length > 1 || sizes.length === 3) throw new Error('refused');
+      },
+    };
+    const receive = openInbox(queue, handlers);
+    const results = await Promise.allSettled([1, 2, 3, 3].map(n => receive(context, delivery(`evt_${n}`))));
+    t.same(sizes, [3, 1, 1, 1, 0], 'together, and then each for itself');
+    t.same(
+      results.map(result => (result.status === 'fulfilled' ? result.value.outcome : 'refused')),
+      ['received', 'refused', 'received', 'repeated'],
+    );
+    const [stored] = await database.orm.select({ total: count() }).from(webhookEvents);
+    t.equal(stored?.total, 2);
+  },
+);
+
+t.test('a database that is away is asked once, not once for each', async t => {
+  const database = await openTestDatabase(t);
+  let asked = 0;
+  const queue: Queue = {
+    ready,
+    add: async () => {
+      asked++;
+      throw Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
+    },
+  };
+  const receive = openInbox(queue, handlers);
+  const context = { db: database.orm, now: () => new Date() };
+  const results = await Promise.allSettled([1, 2, 3].map(n => receive(context, delivery(`evt_${n}`))));
+  t.ok(results.every(({ status }) => status === 'rejected'));
+  t.equal(asked, 1);
+});

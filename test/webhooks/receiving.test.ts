@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { buildDoor, paymentEvent, signatureOf } from '../helper/webhooks.ts';
+
+t.test('a payment as the provider sends it activates the subscription', async t => {
+  const { call, eventually } = await buildDoor(t);
+  const raw = readFileSync(new URL('events/payment_intent.succeeded.json', import.meta.url), 'utf8');
+  const answer = await call('POST', '/api/webhooks/stripe', 200, {
+    raw,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signatureOf(raw) },
+  });
+  t.equal(answer.text, 'OK');
+  t.match(answer.headers['content-type'], /^text\/plain/);
+  const event = await eventually('customer=cus_NffrFeUfNV2Hib', 'processed');
+  t.match(event, { type: 'payment_intent.succeeded', attempts: 1, lastError: null, processedAt: /Z$/ });
+  const { body } = await call('GET', '/api/subscriptions/cus_NffrFeUfNV2Hib', 200);
+  t.match(body, { customer: 'cus_NffrFeUfNV2Hib', provider: 'stripe', status: 'active', activatedAt: /Z$/ });
+  const detail = await call('GET', `/api/webhook-events/${event.id}`, 200);
+  t.equal(detail.body.body, raw);
+});
+
+t.test('a repeated event changes nothing at all', async t => {
+  const { call, deliver, eventually } = await buildDoor(t);
+  await deliver(paymentEvent());
+  await eventually('type=payment_intent.succeeded', 'processed');
+  const before = await call('GET', '/api/subscriptions', 200);
+  const events = await call('GET', '/api/webhook-events', 200);
+  await deliver(paymentEvent());
+  await deliver({ ...paymentEvent(), pending_webhooks: 0 });
+  await deliver(paymentEvent({ id: 'evt_2' }));
+  await eventually('sort=-createdAt&limit=1', 'processed');
+  t.same((await call('GET', '/api/subscriptions', 200)).body, before.body);
+  const after = (await call('GET', '/api/webhook-events', 200)).body;
+  t.equal(after.meta.total, 2, 'the same event is stored once, another of the same customer beside it');
+  t.same(after.data[0], events.body.data[0]);
+});

@@ -1,0 +1,84 @@
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { buildDoor, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+
+const event = paymentEvent();
+const raw = JSON.stringify(event);
+const seconds = () => Math.floor(Date.now() / 1000);
+const path = '/api/webhooks/stripe';
+
+t.test('what is not signed as it is sent is refused without a reason, and the reason is counted', async t => {
+  const { call, counters } = await buildDoor(t);
+  const refusals: [string, string | Buffer, Record<string, string>][] = [
+    ['no_header', raw, {}],
+    ['malformed_header', raw, { 'stripe-signature': 'v1=00' }],
+    ['malformed_header', raw, { 'stripe-signature': `${signatureOf(raw)},t=1` }],
+    ['unknown_scheme', raw, { 'stripe-signature': signatureOf(raw).replace('v1=', 'v0=') }],
+    ['wrong_secret', raw, { 'stripe-signature': signatureOf(raw, { key: 'whsec_of_somebody_else' }) }],
+    ['wrong_secret', raw.replace('2000', '1'), { 'stripe-signature': signatureOf(raw) }],
+    ['wrong_secret', raw.slice(0, -1), { 'stripe-signature': signatureOf(raw) }],
+    ['wrong_secret', '', { 'stripe-signature': signatureOf(raw) }],
+    ['wrong_secret', gzipSync(raw), { 'stripe-signature': signatureOf(raw), 'content-encoding': 'gzip' }],
+    ['changed_body', JSON.stringify(event, null, 2), { 'stripe-signature': signatureOf(raw) }],
+    ['changed_body', `${raw}\n`, { 'stripe-signature': signatureOf(raw) }],
+    ['stale', raw, { 'stripe-signature': signatureOf(raw, { timestamp: seconds() - 812 }) }],
+    ['future', raw, { 'stripe-signature': signatureOf(raw, { timestamp: seconds() + 330 }) }],
+  ];
+  const expected = new Map<string, number>();
+  for (const [reason, body, headers] of refusals) {
+    const answer = await call('POST', path, 400, { raw: body, headers });
+    t.equal(answer.text, 'Invalid signature', reason);
+    t.match(answer.headers['content-type'], /^text\/plain/);
+    const series = `webhooks_refused_total{provider="stripe",reason="${reason}"}`;
+    expected.set(series, (expected.get(series) ?? 0) + 1);
+  }
+  t.same(new Map(counters.entries()), expected);
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 0, 'nothing was stored');
+});
+
+t.test('a signature is good for the tolerance, in both directions', async t => {
+  const { call, eventually } = await buildDoor(t);
+  for (const timestamp of [seconds() - 290, seconds() + 290]) {
+    const headers = { 'stripe-signature': signatureOf(raw, { timestamp }) };
+    await call('POST', path, 200, { raw, headers });
+  }
+  await eventually('customer=cus_1', 'processed');
+});
+
+t.test('several secrets and several signatures: any that fit, and which one did is counted', async t => {
+  const secrets = JSON.stringify({ stripe: ['whsec_new', secret] });
+  const { call, counters } = await buildDoor(t, { settings: { WEBHOOK_SECRETS: secrets } });
+  const both = `${signatureOf(raw, { key: 'whsec_unknown' })},${signatureOf(raw).split(',')[1]}`;
+  await call('POST', path, 200, { raw, headers: { 'stripe-signature': both } });
+  const current = signatureOf(raw, { key: 'whsec_new' });
+  await call('POST', path, 200, { raw, headers: { 'stripe-signature': current } });
+  const received = (outcome: string, index: string) =>
+    `webhooks_received_total{provider="stripe",outcome="${outcome}",secret="${index}"}`;
+  const counted = new Map(counters.entries());
+  t.equal(counted.get(received('received', '1')), 1);
+  t.equal(counted.get(received('repeated', '0')), 1);
+});
+
+t.test('an unknown provider is not found, and a body can be too large', async t => {
+  const { call, deliver } = await buildDoor(t, { settings: { WEBHOOK_BODY_LIMIT: 100_000 } });
+  const headers = { 'paypal-signature': signatureOf(raw) };
+  t.match((await call('POST', '/api/webhooks/paypal', 404, { raw, headers })).body.error, { status: 404 });
+  await call('POST', '/api/webhooks/__proto__', 404, { raw, headers });
+  t.match((await deliver({ pad: 'x'.repeat(100_000) }, 413)).body.error, { status: 413 });
+  t.match((await call('GET', path, 405)).headers.allow, /POST/);
+});
+
+t.test('what is signed but is not JSON is refused', async t => {
+  const { call, deliver } = await buildDoor(t);
+  for (const body of ['', 'ok', '{"a":1', '{"id":"evt_1"} x']) {
+    const answer = await deliver(body, 400);
+    t.match(answer.text, /not valid JSON/);
+    t.match(answer.headers['content-type'], /^text\/plain/);
+  }
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 0);
+});
+
+t.test('webhooks are outside the rate limit', async t => {
+  const { deliver } = await buildDoor(t, { settings: { RATE_LIMIT_MAX: 2 } });
+  for (let i = 0; i < 5; i++) await deliver({ id: `evt_${i}`, type: 'charge.captured' });
+});

@@ -1,0 +1,32 @@
+import { readFileSync, statSync } from 'node:fs';
+import t from 'tap';
+import { readSettings } from '../../src/core/config.ts';
+import { keptSecrets, withKeptSecrets } from '../../src/core/secrets.ts';
+
+t.test('the embedded database has a random secret, made once and readable by its owner alone', async t => {
+  const DATA_DIR = t.testdir();
+  const first = withKeptSecrets(readSettings({ DATA_DIR }));
+  t.match(first.WEBHOOK_SECRETS, /^\{"stripe":\["whsec_[\w-]{43}"\]\}$/);
+  t.equal(statSync(`${DATA_DIR}/webhook-secrets.json`).mode & 0o777, 0o600);
+  t.equal(withKeptSecrets(readSettings({ DATA_DIR })).WEBHOOK_SECRETS, first.WEBHOOK_SECRETS);
+  t.equal(keptSecrets({ DATA_DIR }), first.WEBHOOK_SECRETS);
+  t.not(withKeptSecrets(readSettings({ DATA_DIR: t.testdir({}) })).WEBHOOK_SECRETS, first.WEBHOOK_SECRETS);
+});
+
+t.test('on a server nothing is accepted that nobody has set', async t => {
+  const DATA_DIR = t.testdir();
+  const given = readSettings({ DATA_DIR, DATABASE_URL: 'postgres://localhost/x' });
+  t.equal(withKeptSecrets(given).WEBHOOK_SECRETS, undefined);
+  const own = readSettings({ DATA_DIR, WEBHOOK_SECRETS: '{"acme":["s"]}' });
+  t.equal(withKeptSecrets(own).WEBHOOK_SECRETS, '{"acme":["s"]}');
+  t.throws(() => readFileSync(`${DATA_DIR}/webhook-secrets.json`), { code: 'ENOENT' });
+});
+
+t.test('secrets can come from a file, and wrong settings stop the start', async t => {
+  const folder = t.testdir({ secrets: '{"stripe":["from a file"]}\n' });
+  const settings = readSettings({ WEBHOOK_SECRETS_FILE: `${folder}/secrets` });
+  t.equal(settings.WEBHOOK_SECRETS, '{"stripe":["from a file"]}');
+  t.throws(() => readSettings({ WEBHOOK_SECRETS: 'whsec_x', WORKER: 'apart' }), {
+    message: /WEBHOOK_SECRETS: must be a JSON object.*\n.*WORKER=apart needs DATABASE_URL/,
+  });
+});

@@ -1,0 +1,101 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import t from 'tap';
+import { readProviders } from '../../src/core/providers.ts';
+import { type Headers, sign, verify } from '../../src/core/signature.ts';
+import { signatureOf } from '../helper/webhooks.ts';
+
+const time = new Date('2026-11-21T12:00:00Z');
+const body = Buffer.from('{"id":"evt_1"}');
+const by = { now: time, tolerance: 300 };
+
+function provider(settings: unknown, name = 'acme') {
+  const { providers, problems } = readProviders(JSON.stringify({ [name]: settings }));
+  t.same(problems, []);
+  const found = providers.get(name);
+  if (!found) throw new Error('no provider');
+  return found;
+}
+
+t.test("we sign as the provider's own package does", async t => {
+  const ours = sign(provider(['whsec_1'], 'stripe'), body, { now: time, id: 'evt_1' });
+  const timestamp = time.getTime() / 1000;
+  t.equal(ours['stripe-signature'], signatureOf(body.toString(), { key: 'whsec_1', timestamp }));
+});
+
+t.test(
+  'each scheme believes what it signed, says which secret it was, and believes nothing else',
+  async t => {
+    for (const scheme of ['timestamped', 'sha256', 'standard']) {
+      const secrets = ['whsec_bmV3LXNlY3JldA==', 'whsec_b2xkLXNlY3JldA=='];
+      const accepting = provider({ scheme, secrets });
+      const old = provider({ scheme, secrets: secrets.slice(1) });
+      const headers = sign(old, body, { now: time, id: 'msg_1' });
+      const id = scheme === 'standard' ? 'msg_1' : undefined;
+      t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1, id }, scheme);
+      t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), by), { reason: 'wrong_secret' });
+      t.match(verify(accepting, {}, body, by), { reason: 'no_header' });
+      const late = verify(accepting, headers, body, {
+        now: new Date(time.getTime() + 812_000),
+        tolerance: 300,
+      });
+      t.match(late, scheme === 'sha256' ? { genuine: true } : { reason: 'stale', seconds: 812 }, scheme);
+    }
+  },
+);
+
+t.test('the example of the Standard Webhooks specification is believed', async t => {
+  const headers = {
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1a,xyz v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  };
+  const accepting = provider({ scheme: 'standard', secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] });
+  const verdict = verify(accepting, headers, Buffer.from('{"test": 2432232314}'), {
+    now: new Date(1614265330_000),
+    tolerance: 300,
+  });
+  t.same(verdict, { genuine: true, secret: 0, id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' });
+});
+
+t.test('the header of a provider can be named', async t => {
+  const hub = provider({ scheme: 'sha256', header: 'x-hub-signature-256', secrets: ['s'] });
+  const headers = { 'x-hub-signature-256': `sha256=${createHmac('sha256', 's').update(body).digest('hex')}` };
+  t.match(verify(hub, headers, body, by), { genuine: true });
+});
+
+t.test('no header, however it looks, is an exception or a way in', async t => {
+  const providers = ['timestamped', 'sha256', 'standard'].map(scheme => provider({ scheme, secrets: ['s'] }));
+  const piece = fc.oneof(
+    fc.string(),
+    fc.constantFrom('t=', 'v1=', ',', 'sha256=', '1', 'v1,', ' ', '=', '0'.repeat(64)),
+  );
+  const value = fc.array(piece, { maxLength: 8 }).map(pieces => pieces.join(''));
+  const guess = fc.property(value, value, value, (signature, stamp, id) => {
+    const headers: Headers = {
+      'webhook-timestamp': stamp,
+      'webhook-id': id,
+      'webhook-signature': signature,
+    };
+    return providers.every(one => !verify(one, { ...headers, [one.header]: signature }, body, by).genuine);
+  });
+  t.doesNotThrow(() => fc.assert(guess));
+});
+
+t.test('wrong settings are told without repeating a secret', async t => {
+  const wrong: [string, RegExp][] = [
+    ['whsec_x', /must be a JSON object/],
+    ['["whsec_x"]', /must be a JSON object/],
+    ['{"stripe":[]}', /stripe\/secrets/],
+    ['{"stripe":"whsec_x"}', /stripe must be an object/],
+    ['{"stripe":[""]}', /stripe\/secrets\/0/],
+    ['{"stripe":{"scheme":"md5","secrets":["whsec_x"]}}', /stripe\/scheme must be one of/],
+    ['{"stripe":{"secret":["whsec_x"]}}', /did you mean "secrets"/],
+    ['{"Stripe Inc":["whsec_x"]}', /lower-case letters/],
+  ];
+  for (const [text, expected] of wrong) {
+    const { problems } = readProviders(text);
+    t.match(problems.join('; '), expected, text);
+    t.notMatch(problems.join('; '), /whsec_x/);
+  }
+});
