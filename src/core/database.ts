@@ -5,6 +5,7 @@ import { openEmbedded } from './embedded.ts';
 import { databaseFailure } from './failure.ts';
 import type { Log } from './log.ts';
 import { openPostgres } from './postgres.ts';
+import { mapRows } from './rows.ts';
 
 /** Either driver, and a transaction of either: they speak alike. */
 export type Orm = PgDatabase<PgQueryResultHKT, Record<string, never>>;
@@ -62,7 +63,7 @@ export function prepared<S, Shape extends string = 'only'>(
     if (shapes.size === 0) kept.set(db, shapes);
     let statement = shapes.get(shape);
     if (statement === undefined) {
-      statement = build(db, shape).prepare(`${name} ${shape}`);
+      statement = mapRows(build(db, shape).prepare(`${name} ${shape}`));
       shapes.set(shape, statement);
     }
     return statement;

@@ -31,5 +31,7 @@ export async function migrate(db: Orm): Promise<void> {
       transaction: (work: Parameters<typeof tx.transaction>[0]) => tx.transaction(work),
     };
     await dialect.migrate(readMigrationFiles({ migrationsFolder }), inside, { migrationsFolder });
+    // After a copy to another server the counts name transactions of the old one.
+    await tx.execute(sql`select list_refresh()`);
   });
 }

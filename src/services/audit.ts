@@ -1,24 +1,26 @@
-import { eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { eq, getTableColumns, gte, inArray, lt, sql } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { auditLog } from '../../drizzle/tables.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
 import type { Context } from '../core/context.ts';
-import type { Orm } from '../core/database.ts';
+import { prepared } from '../core/database.ts';
 import { invalid } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
+import { sharedInsert } from '../core/sharedRows.ts';
 import { need } from './access.ts';
 import { listing } from './lists.ts';
 
-/** The values of the entry of a write that this context does. */
-export function entryOf({ actor, door, origin, now }: Context, action: AuditAction, recordId: string) {
+/** The entry of a write that this context does. */
+function entryOf({ actor, door, origin, now }: Context, action: AuditAction, recordId: string): AuditEntry {
   const time = now();
   return {
-    entryId: newId(time.getTime()),
-    entryTime: time.toISOString(),
+    id: newId(time.getTime()),
+    createdAt: time.toISOString(),
     action,
     recordId,
+    changed: [],
     actorKind: actor.kind as AuditEntry['actorKind'],
     actorId: actor.id,
     actorName: actor.name,
@@ -37,45 +39,44 @@ export async function recordWrites(
 ): Promise<void> {
   // One statement takes 65,535 values.
   for (let first = 0; first < recordIds.length; first += 1000) {
-    const rows = recordIds.slice(first, first + 1000).map(recordId => {
-      const { entryId: id, entryTime: createdAt, ...entry } = entryOf(context, action, recordId);
-      return { id, createdAt, changed, ...entry };
-    });
-    await context.db.insert(auditLog).values(rows);
+    const ids = recordIds.slice(first, first + 1000);
+    await context.db.insert(auditLog).values(ids.map(id => ({ ...entryOf(context, action, id), changed })));
   }
 }
 
-interface Returning {
-  returning(fields: { id: PgColumn }): Parameters<ReturnType<Orm['$with']>['as']>[0];
+type Recorded = PgTable & { id: PgColumn };
+
+/** Inserts rows, each with its audit entry: both or neither, and what arrives at once in one statement. */
+export function auditedInsert<T extends Recorded>(table: T, action: AuditAction) {
+  const insert = sharedInsert(action, table, auditLog);
+  return async (context: Context, row: T['$inferInsert'] & { id: string }): Promise<void> => {
+    await insert(context.db, [row, entryOf(context, action, row.id)]);
+  };
 }
 
-/**
- * A statement that touches one row at most, together with the audit entry of that row: both happen or neither,
- * in one round trip. Run it with `entryOf`; it gives the id of the row, if there was one.
- */
-export function audited(db: Orm, statement: unknown, id: PgColumn) {
-  const touched = db.$with('touched').as((statement as Returning).returning({ id }) as never);
-  const value = (name: string, type: string) => sql`${sql.placeholder(name)}::${sql.raw(type)}`;
-  const touchedId = sql`${sql.identifier('touched')}.${sql.identifier('id')}`;
-  const fields: Record<keyof AuditEntry, SQL> = {
-    id: value('entryId', 'uuid'),
-    createdAt: value('entryTime', 'timestamptz'),
-    action: value('action', 'text'),
-    recordId: sql`${touchedId}::text`,
-    changed: sql`'{}'::text[]`,
-    actorKind: value('actorKind', 'text'),
-    actorId: value('actorId', 'text'),
-    actorName: value('actorName', 'text'),
-    door: value('door', 'text'),
-    address: value('address', 'text'),
-    requestId: value('requestId', 'text'),
+/** Deletes a row and writes down that it went, in one statement; tells whether there was one. */
+export function auditedDelete(table: Recorded, action: AuditAction) {
+  const deletion = prepared(action, db => {
+    const gone = db.$with('gone').as(
+      db
+        .delete(table)
+        .where(eq(table.id, sql.placeholder('recordId')))
+        .returning({ id: table.id }),
+    );
+    const columns = Object.entries(getTableColumns(auditLog));
+    const values = columns.map(
+      ([name, column]) => sql`${sql.placeholder(name)}::${sql.raw(column.getSQLType())}`,
+    );
+    return db
+      .with(gone)
+      .insert(auditLog)
+      .select(sql`select ${sql.join(values, sql`, `)} from ${gone}`)
+      .returning({ id: auditLog.id });
+  });
+  return async (context: Context, id: string): Promise<boolean> => {
+    const written = await deletion(context.db, 'only').execute(entryOf(context, action, id));
+    return written.length > 0;
   };
-  const entries = db.select(fields).from(touched as never);
-  return db
-    .with(touched as never)
-    .insert(auditLog)
-    .select(entries as never)
-    .returning({ recordId: auditLog.recordId });
 }
 
 const listEntries = listing<AuditEntry, 'action' | 'record' | 'actor' | 'since' | 'before', 'createdAt'>(

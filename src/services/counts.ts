@@ -1,15 +1,14 @@
-import { count } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
 import type { Context } from '../core/context.ts';
+import { prepared } from '../core/database.ts';
+import { selectTotals } from '../core/positions.ts';
 import { need } from './access.ts';
+
+const totals = prepared('totals', db => selectTotals(db, { users, posts }));
 
 /** How many records there are. */
 export async function countRecords(context: Context): Promise<{ users: number; posts: number }> {
   need(context, 'read');
-  const { db } = context;
-  const [people, texts] = await Promise.all([
-    db.select({ total: count() }).from(users),
-    db.select({ total: count() }).from(posts),
-  ]);
-  return { users: people[0]?.total ?? 0, posts: texts[0]?.total ?? 0 };
+  const [counts] = await totals(context.db, 'only').execute();
+  return counts ?? { users: 0, posts: 0 };
 }

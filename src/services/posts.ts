@@ -6,34 +6,21 @@ import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
+import { sharedRead } from '../core/sharedRows.ts';
 import { need } from './access.ts';
-import { audited, entryOf, recordWrites } from './audit.ts';
+import { auditedDelete, auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
-const byId = prepared('post by id', (db: Orm) =>
+const byIds = prepared('posts by ids', (db: Orm) =>
   db
     .select()
     .from(posts)
-    .where(eq(posts.id, sql.placeholder('id'))),
+    .where(sql`${posts.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
-const insertion = prepared('post insertion', (db: Orm) =>
-  audited(
-    db,
-    db.insert(posts).values({
-      id: sql.placeholder('id'),
-      title: sql.placeholder('title'),
-      status: sql.placeholder('status'),
-      authorId: sql.placeholder('authorId'),
-      createdAt: sql.placeholder('createdAt'),
-      updatedAt: sql.placeholder('updatedAt'),
-    }),
-    posts.id,
-  ),
-);
-const deletion = prepared('post deletion', (db: Orm) =>
-  audited(db, db.delete(posts).where(eq(posts.id, sql.placeholder('id'))), posts.id),
-);
+const readPost = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
+const insertPost = auditedInsert(posts, 'post.create');
+const removePost = auditedDelete(posts, 'post.delete');
 
 const pageOfPosts = listing<Post, 'status' | 'author' | 'title', (typeof postSorts)[number]>('posts', {
   table: posts,
@@ -42,6 +29,7 @@ const pageOfPosts = listing<Post, 'status' | 'author' | 'title', (typeof postSor
     author: value => eq(posts.authorId, value),
     title: value => eq(posts.title, value),
   },
+  counted: { status: posts.status, author: posts.authorId },
   sorts: { createdAt: [], title: [posts.title] },
 });
 
@@ -54,8 +42,7 @@ export async function listPosts(context: Context, query: PostQuery): Promise<Pag
 /** One post; not found when the id is of no post, or no id at all. */
 export async function getPost(context: Context, id: string): Promise<Post> {
   need(context, 'read');
-  const [post] = isId(id) ? await byId(context.db, 'only').execute({ id }) : [];
-  return found('Post', post);
+  return found('Post', isId(id) ? await readPost(context.db, id) : undefined);
 }
 
 /** The new post, a draft unless it says otherwise; invalid when the author does not exist. */
@@ -70,7 +57,7 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertion(context.db, 'only').execute({ ...post, ...entryOf(context, 'post.create', post.id) });
+  await insertPost(context, post);
   return post;
 }
 
@@ -92,7 +79,5 @@ export async function changePost(context: Context, id: string, input: PostUpdate
 
 export async function deletePost(context: Context, id: string): Promise<void> {
   need(context, 'write');
-  const values = { id, ...entryOf(context, 'post.delete', id) };
-  const deleted = isId(id) ? await deletion(context.db, 'only').execute(values) : [];
-  if (deleted.length === 0) throw notFound('Post');
+  if (!isId(id) || !(await removePost(context, id))) throw notFound('Post');
 }

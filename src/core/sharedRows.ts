@@ -1,0 +1,48 @@
+import { getTableColumns, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { type Orm, prepared } from './database.ts';
+import { shared } from './shared.ts';
+
+/** Reads records by id: what is asked for at once is one statement. It finds them in any order, and leaves some out. */
+export function sharedRead<T extends { id: string }>(
+  find: (db: Orm, ids: string) => Promise<T[]>,
+): (db: Orm, id: string) => Promise<T | undefined> {
+  return shared(async (db, ids: string[]) => {
+    const records = new Map<string, T>();
+    for (const record of await find(db, `{${ids.join()}}`)) records.set(record.id, record);
+    return ids.map(id => records.get(id));
+  });
+}
+
+/**
+ * Inserts whole rows into two tables, those of one call together or not at all. What is asked for at once is one
+ * statement, one commit and one run of the triggers.
+ */
+export function sharedInsert<A extends PgTable, B extends PgTable>(name: string, first: A, second: B) {
+  type Rows = [A['$inferInsert'], B['$inferInsert']];
+  const insertion = prepared(name, db => {
+    const inserted = db.$with('inserted').as(
+      db
+        .insert(first as PgTable)
+        .select(rowsOf(first, 'first'))
+        .returning({ done: sql<number>`1`.as('done') }),
+    );
+    return db.with(inserted).insert(second).select(rowsOf(second, 'second'));
+  });
+  return shared(async (db, rows: Rows[]) => {
+    const values = {
+      first: JSON.stringify(rows.map(([row]) => row)),
+      second: JSON.stringify(rows.map(([, row]) => row)),
+    };
+    await insertion(db, 'only').execute(values);
+    return rows;
+  });
+}
+
+/** The rows of a table out of a text that is given when the statement runs. */
+function rowsOf(table: PgTable, given: string) {
+  const columns = Object.entries(getTableColumns(table));
+  const members = sql.raw(columns.map(([member, column]) => `"${member}" ${column.getSQLType()}`).join(', '));
+  const names = sql.raw(columns.map(([member]) => `"${member}"`).join(', '));
+  return sql`select ${names} from json_to_recordset(${sql.placeholder(given)}::text::json) as new (${members})`;
+}
