@@ -57,7 +57,13 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
   ];
   const tap = spawn(fileURLToPath(new URL('../node_modules/.bin/tap', import.meta.url)), args, {
     stdio: 'inherit',
-    env: { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning', ...env },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
+      // Each test file is a process: compiled once, what they share loads in half the time.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      ...env,
+    },
   });
   const code = await new Promise<number>(resolve => tap.on('close', status => resolve(status ?? 1)));
   const said = readFileSync(output, 'utf8');

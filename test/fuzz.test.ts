@@ -23,7 +23,7 @@ interface Request extends Call {
 t.setTimeout(180_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20261121);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
-const { app, send, newUser, newPost } = await build(t);
+const { app, send, call, newUser, newPost } = await build(t);
 const document = app.swagger() as unknown as { paths: Record<string, Record<string, Operation>> };
 const draw = new Draw(document);
 const counts: Record<string, number> = {};
@@ -32,11 +32,12 @@ const operations = Object.entries(document.paths).flatMap(([template, item]) =>
   Object.entries(item).map(([method, operation]) => ({ template, method: method.toUpperCase(), operation })),
 );
 
-/** Records to hit: ids of users and of posts, and one of nobody. */
+/** Records to hit: ids of users, of posts and of a key, and one of nobody. */
 async function someIds(): Promise<string[]> {
   const users = await Promise.all([newUser(), newUser(), newUser()]);
   const posts = await Promise.all(users.map(({ id }) => newPost({ authorId: id })));
-  return [...users, ...posts].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
+  const { body: key } = await call('POST', '/api/keys', 201, { body: { name: 'Key', scopes: ['read'] } });
+  return [...users, ...posts, key].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
 }
 
 const isPathPart = (value: unknown) => !['', '.', '..'].includes(String(value));
@@ -121,7 +122,8 @@ function isNoJson(bytes: Buffer | string) {
 }
 
 /** What a valid request may still meet, because of what is stored; GraphQL is a language of its own. */
-const semantic = /^(is the id of no user|is read-only and differs from the stored value)$/;
+const semantic =
+  /^(is the id of no user|is read-only and differs from the stored value|must be in the future)$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||

@@ -23,12 +23,12 @@ t.test('without any variable everything has its default', async t => {
     HOST: '127.0.0.1',
     DATA_DIR: './data',
     LOG_LEVEL: 'info',
-    RATE_LIMIT_MAX: 300,
     RATE_LIMIT_WINDOW: 60,
     TRUST_PROXY: '',
   });
   t.equal(readSettings({}).DATABASE_URL, undefined);
   t.equal(readSettings({}).AUTH_MODE, undefined);
+  t.equal(readSettings({}).RATE_LIMIT_MAX, undefined, 'keys and addresses have limits of their own');
 });
 
 t.test('an empty variable counts as absent', async t => {
@@ -65,7 +65,7 @@ t.test('every bad value is told in one message', async t => {
       TRUST_PROXY: 'yes',
     }).toSorted(),
     [
-      'AUTH_MODE must be one of "open"',
+      'AUTH_MODE must be one of "open", "required"',
       'DATABASE_POOL_SIZE must be a whole number from 1 to 100',
       'LOG_LEVEL must be one of "trace", "debug", "info", "warn", "error", "fatal", "silent"',
       'NODE_ENV must be one of "development", "production", "test"',

@@ -14,6 +14,10 @@ export interface Schema {
   maximum?: number;
   properties?: Record<string, Schema>;
   required?: string[];
+  items?: Schema;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
 }
 interface Document {
   components: { schemas: Record<string, Schema> };
@@ -56,6 +60,7 @@ export class Draw {
         fc.integer({ min: minimum, max: maximum }),
       );
     if (type === 'string') return this.#text(schema, ids);
+    if (type === 'array' && schema.items) return this.#list(schema, schema.items, ids);
     // What is left are objects; to draw something else for ever would be a test that hangs.
     if (type !== 'object') throw new Error(`cannot draw ${JSON.stringify(schema)}`);
     if (Object.keys(properties).length === 0) return fc.dictionary(fc.string(), fc.jsonValue());
@@ -63,6 +68,15 @@ export class Draw {
       ([name, member]) => [name, this.valid(member, ids)] as const,
     );
     return fc.record(Object.fromEntries(members), { requiredKeys: required });
+  }
+
+  #list(
+    { minItems = 0, maxItems = 10, uniqueItems = false }: Schema,
+    items: Schema,
+    ids: string[],
+  ): fc.Arbitrary<unknown> {
+    const length = { minLength: minItems, maxLength: maxItems };
+    return (uniqueItems ? fc.uniqueArray : fc.array)(this.valid(items, ids), length);
   }
 
   #text(
