@@ -11,6 +11,18 @@ import * as subscription from './subscription.ts';
 import * as user from './user.ts';
 
 /** The schemas that others refer to: all that have an `$id`. In the OpenAPI document they are the components. */
-export const components = [user, post, subscription, event, apiKey, audit, graphql, common, error, service]
+export const components = [
+  // In the order of the document.
+  user,
+  post,
+  subscription,
+  event,
+  apiKey,
+  audit,
+  graphql,
+  common,
+  error,
+  service,
+]
   .flatMap(file => Object.values<unknown>(file))
   .filter((schema): schema is TSchema => typeof schema === 'object' && schema !== null && '$id' in schema);
