@@ -1,7 +1,8 @@
 /* global GraphiQL, React, ReactDOM */
 const firstQuery = `# Ctrl-Enter runs the query.
 # Ctrl-Space shows what can be asked for.
-# Where a key is asked for, write {"Authorization": "Bearer …"} under Headers below.
+# Where a key is asked for, write under Headers below:
+#   {"Authorization": "Bearer …"}
 query FirstLook {
   usersCount
   users(limit: 5) {
