@@ -76,7 +76,7 @@ export class KeyRing {
     return this.#admit(known, token);
   }
 
-  /** A key that this instance just revoked ends here at once. */
+  /** A key that this instance just revoked, or whose record is gone, ends here at once. */
   forget(id: string): void {
     this.#known.delete(id.replaceAll('-', ''));
   }
@@ -102,6 +102,8 @@ export class KeyRing {
   async #read(ids: string[]): Promise<void> {
     const trustedUntil = performance.now() + trustedFor;
     const rows = await this.#parts.database.orm.select().from(apiKeys).where(inArray(apiKeys.id, ids));
+    const found = new Set(rows.map(({ id }) => id));
+    for (const id of ids) if (!found.has(id)) this.forget(id);
     for (const row of rows) {
       const key = publicId(`triport_${row.id.replaceAll('-', '')}`);
       const before = this.#known.get(key);
