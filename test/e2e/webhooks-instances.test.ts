@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
+import { spawnService, startService, until } from '../helper/process.ts';
 import { all, pay, payMany, secrets, total } from '../helper/sender.ts';
-import { startService, until } from '../helper/service.ts';
 
 t.test(
   '50 copies of one event at once on two instances: one row, one effect',
@@ -16,8 +16,8 @@ t.test(
       t.same(new Set(statuses), new Set([200]));
     }
     await until(
-      () => total(one.url, '/api/webhook-events?status=processed'),
-      count => count === 5,
+      'all five are processed',
+      async () => (await total(one.url, '/api/webhook-events?status=processed')) === 5,
     );
     t.equal(await total(two.url, '/api/webhook-events'), 5);
     const [subscription, ...more] = await all(two.url, '/api/subscriptions');
@@ -35,20 +35,14 @@ t.test('a worker of its own does what the instances have stored', { timeout: 120
   const service = await startService(t, env);
   t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
   t.equal(await total(service.url, '/api/subscriptions'), 0, 'nobody has worked yet');
-  const worker = await startService(t, env, { script: 'src/worker.ts' });
-  await until(
-    () => total(service.url, '/api/subscriptions'),
-    count => count === 100,
-  );
+  const worker = spawnService(t, { LOG_LEVEL: 'warn', ...env }, [], 'src/worker.ts');
+  const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
+  await until('the worker has done all of them', () => active(100), 60);
 
   const before = Date.now();
   await pay(service.url, 'evt_quiet', 'cus_quiet');
-  await until(
-    () => total(service.url, '/api/subscriptions'),
-    count => count === 101,
-    5,
-  );
+  await until('it has done one more', () => active(101), 5);
   t.ok(Date.now() - before < 900, `the worker was woken: ${Date.now() - before} ms`);
   t.equal(await worker.kill('SIGTERM'), 0);
-  t.equal(worker.output(), '');
+  t.same([worker.lines, worker.errors()], [[], '']);
 });

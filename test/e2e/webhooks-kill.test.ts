@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
+import { freePort, makeFolder, startService, until } from '../helper/process.ts';
 import { all, payMany, secrets, total } from '../helper/sender.ts';
-import { freePort, startService, temporaryFolder, until } from '../helper/service.ts';
 
 const many = 2000;
 t.setTimeout(400_000);
@@ -15,9 +15,9 @@ for (const backend of ['postgres', 'embedded'])
     async t => {
       const env: Record<string, string> = { WEBHOOK_SECRETS: secrets };
       if (backend === 'postgres') env.DATABASE_URL = await createPostgres(t, { empty: true });
-      else env.DATA_DIR = temporaryFolder(t);
-      const port = await freePort();
-      let service = await startService(t, env, { port });
+      else env.DATA_DIR = makeFolder(t);
+      env.PORT = String(await freePort());
+      let service = await startService(t, env);
       let killed = false;
       const acknowledged = await payMany(() => service.url, {
         from: 0,
@@ -33,16 +33,13 @@ for (const backend of ['postgres', 'embedded'])
         `${acknowledged.size} were acknowledged`,
       );
 
-      service = await startService(t, env, { port });
+      service = await startService(t, env);
       const left = ['received', 'processing', 'failed'];
+      const isDone = async (status: string) =>
+        (await total(service.url, `/api/webhook-events?status=${status}`)) === 0;
       await until(
-        async () => {
-          const counts = await Promise.all(
-            left.map(status => total(service.url, `/api/webhook-events?status=${status}`)),
-          );
-          return counts.reduce((sum, count) => sum + count, 0);
-        },
-        open => open === 0,
+        'nothing is left to do',
+        async () => (await Promise.all(left.map(isDone))).every(Boolean),
         120,
       );
       const events = await all(service.url, '/api/webhook-events');
@@ -65,8 +62,9 @@ for (const backend of ['postgres', 'embedded'])
       const again = await payMany(() => service.url, { from: 0, to: many });
       t.equal(again.size, many, 'the provider sends all of them again');
       await until(
-        () => total(service.url, '/api/subscriptions'),
-        count => count === many,
+        'all are active',
+        async () => (await total(service.url, '/api/subscriptions')) === many,
+        60,
       );
       t.same(
         (await all(service.url, '/api/subscriptions')).filter(

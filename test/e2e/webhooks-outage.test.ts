@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import { openLine } from '../helper/line.ts';
+import { freePort, startService, until, untilReady } from '../helper/process.ts';
 import { all, pay, payMany, secrets, total } from '../helper/sender.ts';
-import { freePort, startService, until } from '../helper/service.ts';
 
 t.setTimeout(200_000);
 
@@ -15,12 +15,17 @@ t.test(
   async t => {
     const line = await openLine(t, await createPostgres(t, { empty: true }));
     const port = await freePort();
-    const starting = startService(t, { WEBHOOK_SECRETS: secrets, DATABASE_URL: line.url }, { port });
+    const starting = startService(t, {
+      WEBHOOK_SECRETS: secrets,
+      DATABASE_URL: line.url,
+      PORT: String(port),
+    });
     const url = `http://127.0.0.1:${port}`;
-    const first = await until(
-      () => pay(url, 'evt_early', 'cus_early'),
-      status => status !== undefined,
-    );
+    let first: number | undefined;
+    await until('it listens', async () => {
+      first = await pay(url, 'evt_early', 'cus_early');
+      return first !== undefined;
+    });
     t.equal(first, 503, 'the provider is asked to send it again');
     line.mend();
     const service = await starting;
@@ -36,22 +41,16 @@ t.test(
         setTimeout(line.mend, 400);
       },
     });
-    await until(
-      () => fetch(`${url}/health/ready`),
-      answer => answer.ok,
-    );
+    await untilReady(service, 60);
     t.equal(cuts, 3);
     t.ok(
       acknowledged.size >= 500 && acknowledged.size < 3000,
       `${acknowledged.size} of 3000 were acknowledged`,
     );
-    await until(
-      async () =>
-        (await total(url, '/api/webhook-events')) -
-        (await total(url, '/api/webhook-events?status=processed')),
-      open => open === 0,
-      90,
-    );
+    const isDone = async () =>
+      (await total(url, '/api/webhook-events')) ===
+      (await total(url, '/api/webhook-events?status=processed'));
+    await until('all are processed', isDone, 90);
     const active = new Set((await all(url, '/api/subscriptions')).map(({ customer }) => customer));
     t.same(
       [...acknowledged].filter(n => !active.has(`cus_${n}`)),
@@ -61,11 +60,8 @@ t.test(
     await sleep(1500);
     const before = Date.now();
     await pay(url, 'evt_after', 'cus_after');
-    await until(
-      async () => (await fetch(`${url}/api/subscriptions/cus_after`)).status,
-      status => status === 200,
-      5,
-    );
+    const isActive = async () => (await fetch(`${url}/api/subscriptions/cus_after`)).ok;
+    await until('the new one is processed', isActive, 5);
     t.ok(Date.now() - before < 3000, 'the queue listens again');
     t.equal(await service.kill('SIGTERM'), 0);
   },
@@ -73,13 +69,9 @@ t.test(
 
 t.test('asked to end while Postgres has never been there, the service ends', async t => {
   const line = await openLine(t, await createPostgres(t, { empty: true }));
-  const port = await freePort();
   const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: line.url };
-  const service = await startService(t, env, { port, ready: false });
-  await until(
-    () => pay(`http://127.0.0.1:${port}`, 'evt_1', 'cus_1'),
-    status => status === 503,
-  );
+  const service = await startService(t, env, { ready: false });
+  await until('it refuses', async () => (await pay(service.url, 'evt_1', 'cus_1')) === 503);
   const before = Date.now();
   t.equal(await service.kill('SIGTERM'), 0);
   t.ok(Date.now() - before < 5000, `in ${Date.now() - before} ms`);

