@@ -52,7 +52,13 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     '/webhooks/:provider',
     {
       bodyLimit: settings.WEBHOOK_BODY_LIMIT,
-      config: { scope: 'public', door: 'webhook', rateLimit: false, errors: ['not_found'] },
+      config: {
+        scope: 'public',
+        door: 'webhook',
+        rateLimit: false,
+        errors: ['not_found'],
+        anyMediaType: true,
+      },
       // The bytes are looked at when their signature is known to be good, and not before.
       validatorCompiler: () => value => ({ value }),
       schema: {

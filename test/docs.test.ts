@@ -65,7 +65,8 @@ t.test('every operation has a name, a tag, a summary, and says how it may fail',
     for (const status of ['400', '431', '500', '503']) t.ok(statuses.includes(status), `${path} ${status}`);
     t.equal(statuses.includes('429'), !/^\/(health|api\/webhooks)/.test(path), `${path} 429`);
     t.equal(statuses.includes('404'), path.includes('{'), `${path} 404`);
-    t.equal(statuses.includes('415'), operation.requestBody !== undefined, `${path} 415`);
+    const takesAnyType = path.startsWith('/api/webhooks');
+    t.equal(statuses.includes('415'), operation.requestBody !== undefined && !takesAnyType, `${path} 415`);
     // These two doors have errors of another shape beside the shared ones.
     if (/^\/api\/(graphql|webhooks)/.test(path)) continue;
     for (const [status, { $ref }] of Object.entries(operation.responses))

@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The errors of this route, besides those that every route can give. */
     errors?: ErrorCode[];
+    /** The body may be called what one likes. */
+    anyMediaType?: true;
   }
 }
 
@@ -97,7 +99,9 @@ function complete(operation: Operation, route: RouteOptions | undefined, open: b
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
   // What a route says itself goes before: GraphQL and webhooks have errors of another shape.
-  for (const code of errorsOf({ hasBody: operation.requestBody !== undefined, limited, guarded, own }))
+  const hasBody = operation.requestBody !== undefined;
+  const typed = hasBody && !route?.config?.anyMediaType;
+  for (const code of errorsOf({ hasBody, typed, limited, guarded, own }))
     operation.responses[statusOf[code]] ??= { $ref: `#/components/responses/${nameOf(code)}` };
 }
 

@@ -126,6 +126,7 @@ export const errorResponses = Object.fromEntries(
 /** The errors that a route can give, by the parts it has. */
 export function errorsOf(route: {
   hasBody: boolean;
+  typed: boolean;
   limited: boolean;
   guarded: boolean;
   own: ErrorCode[];
@@ -134,7 +135,8 @@ export function errorsOf(route: {
     'invalid',
     ...(route.guarded ? (['unauthenticated', 'forbidden'] as const) : []),
     ...route.own,
-    ...(route.hasBody ? (['timeout', 'too_large', 'unsupported_media_type'] as const) : []),
+    ...(route.hasBody ? (['timeout', 'too_large'] as const) : []),
+    ...(route.typed ? (['unsupported_media_type'] as const) : []),
     ...(route.limited ? (['rate_limited'] as const) : []),
     'headers_too_large',
     'internal',
