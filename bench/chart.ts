@@ -4,9 +4,9 @@ const left = 300;
 const scale = (width - left - 70) / 2.5;
 
 /** The ratios as bars in SVG; the line is the bare floor. */
-export function drawChart(rows: { name: string; title: string; ratio: number }[]): string {
+export function drawChart(rows: { workload: { name: string; title: string }; ratio: number }[]): string {
   const height = rows.length * rowHeight + 50;
-  const bars = rows.map(({ name, title, ratio }, i) => {
+  const bars = rows.map(({ workload: { name, title }, ratio }, i) => {
     const y = 30 + i * rowHeight;
     const length = Math.min(ratio, 2.5) * scale;
     return `<text x="${left - 12}" y="${y + 15}" text-anchor="end">${name} ${title}</text>

@@ -1,6 +1,7 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import postgres from 'postgres';
+import { newId } from './ids.ts';
 
 /**
  * The bare floor: node:http and prepared, hand-written SQL, nothing else. No validation, no envelope for
@@ -59,7 +60,7 @@ const create: Handler = async (_url, body) => {
   const { name, email } = JSON.parse(body.toString());
   const now = new Date();
   const [row] = await sql`
-    insert into users (id, name, email, created_at, updated_at) values (${randomUUID()}, ${name}, ${email}, ${now}, ${now}) returning *`;
+    insert into users (id, name, email, created_at, updated_at) values (${newId()}, ${name}, ${email}, ${now}, ${now}) returning *`;
   return row && userJson(row);
 };
 

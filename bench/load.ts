@@ -1,3 +1,4 @@
+import { equal } from 'node:assert';
 import autocannon from 'autocannon';
 import { cpuOf } from './processes.ts';
 import type { Sample, Workload } from './workloads.ts';
@@ -13,49 +14,65 @@ export interface Figures {
 
 export const cpu = ({ server, postgres }: Figures) => server + postgres;
 
-/** Sends a workload for some seconds and tells what a request cost. Any answer that is not right ends the run. */
+/** What is loaded: a server and the Postgres behind it. */
+export interface Target {
+  port: number;
+  pid: number;
+  postgres: number;
+  /** Waits until nothing is left to do of what was sent. */
+  settled: () => Promise<void>;
+  /** Has Postgres do between loads what it would do during the next one. */
+  tidy: () => Promise<void>;
+}
+
+/** Sends a workload, or several in turn, for some seconds and tells what a request cost, with the jobs it left. One wrong answer ends the run. */
 export async function load(
-  workload: Workload,
+  workloads: Workload[],
   sample: Sample,
-  target: { port: number; pid: number; postgres: number },
+  target: Target,
   seconds: number,
 ): Promise<Figures> {
-  await checkOnce(workload, sample, target.port);
-  await send(workload, sample, target.port, 1);
-  const before = { server: cpuOf(target.pid), postgres: cpuOf(target.postgres) };
-  const result = await send(workload, sample, target.port, seconds);
-  const answered = result['2xx'];
+  const { pid, postgres, settled, tidy } = target;
+  await send(workloads, sample, target, 1);
+  await settled();
+  await tidy();
+  const before = { server: cpuOf(pid), postgres: cpuOf(postgres) };
+  const { requests, latency, ...result } = await send(workloads, sample, target, seconds);
+  await settled();
   return {
-    perSecond: result.requests.average,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    server: (cpuOf(target.pid) - before.server) / answered,
-    postgres: (cpuOf(target.postgres) - before.postgres) / answered,
+    perSecond: requests.average,
+    p50: latency.p50,
+    p99: latency.p99,
+    server: (cpuOf(pid) - before.server) / result['2xx'],
+    postgres: (cpuOf(postgres) - before.postgres) / result['2xx'],
   };
 }
 
 async function send(
-  workload: Workload,
+  workloads: Workload[],
   sample: Sample,
-  port: number,
+  { port }: Target,
   seconds: number,
 ): Promise<autocannon.Result> {
+  let wrong: string | undefined;
+  const requestOf = (workload: Workload): autocannon.Request => ({
+    setupRequest: request => ({ ...request, ...workload.request(sample) }),
+    onResponse: (status, body) => {
+      try {
+        equal(status, workload.status);
+        workload.check(/^[{[]/.test(body) ? JSON.parse(body) : body);
+      } catch (error) {
+        wrong ??= `${workload.name}: ${status} ${body.slice(0, 300)}: ${error}`;
+      }
+    },
+  });
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
     connections: 50,
     duration: seconds,
-    requests: [{ setupRequest: request => ({ ...request, ...workload.request(sample) }) }],
+    requests: workloads.map(requestOf),
   });
-  const wrong = result.non2xx + result.errors + result.timeouts;
-  if (wrong > 0 || result['2xx'] === 0)
-    throw new Error(`${workload.name}: ${wrong} answers are wrong, ${result['2xx']} right`);
+  if (result.errors + result.timeouts > 0) wrong ??= `${result.errors} errors, ${result.timeouts} timeouts`;
+  if (wrong !== undefined || result['2xx'] === 0) throw new Error(`Port ${port}: ${wrong ?? 'no answer'}`);
   return result;
-}
-
-async function checkOnce(workload: Workload, sample: Sample, port: number): Promise<void> {
-  const { path, ...rest } = workload.request(sample);
-  const reply = await fetch(`http://127.0.0.1:${port}${path}`, rest);
-  const text = await reply.text();
-  if (reply.status !== workload.status) throw new Error(`${workload.name}: ${reply.status} ${text}`);
-  workload.check(/^[{[]/.test(text) ? JSON.parse(text) : text);
 }

@@ -5,22 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A server under test, ready when it answers. */
 export async function start(
-  script: string,
+  command: string[],
   port: number,
   env: Record<string, string>,
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...command], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, HOST: '127.0.0.1', PORT: String(port), ...env },
   });
   for (let tries = 0; tries < 100; tries++) {
-    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
     const reply = await fetch(`http://127.0.0.1:${port}/api/posts?limit=1`).catch(() => undefined);
     await reply?.arrayBuffer();
     if (reply?.ok) return child;
     await sleep(200);
   }
-  throw new Error(`${script} does not answer`);
+  throw new Error(`${command} does not answer`);
 }
 
 export async function stop(child: ChildProcess): Promise<void> {

@@ -55,6 +55,15 @@ function signed(secret: string): Sent {
   };
 }
 
+/** One page of all posts. */
+export const pageAt = (page: number): Workload => ({
+  name: `page ${page}`,
+  title: 'posts',
+  request: () => ({ method: 'GET', path: `/api/posts?page=${page}` }),
+  status: 200,
+  check: body => ok(body.data.length === 20 && body.meta.page === page),
+});
+
 export const workloads: Workload[] = [
   {
     name: 'W1',
@@ -104,14 +113,14 @@ export const workloads: Workload[] = [
         id: any(users),
       }),
     status: 200,
-    check: body => ok(body.data.user.posts.length >= 1 && !body.errors),
+    check: body => ok(body.data.user.posts.length === 20 && !body.errors),
   },
   {
     name: 'W5',
     title: 'GraphQL, 20 users with 20 posts each',
     request: () => query('{ users(limit: 20) { id name posts(limit: 20) { id title } } }', {}),
     status: 200,
-    check: body => ok(body.data.users.length === 20 && !body.errors),
+    check: body => ok(body.data.users.length === 20 && body.data.users[19].posts.length > 0 && !body.errors),
   },
   {
     name: 'W6',

@@ -1,0 +1,20 @@
+import { cpu, load } from './load.ts';
+import { onStage } from './stage.ts';
+import { pageAt } from './workloads.ts';
+
+const sizes = [10_000, 200_000, 1_000_000];
+
+/** What the first page, one in the middle and the last one cost, with few posts and with many. */
+export async function measureGrowth(users: number, seconds: number): Promise<string> {
+  const lines = ['| posts | first page, CPU ms | in the middle | last page |', '|---|---|---|---|'];
+  for (const posts of sizes) {
+    const costs = await onStage({ users, posts }, async ({ sample, ours }) => {
+      const found: number[] = [];
+      for (const page of [1, posts / 40, posts / 20])
+        found.push(cpu(await load([pageAt(page)], sample, ours, seconds)));
+      return found;
+    });
+    lines.push(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
+  }
+  return lines.join('\n');
+}
