@@ -43,11 +43,14 @@ export interface Parts {
   log: Log;
   counters?: Counters;
   now?: () => Date;
+  /** Whether this process is about to end, and balancers should turn to others. */
+  leaving?: () => boolean;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(parts: Parts) {
   const { settings, database, queue, log, counters = new Counters(), now = () => new Date() } = parts;
+  const { leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openLimits(settings, log);
@@ -67,7 +70,7 @@ export async function buildApp(parts: Parts) {
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });
-  await app.register(health, { prefix: '/health', database });
+  await app.register(health, { prefix: '/health', database, leaving });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });

@@ -22,7 +22,10 @@ interface Parts {
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The work behind the webhooks: events are processed as they come, and the old ones are trimmed. */
+/**
+ * The work behind the webhooks: events are processed as they come, and the old ones are trimmed. Closing finishes
+ * what is in hand and leaves the queue open, because requests may still add to it.
+ */
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
   const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
   const context = systemContext(database.orm, 'jobs', 'job', now);
@@ -52,7 +55,7 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
     close: async () => {
       closed = true;
       clearInterval(timer);
-      await Promise.all([queue.close(), trimming]);
+      await Promise.all([queue.rest(), trimming]);
     },
   };
 }

@@ -25,23 +25,31 @@ async function main() {
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
   const counters = new Counters();
-  const app = await buildApp({ settings, database, queue, counters, log });
-  const jobs = settings.WORKER === 'inside' && startJobs({ settings, database, queue, counters, log });
-
   let ending = false;
+  const app = await buildApp({ settings, database, queue, counters, log, leaving: () => ending });
+  const jobs =
+    settings.WORKER === 'inside' ? startJobs({ settings, database, queue, counters, log }) : undefined;
+
   end = async (reason, code) => {
     // Asked twice means now.
     if (ending) process.exit(code || 1);
     ending = true;
-    log.info(`Ending: ${reason}. Requests in flight get ${settings.SHUTDOWN_TIMEOUT} s.`);
+    const { DRAIN_SECONDS, SHUTDOWN_TIMEOUT } = settings;
+    log.info(
+      `Ending: ${reason}. Requests go on for ${DRAIN_SECONDS} s; those in flight then get ${SHUTDOWN_TIMEOUT} s.`,
+    );
+    // /health/ready says so from now on: a balancer turns to others before this port is closed.
+    if (code === 0) await sleep(DRAIN_SECONDS * 1000);
     // Neither a client that keeps a socket busy or half open nor a database that is silent decides when the process ends.
-    const limit = settings.SHUTDOWN_TIMEOUT * 1000;
+    const limit = SHUTDOWN_TIMEOUT * 1000;
     setTimeout(() => app.server.closeAllConnections(), limit);
     setTimeout(() => process.exit(code), limit + 1500);
     try {
       await letClientsLeave(app.server);
-      // Side by side: each may take most of the time that the process has. Requests add jobs until the last one.
-      await Promise.all([app.close(), (jobs || queue).close()]);
+      // Side by side: each may take most of the time that the process has.
+      await Promise.all([app.close(), jobs?.close()]);
+      // Not sooner: the last request may have added a job.
+      await queue.close();
       await database.close();
       log.info('Ended.');
     } catch (error) {

@@ -23,6 +23,7 @@ async function main() {
     ending = true;
     log.info(`Ending: ${reason}.`);
     await jobs.close();
+    await queue.close();
     await database.close();
     log.info('Ended.');
     process.exit(code);

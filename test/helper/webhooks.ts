@@ -70,11 +70,16 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
     ...(now && { now }),
   };
   const jobs = startJobs({ ...parts, queue });
-  t.teardown(() => jobs.close());
+  const closing = (hands: typeof jobs, its: typeof queue) =>
+    t.teardown(async () => {
+      await hands.close();
+      await its.close();
+    });
+  closing(jobs, queue);
   /** Other hands on the same database, as after a new start. */
   const restart = () => {
-    const again = startJobs({ ...parts, queue: openQueue(all, database, testLog) });
-    t.teardown(() => again.close());
+    const other = openQueue(all, database, testLog);
+    closing(startJobs({ ...parts, queue: other }), other);
   };
   await queue.ready;
   const app = await build(t, { settings: used, database, queue, counters, ...(now && { now }) });
