@@ -14,7 +14,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
   app.get(
     '/live',
     {
-      config: { scope: 'public', rateLimit: false },
+      config: { scope: 'public', rateLimit: false, shed: false },
       schema: {
         tags,
         operationId: 'getLive',
@@ -27,7 +27,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
   app.get(
     '/ready',
     {
-      config: { scope: 'public', rateLimit: false, errors: ['unavailable'] },
+      config: { scope: 'public', rateLimit: false, shed: false, errors: ['unavailable'] },
       schema: {
         tags,
         operationId: 'getReady',

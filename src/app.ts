@@ -17,6 +17,7 @@ import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import parsing from '../plugins/parsing.ts';
 import patience from '../plugins/patience.ts';
+import pressure from '../plugins/pressure.ts';
 import proxies from '../plugins/proxies.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
@@ -58,6 +59,7 @@ export async function buildApp(parts: Parts) {
 
   await app.register(parsing);
   await app.register(headers);
+  await app.register(pressure, { settings });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
@@ -109,6 +111,8 @@ function serverOf(settings: Settings, log: Log) {
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
     requestTimeout: settings.REQUEST_TIMEOUT * 1000,
     keepAliveTimeout: 65_000,
+    // Longer than any answer takes. On such a socket is a client that does not read what it asked for.
+    connectionTimeout: (settings.HANDLER_TIMEOUT + settings.REQUEST_TIMEOUT) * 1000,
     http: {
       headersTimeout: settings.REQUEST_TIMEOUT * 1000,
       connectionsCheckingInterval: 1000,
