@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../schemas/settings.ts';
 import { type AppError, overloaded } from '../src/core/errors.ts';
+import type { Metrics } from '../src/core/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -20,8 +21,6 @@ declare module 'fastify' {
 export interface Pressure {
   /** Requests that are worked on now. */
   inFlight: number;
-  /** Requests that were refused since the start. */
-  shed: number;
 }
 
 /** All in milliseconds. */
@@ -33,8 +32,8 @@ const tellEvery = 10_000;
  * Refuses at once what would only make every answer late. A request counts from when it has arrived until its
  * answer is ready: a client that is slow to send or to read holds no place of others.
  */
-export default fp<{ settings: Settings }>(async (app, { settings }) => {
-  const pressure: Pressure = { inFlight: 0, shed: 0 };
+export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
+  const pressure: Pressure = { inFlight: 0 };
   const isLate = watchDelay(settings.MAX_EVENT_LOOP_DELAY, stop =>
     app.addHook('onClose', async () => stop()),
   );
@@ -45,7 +44,7 @@ export default fp<{ settings: Settings }>(async (app, { settings }) => {
   function refusal(request: FastifyRequest): AppError | undefined {
     if (request.routeOptions.config.shed === false) return undefined;
     if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isLate()) return undefined;
-    pressure.shed++;
+    metrics.shed.inc();
     if (performance.now() - told > tellEvery) {
       told = performance.now();
       app.log.warn({ ...pressure }, 'There is too much to do: requests are refused.');

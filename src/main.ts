@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { serveMetrics } from '../plugins/metrics.ts';
 import { buildApp } from './app.ts';
 import { readSettings } from './core/config.ts';
-import { Counters } from './core/counters.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
 import { openQueue } from './core/queue.ts';
 import { withKeptSecrets } from './core/secrets.ts';
 import { startJobs } from './jobs.ts';
+import { openMetrics } from './services/measures.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
@@ -24,11 +25,11 @@ async function main() {
   // After the database, because its folder belongs to this process from then on.
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
-  const counters = new Counters();
+  const metrics = openMetrics(database);
   let ending = false;
-  const app = await buildApp({ settings, database, queue, counters, log, leaving: () => ending });
+  const app = await buildApp({ settings, database, queue, metrics, log, leaving: () => ending });
   const jobs =
-    settings.WORKER === 'inside' ? startJobs({ settings, database, queue, counters, log }) : undefined;
+    settings.WORKER === 'inside' ? startJobs({ settings, database, queue, metrics, log }) : undefined;
 
   end = async (reason, code) => {
     // Asked twice means now.
@@ -67,6 +68,7 @@ async function main() {
 
   const listenTextResolver = (address: string) =>
     `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
   log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
   if (database.kind === 'embedded')

@@ -6,7 +6,7 @@ import type { Database } from '../src/core/database.ts';
 import { openPostgres } from '../src/core/postgres.ts';
 import { build } from './helper/app.ts';
 import { backend, createPostgres, testLog } from './helper/database.ts';
-import { buildDoor, paymentEvent } from './helper/webhooks.ts';
+import { buildDoor, countsOf, paymentEvent } from './helper/webhooks.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
 
@@ -29,7 +29,7 @@ async function holdUsers({ orm }: Database) {
 const refused = { status: 503, headers: { 'retry-after': '1' } };
 
 t.test('beyond MAX_IN_FLIGHT each door refuses in its own way, and health answers', async t => {
-  const { call, deliver, database, app } = await buildDoor(t, { settings: { MAX_IN_FLIGHT: 2 } });
+  const { call, deliver, database, app, metrics } = await buildDoor(t, { settings: { MAX_IN_FLIGHT: 2 } });
   const release = await holdUsers(database);
   const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
   await sleep(50);
@@ -44,7 +44,7 @@ t.test('beyond MAX_IN_FLIGHT each door refuses in its own way, and health answer
   });
   t.match(await deliver(paymentEvent(), 503), refused, 'the provider sends it again');
   await call('GET', '/health/live', 200);
-  t.equal(app.pressure.shed, 3);
+  t.same(await countsOf(metrics, 'http_requests_shed_total'), new Map([['', 3]]));
 
   await release();
   await Promise.all(waiting);

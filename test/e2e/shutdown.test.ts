@@ -144,7 +144,7 @@ t.test('a restart of all instances, one after the other, under load loses not on
   const instances = await Promise.all([startService(t, env), startService(t, env)]);
   const ready = new Set(instances);
   let going = true;
-  /** What a balancer does: looks often, and sends to those that say they are ready. */
+  /** What a balancer does: looks now and then, and sends to those that say they are ready. */
   const look = async (service: Service) => {
     const answer = await call(service, 'GET', '/health/ready').catch(() => undefined);
     if (answer?.status === 200) ready.add(service);
@@ -153,7 +153,7 @@ t.test('a restart of all instances, one after the other, under load loses not on
   const balancer = (async () => {
     while (going) {
       await Promise.all(instances.map(look));
-      await sleep(100);
+      await sleep(400);
     }
   })();
   const lost: unknown[] = [];
