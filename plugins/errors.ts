@@ -30,7 +30,7 @@ export const envelope = (error: AppError): ErrorEnvelope => ({
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   const status = statusOf[error.code];
-  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
+  logFailure(request, error);
   reply.headers(headersOf(error));
   // The framework would close the connection; it is good, and the rest of the body is read and forgotten.
   reply.removeHeader('connection');
@@ -39,6 +39,13 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   return isSending(request.raw)
     ? silence(request.raw).then(() => reply.send(envelope(error)))
     : reply.send(envelope(error));
+}
+
+/** What went wrong here, whole. A refusal that was meant is no failure, and thousands of them would be more load. */
+export function logFailure(request: FastifyRequest, error: AppError): void {
+  const { code } = error.details as { code?: string };
+  if (statusOf[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
+  request.log.error({ err: error.cause ?? error }, error.message);
 }
 
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>

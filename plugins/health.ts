@@ -7,11 +7,14 @@ import { AppError } from '../src/core/errors.ts';
 const tags = ['Service'];
 
 /** For whoever starts, watches and balances the service. Never limited. */
-export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: () => boolean }> = async (
+  app,
+  { database, leaving },
+) => {
   app.get(
     '/live',
     {
-      config: { scope: 'public', rateLimit: false },
+      config: { scope: 'public', rateLimit: false, shed: false },
       schema: {
         tags,
         operationId: 'getLive',
@@ -24,7 +27,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
   app.get(
     '/ready',
     {
-      config: { scope: 'public', rateLimit: false, errors: ['unavailable'] },
+      config: { scope: 'public', rateLimit: false, shed: false, errors: ['unavailable'] },
       schema: {
         tags,
         operationId: 'getReady',
@@ -33,6 +36,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
       },
     },
     async () => {
+      if (leaving()) throw new AppError('unavailable', 'The service is ending.', { code: 'ending' });
       if (!database.available()) throw new AppError('unavailable', 'The database is out of reach.');
       await within(1000, database.ping());
       return { status: 'ok', database: database.kind };

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox';
 import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
-import type { Counters } from '../src/core/counters.ts';
 import { AppError, notFound } from '../src/core/errors.ts';
+import type { Metrics } from '../src/core/metrics.ts';
 import { type Provider, readProviders } from '../src/core/providers.ts';
 import { type Headers, verify } from '../src/core/signature.ts';
 import type { Receive } from '../src/services/inbox.ts';
@@ -12,7 +12,7 @@ import type { Receive } from '../src/services/inbox.ts';
 interface Options {
   settings: Settings;
   receive: Receive;
-  counters: Counters;
+  metrics: Metrics;
   now: () => Date;
 }
 
@@ -25,7 +25,7 @@ const anyType = 'application/octet-stream';
 
 /** Where payment providers send their events. The parser of this door keeps the bytes that were signed. */
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, receive, counters, now } = options;
+  const { settings, receive, metrics, now } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
@@ -42,7 +42,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     const verdict = verify(provider, headers, body, { now: now(), tolerance: settings.WEBHOOK_TOLERANCE });
     if (verdict.genuine) return verdict;
     const { reason, seconds } = verdict;
-    counters.add('webhooks_refused_total', { provider: provider.name, reason });
+    metrics.webhooksRefused.inc({ provider: provider.name, reason });
     const encoding = headers['content-encoding'];
     log.warn({ provider: provider.name, reason, seconds, encoding, bytes: body.length }, 'webhook refused');
     return undefined;
@@ -91,7 +91,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
       });
       if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
       const facts = { provider: provider.name, outcome: receipt.outcome, secret: verdict.secret };
-      counters.add('webhooks_received_total', { ...facts, secret: String(facts.secret) });
+      metrics.webhooksReceived.inc(facts);
       request.log.info({ ...facts, event: receipt.id, type: receipt.type }, 'webhook received');
       return 'OK';
     },

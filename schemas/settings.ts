@@ -31,6 +31,18 @@ export const Settings = strict({
     4,
     'Connections to PostgreSQL for requests; one more watches it, and three work on events. Few are enough: statements are pipelined.',
   ),
+  STATEMENT_TIMEOUT: whole(
+    1,
+    600,
+    10,
+    'Seconds after which PostgreSQL gives up a statement of a request. Shorter than `HANDLER_TIMEOUT`: nobody waits any more.',
+  ),
+  DATABASE_POOL_WAIT: whole(
+    1,
+    600,
+    2,
+    'Seconds that a statement waits for a free connection to PostgreSQL before its request is answered with 503.',
+  ),
   DATA_DIR: Type.String({
     minLength: 1,
     default: './data',
@@ -162,6 +174,52 @@ export const Settings = strict({
   GRAPHQL_MAX_LENGTH: whole(5000, 1000000, 50000, 'Characters in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(1, 600, 10, 'Seconds in which a request must have arrived completely.'),
   HANDLER_TIMEOUT: whole(1, 600, 15, 'Seconds after which an answer that is not there becomes a 503.'),
-  SHUTDOWN_TIMEOUT: whole(1, 60, 8, 'Seconds that requests in flight get after SIGTERM before they are cut.'),
+  MAX_IN_FLIGHT: whole(
+    1,
+    1000000,
+    1000,
+    'Requests that are worked on at once; more are answered with 503 and `Retry-After`. Health is always answered.',
+  ),
+  MAX_EVENT_LOOP_DELAY: whole(
+    0,
+    60000,
+    500,
+    'Milliseconds that the process may lag behind on average before new requests are answered with 503; 0 is no limit.',
+  ),
+  DRAIN_SECONDS: whole(
+    0,
+    600,
+    0,
+    'Seconds after SIGTERM in which `/health/ready` is 503 while requests go on, so that a balancer turns away first. 0 without a balancer.',
+  ),
+  SHUTDOWN_TIMEOUT: whole(
+    1,
+    60,
+    8,
+    'Seconds that requests in flight get after the draining before they are cut.',
+  ),
+  METRICS_PORT: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65535,
+      description:
+        'A port of its own for `/metrics`, open to whoever reaches it, also of `npm run worker`. Absent: on `PORT`, for callers with the scope `admin`.',
+    }),
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    Type.String({
+      pattern: '^https?://',
+      description:
+        'Where traces are sent by OTLP over HTTP, such as `http://localhost:4318`. Absent: there are none. The other standard `OTEL_*` variables count too.',
+    }),
+  ),
+  OTEL_TRACES_EXPORTER: Type.Optional(
+    Type.Unsafe<'otlp' | 'none'>({
+      type: 'string',
+      enum: ['otlp', 'none'],
+      description:
+        '`otlp` sends traces also without an endpoint, to `http://localhost:4318`; `none` sends none.',
+    }),
+  ),
 });
 export type Settings = Static<typeof Settings>;

@@ -7,7 +7,9 @@ import { repairCounts } from '../src/core/positions.ts';
 /** `npm run repair`: counts all lists anew. Needed only after somebody wrote with the triggers switched off. */
 if (existsSync('.env')) process.loadEnvFile('.env');
 const settings = readSettings(process.env);
-const database = await openDatabase(settings, openLog(settings, process.stdout.isTTY));
+// 0 is no limit: it reads every row there is.
+const unhurried = { ...settings, STATEMENT_TIMEOUT: 0 };
+const database = await openDatabase(unhurried, openLog(settings, process.stdout.isTTY));
 await database.ready;
 await repairCounts(database.orm);
 await database.close();

@@ -15,8 +15,10 @@ import { home } from '../plugins/home/index.ts';
 import identity from '../plugins/identity.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
+import { measuring } from '../plugins/metrics.ts';
 import parsing from '../plugins/parsing.ts';
 import patience from '../plugins/patience.ts';
+import pressure from '../plugins/pressure.ts';
 import proxies from '../plugins/proxies.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
@@ -27,10 +29,10 @@ import { userRoutes } from '../plugins/rest/users.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
-import { Counters } from './core/counters.ts';
 import type { Database } from './core/database.ts';
 import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
+import { Metrics } from './core/metrics.ts';
 import type { Queue } from './core/queue.ts';
 import { openBearers } from './services/bearers.ts';
 import { handlers } from './services/handlers/index.ts';
@@ -41,20 +43,26 @@ export interface Parts {
   database: Database;
   queue: Queue;
   log: Log;
-  counters?: Counters;
+  metrics?: Metrics;
   now?: () => Date;
+  /** Whether this process is about to end, and balancers should turn to others. */
+  leaving?: () => boolean;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(parts: Parts) {
-  const { settings, database, queue, log, counters = new Counters(), now = () => new Date() } = parts;
+  const { settings, database, queue, log, metrics = new Metrics(), now = () => new Date() } = parts;
+  const { leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openLimits(settings, log);
   const bearers = openBearers(settings, { database, log, now });
+  metrics.watchCache('limited_names', () => allowance.size);
+  if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);
 
   await app.register(parsing);
   await app.register(headers);
+  await app.register(pressure, { settings, metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
@@ -66,17 +74,18 @@ export async function buildApp(parts: Parts) {
   await app.register(contexts, { database, now });
   await app.register(docs, { version, open: bearers === undefined });
 
+  await app.register(measuring, { metrics, here: settings.METRICS_PORT === undefined });
   await app.register(home, { version });
-  await app.register(health, { prefix: '/health', database });
+  await app.register(health, { prefix: '/health', database, leaving });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });
   await app.register(auditRoutes, { prefix: '/api' });
-  await app.register(graphql, { prefix: '/api', settings });
+  await app.register(graphql, { prefix: '/api', settings, metrics });
   await app.register(subscriptionRoutes, { prefix: '/api' });
   await app.register(eventRoutes, { prefix: '/api', queue });
   const receive = openInbox(queue, handlers);
-  await app.register(webhooks, { prefix: '/api', settings, receive, counters, now });
+  await app.register(webhooks, { prefix: '/api', settings, receive, metrics, now });
 
   app.refuseOtherMethods();
   await app.ready();
@@ -106,6 +115,8 @@ function serverOf(settings: Settings, log: Log) {
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
     requestTimeout: settings.REQUEST_TIMEOUT * 1000,
     keepAliveTimeout: 65_000,
+    // Longer than any answer takes. On such a socket is a client that does not read what it asked for.
+    connectionTimeout: (settings.HANDLER_TIMEOUT + settings.REQUEST_TIMEOUT) * 1000,
     http: {
       headersTimeout: settings.REQUEST_TIMEOUT * 1000,
       connectionsCheckingInterval: 1000,

@@ -1,8 +1,8 @@
 import type { Settings } from '../schemas/settings.ts';
 import { type Context, systemContext } from './core/context.ts';
-import type { Counters } from './core/counters.ts';
 import type { Database } from './core/database.ts';
 import type { Log } from './core/log.ts';
+import type { Metrics } from './core/metrics.ts';
 import type { Job, WorkQueue } from './core/queue.ts';
 import { trimAudit } from './services/audit.ts';
 import { trimEvents } from './services/events.ts';
@@ -13,7 +13,7 @@ interface Parts {
   settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;
   database: Database;
   queue: WorkQueue;
-  counters: Counters;
+  metrics: Metrics;
   log: Log;
   handlers?: Handlers;
   now?: () => Date;
@@ -22,7 +22,10 @@ interface Parts {
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The work behind the webhooks: events are processed as they come, and the old ones are trimmed. */
+/**
+ * The work behind the webhooks: events are processed as they come, and the old ones are trimmed. Closing finishes
+ * what is in hand and leaves the queue open, because requests may still add to it.
+ */
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
   const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
   const context = systemContext(database.orm, 'jobs', 'job', now);
@@ -52,7 +55,7 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
     close: async () => {
       closed = true;
       clearInterval(timer);
-      await Promise.all([queue.close(), trimming]);
+      await Promise.all([queue.rest(), trimming]);
     },
   };
 }
@@ -80,10 +83,10 @@ async function doJobs(means: Means, jobs: Job[]): Promise<Outcome[]> {
   return jobs.map(job => outcomes.get(job.event));
 }
 
-async function doTogether({ context, handlers, counters, log }: Means, events: Claimed[]): Promise<boolean> {
+async function doTogether({ context, handlers, metrics, log }: Means, events: Claimed[]): Promise<boolean> {
   try {
     await processEvents(context, handlers, events);
-    counters.add('webhook_events_processed_total', {}, events.length);
+    metrics.eventsProcessed.inc(events.length);
     return true;
   } catch (error) {
     log.debug({ err: error }, 'One event of several failed: each is done for itself.');
@@ -92,22 +95,22 @@ async function doTogether({ context, handlers, counters, log }: Means, events: C
 }
 
 async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
-  const { context, handlers, settings, counters } = means;
+  const { context, handlers, settings, metrics } = means;
   // Counted, but not noted as failed: the process ended during the last attempts.
   if (event.attempts > settings.WEBHOOK_RETRIES + 1)
     return fail(means, event, new Error('the process ended during the attempt'));
   try {
     await processEvents(context, handlers, [event]);
-    counters.add('webhook_events_processed_total');
+    metrics.eventsProcessed.inc();
   } catch (error) {
     return fail(means, event, error);
   }
 }
 
 async function fail(means: Means, event: Claimed, error: unknown): Promise<Outcome> {
-  const { context, settings, counters, log } = means;
+  const { context, settings, metrics, log } = means;
   const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
-  counters.add('webhook_attempts_failed_total', { outcome: state });
+  metrics.attemptsFailed.inc({ outcome: state });
   const facts = { err: error, event: event.id, type: event.type, attempt: event.attempts };
   if (state === 'failed') {
     log.warn(facts, 'A webhook event failed and will be tried again.');

@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { serveMetrics } from '../plugins/metrics.ts';
 import { buildApp } from './app.ts';
 import { readSettings } from './core/config.ts';
-import { Counters } from './core/counters.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
 import { openQueue } from './core/queue.ts';
 import { withKeptSecrets } from './core/secrets.ts';
 import { startJobs } from './jobs.ts';
+import { openMetrics } from './services/measures.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
@@ -24,24 +25,32 @@ async function main() {
   // After the database, because its folder belongs to this process from then on.
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
-  const counters = new Counters();
-  const app = await buildApp({ settings, database, queue, counters, log });
-  const jobs = settings.WORKER === 'inside' && startJobs({ settings, database, queue, counters, log });
-
+  const metrics = openMetrics(database);
   let ending = false;
+  const app = await buildApp({ settings, database, queue, metrics, log, leaving: () => ending });
+  const jobs =
+    settings.WORKER === 'inside' ? startJobs({ settings, database, queue, metrics, log }) : undefined;
+
   end = async (reason, code) => {
     // Asked twice means now.
     if (ending) process.exit(code || 1);
     ending = true;
-    log.info(`Ending: ${reason}. Requests in flight get ${settings.SHUTDOWN_TIMEOUT} s.`);
+    const { DRAIN_SECONDS, SHUTDOWN_TIMEOUT } = settings;
+    log.info(
+      `Ending: ${reason}. Requests go on for ${DRAIN_SECONDS} s; those in flight then get ${SHUTDOWN_TIMEOUT} s.`,
+    );
+    // /health/ready says so from now on: a balancer turns to others before this port is closed.
+    if (code === 0) await sleep(DRAIN_SECONDS * 1000);
     // Neither a client that keeps a socket busy or half open nor a database that is silent decides when the process ends.
-    const limit = settings.SHUTDOWN_TIMEOUT * 1000;
+    const limit = SHUTDOWN_TIMEOUT * 1000;
     setTimeout(() => app.server.closeAllConnections(), limit);
     setTimeout(() => process.exit(code), limit + 1500);
     try {
       await letClientsLeave(app.server);
-      // Side by side: each may take most of the time that the process has. Requests add jobs until the last one.
-      await Promise.all([app.close(), (jobs || queue).close()]);
+      // Side by side: each may take most of the time that the process has.
+      await Promise.all([app.close(), jobs?.close()]);
+      // Not sooner: the last request may have added a job.
+      await queue.close();
       await database.close();
       log.info('Ended.');
     } catch (error) {
@@ -59,6 +68,7 @@ async function main() {
 
   const listenTextResolver = (address: string) =>
     `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
   log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
   if (database.kind === 'embedded')

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { serveMetrics } from '../plugins/metrics.ts';
 import { readSettings } from './core/config.ts';
-import { Counters } from './core/counters.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
 import { openQueue } from './core/queue.ts';
 import { startJobs } from './jobs.ts';
+import { openMetrics } from './services/measures.ts';
 
 /** A process that only works on the events which others have stored: for WORKER=apart, and for more hands. */
 async function main() {
@@ -15,7 +16,9 @@ async function main() {
   const log = openLog(settings, process.stdout.isTTY);
   const database = await openDatabase(settings, log);
   const queue = openQueue(settings, database, log);
-  const jobs = startJobs({ settings, database, queue, counters: new Counters(), log });
+  const metrics = openMetrics(database);
+  const jobs = startJobs({ settings, database, queue, metrics, log });
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
 
   let ending = false;
   async function end(reason: string, code: number) {
@@ -23,6 +26,7 @@ async function main() {
     ending = true;
     log.info(`Ending: ${reason}.`);
     await jobs.close();
+    await queue.close();
     await database.close();
     log.info('Ended.');
     process.exit(code);

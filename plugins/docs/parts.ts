@@ -51,10 +51,11 @@ const limits = {
   'RateLimit-Reset': link('RateLimitReset'),
 };
 
-/** The headers of a success with this status. */
+/** The headers of an answer with this status. Whoever is turned away at the entrance is not counted. */
 export const headersOf = (status: string, isList: boolean, limited: boolean) => ({
   ...always,
-  ...(limited && limits),
+  ...(limited && status !== '503' && limits),
+  ...(status === '503' && { 'Retry-After': link('RetryAfter') }),
   ...(status === '201' && { Location: link('Location') }),
   ...(isList && { Link: link('Link') }),
 });

@@ -34,9 +34,13 @@ interface Document {
 /** How many documents are kept; beyond them, the ones used longest ago are parsed again. */
 export const keptDocuments = 256;
 
+/** Is told of a cache, and may ask for its size at any time. */
+export type Watch = (name: string, size: () => number) => void;
+
 /** Turns a text into an operation: parsed once, bounded in length and tokens before anything else. */
-export function makeReader({ length, tokens }: { length: number; tokens: number }) {
+export function makeReader({ length, tokens }: { length: number; tokens: number }, watch: Watch) {
   const kept = new Recent<Document>(keptDocuments);
+  watch('graphql_documents', () => kept.size);
 
   return (text: string, name: string | undefined): Operation => {
     const document = kept.get(text) ?? read(text, length, tokens);

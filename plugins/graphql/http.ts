@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { type AppError, invalid, statusOf } from '../../src/core/errors.ts';
-import { headersOf, translate } from '../errors.ts';
+import { headersOf, logFailure, translate } from '../errors.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
@@ -71,7 +71,7 @@ export function sendFailure(thrown: unknown, request: FastifyRequest, reply: Fas
     return sendOutcome(request, reply, { errors: thrown.errors }, thrown.status);
   const error = translate(thrown);
   const status = statusOf[error.code];
-  if (status >= 500) request.log.error({ err: error.cause ?? error }, error.message);
+  logFailure(request, error);
   reply.headers(headersOf(error));
   return sendOutcome(request, reply, { errors: [asGraphQL(error)] }, status);
 }

@@ -5,7 +5,8 @@ import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { makeReader } from './documents.ts';
+import type { Metrics } from '../../src/core/metrics.ts';
+import { makeReader, type Watch } from './documents.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
 import { holdLimits, priceOf } from './limits.ts';
@@ -35,7 +36,10 @@ const response = {
 };
 
 /** The GraphQL door: one endpoint, by POST and GET, and the browser tool at the same path. */
-export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async (app, { settings }) => {
+export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: Metrics }> = async (
+  app,
+  { settings, metrics },
+) => {
   app.setErrorHandler(sendFailure);
   const { schema, run } = await openExecutor(app, settings);
   const limits = {
@@ -44,9 +48,11 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings }> = async 
     nodes: settings.GRAPHQL_MAX_NODES,
     cost: settings.GRAPHQL_MAX_COST,
   };
-  const read = makeReader({ length: settings.GRAPHQL_MAX_LENGTH, tokens: settings.GRAPHQL_MAX_TOKENS });
+  const watch: Watch = (name, size) => metrics.watchCache(name, size);
+  const size = { length: settings.GRAPHQL_MAX_LENGTH, tokens: settings.GRAPHQL_MAX_TOKENS };
+  const read = makeReader(size, watch);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
-  const texts = trusted === undefined ? keepTexts() : trustTexts(trusted);
+  const texts = trusted === undefined ? keepTexts(watch) : trustTexts(trusted);
   const tool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined && (await makeTool(app));
 
   const asksForTool = ({ query, headers }: FastifyRequest) =>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
+import type { Watch } from './documents.ts';
 import { refuse } from './errors.ts';
 import { Recent } from './recent.ts';
 
@@ -17,8 +18,9 @@ export interface Texts {
 }
 
 /** Automatic persisted queries: a client sends the hash, and the text only when the hash is not known here. */
-export function keepTexts(): Texts {
+export function keepTexts(watch: Watch): Texts {
   const texts = new Recent<string>(keptTexts);
+  watch('graphql_texts', () => texts.size);
   return {
     find(request) {
       const hash = hashOf(request);

@@ -7,6 +7,10 @@ export class Recent<V> {
     this.#most = most;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(key: string): V | undefined {
     const value = this.#entries.get(key);
     if (value !== undefined) this.set(key, value);

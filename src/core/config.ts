@@ -56,6 +56,8 @@ function contradictions(settings: Settings): string[] {
     problems.push(
       'TRUST_PROXY must be a number of hops, or addresses (also with a /prefix) separated by commas',
     );
+  if (settings.METRICS_PORT !== undefined && settings.METRICS_PORT === settings.PORT && settings.PORT !== 0)
+    problems.push('METRICS_PORT must differ from PORT: leave it out to have /metrics there');
   problems.push(...accessContradictions(settings));
   problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
   if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)

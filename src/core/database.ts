@@ -20,15 +20,21 @@ export interface Database {
   readonly ready: Promise<void>;
   /** Asks the server for a sign of life. */
   readonly ping: () => Promise<void>;
+  /** How busy the connections are; the embedded database has none. */
+  readonly load?: () => { connections: number; used: number; waiting: number };
   readonly close: () => Promise<void>;
 }
 
-type DatabaseSettings = Pick<Settings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATA_DIR'>;
+type DatabaseSettings = Pick<
+  Settings,
+  'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATABASE_POOL_WAIT' | 'STATEMENT_TIMEOUT' | 'DATA_DIR'
+>;
 
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
-  return settings.DATABASE_URL === undefined
-    ? openEmbedded({ folder: settings.DATA_DIR }, log)
-    : openPostgres({ url: settings.DATABASE_URL, connections: settings.DATABASE_POOL_SIZE }, log);
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: connections } = settings;
+  if (url === undefined) return openEmbedded({ folder: settings.DATA_DIR }, log);
+  const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
+  return openPostgres({ url, connections, statementTimeout, wait }, log);
 }
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */

@@ -43,6 +43,10 @@ export const unavailable = (cause?: unknown) =>
     cause,
   });
 
+/** More than the process can do now. Waiting in line would only make all answers late. */
+export const overloaded = () =>
+  new AppError('unavailable', 'The service has too much to do. Try again shortly.', { code: 'overloaded' });
+
 export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
 
 /** The record, or the error that says there is none. */

@@ -35,6 +35,10 @@ export class Limits {
     return this.#tallies.add(name, cost);
   }
 
+  get size(): number {
+    return this.#tallies.size;
+  }
+
   close(): Promise<void> {
     return this.#tallies.close();
   }

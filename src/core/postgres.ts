@@ -6,10 +6,13 @@ import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
 
 /** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
-const mends = 'triport-2';
+const mends = 'triport-3';
 type Client = postgres.Sql & {
   /** Drops every connection and fails all that waits for one. The next statement connects anew. */
   cut: () => void;
+  /** Fails the statements that have waited for a connection for so many milliseconds. */
+  refuse: (age: number) => void;
+  load: () => { used: number; waiting: number };
 };
 
 /** All times are in milliseconds. */
@@ -18,8 +21,18 @@ const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const patience = 5000;
 
+export interface ServerOptions {
+  url: string;
+  connections: number;
+  /** Seconds that one statement may take. */
+  statementTimeout?: number;
+  /** Seconds that a statement may wait for a connection. */
+  wait?: number;
+}
+
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
-export function openPostgres({ url, connections }: { url: string; connections: number }, log: Log): Database {
+export function openPostgres(options: ServerOptions, log: Log): Database {
+  const { url, connections, statementTimeout = 10, wait = 2 } = options;
   if ((postgres as unknown as { mends?: string }).mends !== mends)
     throw new Error(
       'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
@@ -46,7 +59,7 @@ export function openPostgres({ url, connections }: { url: string; connections: n
     connection: {
       application_name: 'triport',
       TimeZone: 'UTC',
-      statement_timeout: 15_000,
+      statement_timeout: statementTimeout * 1000,
       idle_in_transaction_session_timeout: 15_000,
       // A count on several processes is faster alone and three times slower under load. The driver drops 0.
       max_parallel_workers_per_gather: '0' as unknown as number,
@@ -55,6 +68,8 @@ export function openPostgres({ url, connections }: { url: string; connections: n
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connect(1, { max_lifetime: null, connection: { application_name: 'triport probe' } });
   const orm = drizzle(client) as unknown as Orm;
+  // Without an end to their wait, requests would pile up behind those that hold every connection.
+  const impatience = setInterval(() => client.refuse(wait * 1000), 100).unref();
 
   let asked: Promise<void> | undefined;
   const ping = () => {
@@ -109,8 +124,10 @@ export function openPostgres({ url, connections }: { url: string; connections: n
     available: () => migrated && reachable && !closed,
     ready: ready.promise,
     ping,
+    load: () => ({ connections, ...client.load() }),
     close: async () => {
       closed = true;
+      clearInterval(impatience);
       pause.end();
       await Promise.all([client.end({ timeout: 1 }), probe.end({ timeout: 0 })]);
       client.cut();

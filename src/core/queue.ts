@@ -27,12 +27,15 @@ export interface WorkQueue extends Queue {
   /** Has the jobs done from now on, also those that are waiting. */
   work(work: Work): void;
   /** Finishes the jobs in hand and begins no other. Jobs can still be added. */
+  rest(): Promise<void>;
+  /** Ends the queue, when nobody adds jobs any more. What is still in hand is given back to be tried again. */
   close(): Promise<void>;
 }
 
 const name = 'webhook-events';
 const startAgainAfter = 500;
-const stopWithin = 5000;
+/** Milliseconds for the jobs in hand. What takes longer is begun again by somebody else. */
+const restWithin = 5000;
 /** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
 const batchSize = 50;
 const workers = 2;
@@ -43,6 +46,7 @@ type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WE
 export function openQueue(settings: QueueSettings, database: Database, log: Log): WorkQueue {
   let boss: PgBoss | undefined;
   let work: Work | undefined;
+  let resting = false;
   let closed = false;
 
   async function start() {
@@ -66,7 +70,7 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
   }
 
   async function listen() {
-    if (boss && work && !closed) await boss.work(name, workOptions, handler(work));
+    if (boss && work && !resting) await boss.work(name, workOptions, handler(work));
   }
 
   const ready = start();
@@ -86,11 +90,15 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
       work = given;
       listen().catch(error => log.error({ err: error }, 'The queue cannot be worked on.'));
     },
+    rest: async () => {
+      resting = true;
+      if (boss) await Promise.race([boss.offWork(name), sleep(restWithin, undefined, { ref: false })]);
+    },
     close: async () => {
-      closed = true;
+      resting = closed = true;
       // A start that waits for a database which is away would never end.
       if (database.available()) await ready.catch(() => {});
-      await boss?.stop({ graceful: true, timeout: stopWithin });
+      await boss?.stop({ graceful: true, timeout: 1000 });
     },
   };
 }

@@ -63,6 +63,10 @@ export class RedisTallies implements Tallies {
     );
   }
 
+  get size(): number {
+    return this.#alone.size;
+  }
+
   async close(): Promise<void> {
     this.#away = true;
     this.#redis.disconnect();

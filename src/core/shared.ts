@@ -2,6 +2,7 @@ import { is } from 'drizzle-orm';
 import { PgTransaction } from 'drizzle-orm/pg-core';
 import type { Orm } from './database.ts';
 import { databaseFailure } from './failure.ts';
+import { type Gathered, gathering } from './metrics.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -25,7 +26,10 @@ const mostTogether = 200;
  * When the database refuses the statement, each is done alone: the one at fault gets its error, its neighbours what
  * they asked for. Inside a transaction everything is done at once and alone.
  */
-export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: Orm, key: K) => Promise<V> {
+export function shared<K, V>(
+  what: Gathered['what'],
+  work: (db: Orm, keys: K[]) => Promise<V[]>,
+): (db: Orm, key: K) => Promise<V> {
   const queues = new WeakMap<Orm, Queue<K, V>>();
 
   const alone = (db: Orm, { key, resolve, reject }: Waiting<K, V>) =>
@@ -40,6 +44,7 @@ export function shared<K, V>(work: (db: Orm, keys: K[]) => Promise<V[]>): (db: O
   async function send(db: Orm, queue: Queue<K, V>): Promise<void> {
     const group = queue.waiting.splice(0, mostTogether);
     const keys = group.map(({ key }) => key);
+    gathering.publish({ what, size: keys.length });
     queue.scheduled = false;
     queue.sent++;
     schedule(db, queue);

@@ -7,7 +7,7 @@ import { shared } from './shared.ts';
 export function sharedRead<T extends { id: string }>(
   find: (db: Orm, ids: string) => Promise<T[]>,
 ): (db: Orm, id: string) => Promise<T | undefined> {
-  return shared(async (db, ids: string[]) => {
+  return shared('reads', async (db, ids: string[]) => {
     const records = new Map<string, T>();
     for (const record of await find(db, `{${ids.join()}}`)) records.set(record.id, record);
     return ids.map(id => records.get(id));
@@ -29,7 +29,7 @@ export function sharedInsert<A extends PgTable, B extends PgTable>(name: string,
     );
     return db.with(inserted).insert(second).select(rowsOf(second, 'second'));
   });
-  return shared(async (db, rows: Rows[]) => {
+  return shared('writes', async (db, rows: Rows[]) => {
     const values = {
       first: JSON.stringify(rows.map(([row]) => row)),
       second: JSON.stringify(rows.map(([, row]) => row)),

@@ -9,6 +9,8 @@ export interface Tally {
 export interface Tallies {
   /** Adds to a count, or reads it with a cost of 0. */
   add(name: string, cost: number): Tally | Promise<Tally>;
+  /** How many names are counted in the memory of this process. */
+  readonly size: number;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,10 @@ export class MemoryTallies implements Tallies {
     }
     count.used += cost;
     return { used: count.used, endsIn: count.ends - time };
+  }
+
+  get size(): number {
+    return this.#counts.size;
   }
 
   async close(): Promise<void> {}

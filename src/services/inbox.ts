@@ -5,6 +5,7 @@ import { inTransaction } from '../core/database.ts';
 import { AppError } from '../core/errors.ts';
 import { databaseFailure, isOutage } from '../core/failure.ts';
 import { newId } from '../core/ids.ts';
+import { gathering } from '../core/metrics.ts';
 import type { Queue } from '../core/queue.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
@@ -50,6 +51,7 @@ export function openInbox(queue: Queue, handlers: Handlers) {
     await new Promise(resolve => setImmediate(resolve));
     while (waiting.length > 0) {
       const batch = takeBatch();
+      gathering.publish({ what: 'webhooks', size: batch.length });
       try {
         settle(batch, await store(context, queue, batch));
       } catch (error) {

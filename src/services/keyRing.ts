@@ -49,6 +49,10 @@ export class KeyRing {
     this.#parts = parts;
   }
 
+  get size(): number {
+    return this.#known.size;
+  }
+
   /** Whose key this is, when that is known without asking; otherwise undefined. Refuses a key that is no good. */
   recall(token: string): Actor | undefined {
     const known = this.#known.get(publicId(token));

@@ -13,6 +13,7 @@ import {
   startService,
   until,
 } from '../helper/process.ts';
+import { pay, secrets, total } from '../helper/sender.ts';
 
 t.setTimeout(180_000);
 
@@ -96,6 +97,99 @@ t.test('SIGTERM waits for a slow request, and for nothing once it is answered', 
   t.match(await slow, { status: 200, body: { name: 'Ada King' } });
   t.equal(await service.ended, 0);
   t.ok(Date.now() - answered < 3000, 'the kept connection of its client did not delay the end');
+});
+
+t.test('a webhook in hand when the signal comes is stored with its job, and done by the next', async t => {
+  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets };
+  const service = await startService(t, env);
+  t.equal(await pay(service.url, 'evt_0', 'cus_0'), 200, 'the queue is ready');
+  const sql = postgres(env.DATABASE_URL, { max: 1 });
+  t.teardown(() => sql.end());
+  let paid: Promise<number | undefined> | undefined;
+  await sql.begin(async tx => {
+    await tx`lock table webhook_events in exclusive mode`;
+    paid = pay(service.url, 'evt_1', 'cus_1');
+    await sleep(500);
+    service.child.kill('SIGTERM');
+    await sleep(1500);
+  });
+  t.equal(await paid, 200);
+  t.equal(await service.ended, 0);
+  const next = await startService(t, env);
+  await until('the payment has its effect', async () => (await total(next.url, '/api/subscriptions')) === 2);
+});
+
+t.test('while it drains, requests go on, balancers are told, and kept connections end', async t => {
+  const service = await startService(t, { DATABASE_URL: await createPostgres(t), DRAIN_SECONDS: '2' });
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  t.equal((await call(service, 'GET', '/api/users', undefined, agent)).headers.connection, 'keep-alive');
+  const asked = Date.now();
+  service.child.kill('SIGTERM');
+  await until('it is not ready', async () => (await call(service, 'GET', '/health/ready')).status === 503);
+  t.match(await call(service, 'GET', '/health/ready'), {
+    headers: { 'retry-after': '1' },
+    body: { error: { details: { code: 'ending' } } },
+  });
+  t.equal((await call(service, 'GET', '/health/live')).status, 200);
+  const reply = await call(service, 'GET', '/api/users', undefined, agent);
+  t.match(reply, { status: 200, headers: { connection: 'close' } });
+  t.equal(await service.ended, 0);
+  const seconds = (Date.now() - asked) / 1000;
+  t.ok(seconds > 2 && seconds < 4.5, `it took ${seconds} s`);
+});
+
+t.test('a restart of all instances, one after the other, under load loses not one request', async t => {
+  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets, DRAIN_SECONDS: '1' };
+  const instances = await Promise.all([startService(t, env), startService(t, env)]);
+  const ready = new Set(instances);
+  let going = true;
+  /** What a balancer does: looks now and then, and sends to those that say they are ready. */
+  const look = async (service: Service) => {
+    const answer = await call(service, 'GET', '/health/ready').catch(() => undefined);
+    if (answer?.status === 200) ready.add(service);
+    else ready.delete(service);
+  };
+  const balancer = (async () => {
+    while (going) {
+      await Promise.all(instances.map(look));
+      await sleep(400);
+    }
+  })();
+  const lost: unknown[] = [];
+  const acknowledged = new Set<string>();
+  let answered = 0;
+  async function keepSending(client: number) {
+    for (let i = 0; going; i++) {
+      const service = [...ready][i % ready.size] as Service;
+      const event = `evt_${client}_${i}`;
+      const status =
+        i % 2 === 0
+          ? await pay(service.url, event, event)
+          : await call(service, 'GET', '/api/posts').then(reply => reply.status, String);
+      if (status === 200) answered++;
+      else lost.push(status);
+      if (status === 200 && i % 2 === 0) acknowledged.add(event);
+    }
+  }
+  const clients = Array.from({ length: 8 }, (_, client) => keepSending(client));
+  for (const [i, old] of instances.entries()) {
+    await sleep(500);
+    old.child.kill('SIGTERM');
+    t.equal(await old.ended, 0);
+    ready.delete(old);
+    instances[i] = await startService(t, env);
+    ready.add(instances[i]);
+  }
+  await sleep(500);
+  going = false;
+  await Promise.all([...clients, balancer]);
+  t.same(lost, [], `${answered} requests were answered`);
+  const { url } = instances[0] as Service;
+  await until(
+    'each payment has its effect',
+    async () => (await total(url, '/api/subscriptions')) === acknowledged.size,
+  );
 });
 
 t.test('SIGINT is the same', async t => {

@@ -4,9 +4,9 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/core/config.ts';
-import type { Counters } from '../../src/core/counters.ts';
 import type { Database } from '../../src/core/database.ts';
 import type { Log } from '../../src/core/log.ts';
+import type { Metrics } from '../../src/core/metrics.ts';
 import type { Queue } from '../../src/core/queue.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
@@ -36,14 +36,14 @@ export async function build(
     settings = {},
     database,
     queue = noQueue,
-    counters,
+    metrics,
     now,
     log = testLog,
   }: {
     settings?: Partial<Settings>;
     database?: Database;
     queue?: Queue;
-    counters?: Counters;
+    metrics?: Metrics;
     now?: () => Date;
     log?: Log;
   } = {},
@@ -55,7 +55,7 @@ export async function build(
     database: used,
     queue,
     log,
-    ...(counters && { counters }),
+    ...(metrics && { metrics }),
     ...(now && { now }),
   });
   t.teardown(() => app.close());

@@ -4,13 +4,22 @@ import Stripe from 'stripe';
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
 import { readSettings } from '../../src/core/config.ts';
-import { Counters } from '../../src/core/counters.ts';
+import type { Metrics } from '../../src/core/metrics.ts';
 import { openPostgres } from '../../src/core/postgres.ts';
 import { openQueue } from '../../src/core/queue.ts';
 import { startJobs } from '../../src/jobs.ts';
 import type { Handler } from '../../src/services/handlers/index.ts';
+import { openMetrics } from '../../src/services/measures.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
+
+/** The values of one metric, by its labels as they are written. */
+export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
+  const lines = (await metrics.read()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
+  return new Map(
+    [...lines].filter(([, its]) => its === name).map(([, , labels = '', value]) => [labels, Number(value)]),
+  );
+}
 
 export const secret = 'whsec_test_0123456789';
 const stripe = new Stripe('sk_test_unused');
@@ -58,26 +67,31 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
   };
   if (backend === 'postgres') used.DATABASE_URL = await createPostgres(t);
   const database = await openFor(t, used.DATABASE_URL);
-  const counters = new Counters();
+  const metrics = openMetrics(database);
   const all = { ...readSettings({ NODE_ENV: 'test' }), ...used };
   const queue = openQueue(all, database, testLog);
   const parts = {
     settings: all,
     database,
-    counters,
+    metrics,
     log: testLog,
     ...(handle && { handlers: new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]) }),
     ...(now && { now }),
   };
   const jobs = startJobs({ ...parts, queue });
-  t.teardown(() => jobs.close());
+  const closing = (hands: typeof jobs, its: typeof queue) =>
+    t.teardown(async () => {
+      await hands.close();
+      await its.close();
+    });
+  closing(jobs, queue);
   /** Other hands on the same database, as after a new start. */
   const restart = () => {
-    const again = startJobs({ ...parts, queue: openQueue(all, database, testLog) });
-    t.teardown(() => again.close());
+    const other = openQueue(all, database, testLog);
+    closing(startJobs({ ...parts, queue: other }), other);
   };
   await queue.ready;
-  const app = await build(t, { settings: used, database, queue, counters, ...(now && { now }) });
+  const app = await build(t, { settings: used, database, queue, metrics, ...(now && { now }) });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(
@@ -106,5 +120,5 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
     }
     throw new Error(`No event with ${query} became ${status}`);
   }
-  return { ...app, counters, jobs, restart, deliver, eventually };
+  return { ...app, metrics, jobs, restart, deliver, eventually };
 }
