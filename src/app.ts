@@ -32,6 +32,7 @@ import type { Database } from './core/database.ts';
 import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
 import type { Queue } from './core/queue.ts';
+import { openReplicas } from './core/replicas.ts';
 import { openBearers } from './services/bearers.ts';
 import { handlers } from './services/handlers/index.ts';
 import { openInbox } from './services/inbox.ts';
@@ -52,6 +53,7 @@ export async function buildApp(parts: Parts) {
   const app = serverOf(settings, log);
   const allowance = openLimits(settings, log);
   const bearers = openBearers(settings, { database, log, now });
+  const replicas = openReplicas(settings, database, log);
 
   await app.register(parsing);
   await app.register(headers);
@@ -63,7 +65,7 @@ export async function buildApp(parts: Parts) {
   await app.register(gate);
   await app.register(errors);
   await app.register(patience, { settings });
-  await app.register(contexts, { database, now });
+  await app.register(contexts, { database, replicas, limits: allowance, now });
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });

@@ -23,12 +23,20 @@ export interface Database {
   readonly close: () => Promise<void>;
 }
 
-type DatabaseSettings = Pick<Settings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATA_DIR'>;
+type DatabaseSettings = Pick<Settings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATA_DIR'> &
+  Partial<Pick<Settings, 'DATABASE_POOLER'>>;
 
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   return settings.DATABASE_URL === undefined
     ? openEmbedded({ folder: settings.DATA_DIR }, log)
-    : openPostgres({ url: settings.DATABASE_URL, connections: settings.DATABASE_POOL_SIZE }, log);
+    : openPostgres(
+        {
+          url: settings.DATABASE_URL,
+          connections: settings.DATABASE_POOL_SIZE,
+          pooled: settings.DATABASE_POOLER === 'transaction',
+        },
+        log,
+      );
 }
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */

@@ -7,7 +7,7 @@ import { migrate } from './migrations.ts';
 
 /** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
 const mends = 'triport-2';
-type Client = postgres.Sql & {
+export type Client = postgres.Sql & {
   /** Drops every connection and fails all that waits for one. The next statement connects anew. */
   cut: () => void;
 };
@@ -18,8 +18,46 @@ const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const patience = 5000;
 
+interface Server {
+  url: string;
+  connections: number;
+  /** Whether a pooler gives each transaction another session. */
+  pooled?: boolean;
+}
+
+/** What a pooler carries along from session to session. */
+const carried = { application_name: 'triport', TimeZone: 'UTC' };
+
+/** What each session of the service is set to. */
+const session = {
+  ...carried,
+  statement_timeout: 15_000,
+  idle_in_transaction_session_timeout: 15_000,
+  // A count on several processes is faster alone and three times slower under load. The driver drops 0.
+  max_parallel_workers_per_gather: '0' as unknown as number,
+};
+
+/** Connections for requests, made when they are needed. */
+export function connectTo(
+  { url, connections, pooled = false }: Server,
+  log: Log,
+  options: postgres.Options<Record<string, never>> = {},
+): Client {
+  return postgres(url, {
+    max: connections,
+    onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
+    // The server answers at once or it is away: waiting longer would only pile up requests.
+    connect_timeout: 3,
+    backoff: () => 0,
+    // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
+    prepare: !pooled,
+    connection: pooled ? carried : session,
+    ...options,
+  }) as postgres.Sql as Client;
+}
+
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
-export function openPostgres({ url, connections }: { url: string; connections: number }, log: Log): Database {
+export function openPostgres(server: Server, log: Log): Database {
   if ((postgres as unknown as { mends?: string }).mends !== mends)
     throw new Error(
       'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
@@ -32,28 +70,14 @@ export function openPostgres({ url, connections }: { url: string; connections: n
   ready.promise.catch(() => {});
   const pause = makePause();
 
-  const connect = (max: number, options: postgres.Options<Record<string, never>>) =>
-    postgres(url, {
-      max,
-      onclose: () => reachable && pause.end(),
-      onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
-      // The server answers at once or it is away: waiting longer would only pile up requests.
-      connect_timeout: 3,
-      backoff: () => 0,
-      ...options,
-    }) as postgres.Sql as Client;
-  const client = connect(connections, {
-    connection: {
-      application_name: 'triport',
-      TimeZone: 'UTC',
-      statement_timeout: 15_000,
-      idle_in_transaction_session_timeout: 15_000,
-      // A count on several processes is faster alone and three times slower under load. The driver drops 0.
-      max_parallel_workers_per_gather: '0' as unknown as number,
-    },
-  });
+  const onclose = () => reachable && pause.end();
+  const client = connectTo(server, log, { onclose });
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connect(1, { max_lifetime: null, connection: { application_name: 'triport probe' } });
+  const probe = connectTo({ ...server, connections: 1 }, log, {
+    onclose,
+    max_lifetime: null,
+    connection: { application_name: 'triport probe' },
+  });
   const orm = drizzle(client) as unknown as Orm;
 
   let asked: Promise<void> | undefined;
