@@ -34,7 +34,9 @@ async function openScene(folder: string): Promise<Scene> {
   const address = new Address(addressPort, port);
   await address.open();
   const databaseUrl = primary.url.replace(String(port), String(addressPort));
-  const cluster = await Cluster.open({ databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
+  const clock = new URL('./chaos/clock.ts', import.meta.url).href;
+  const env = { RATE_LIMIT_MAX: '1000000000', NODE_OPTIONS: `--import=${clock}` };
+  const cluster = await Cluster.open({ databaseUrl, env });
   return { cluster, primary, standby, address, seconds };
 }
 

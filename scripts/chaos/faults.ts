@@ -1,7 +1,9 @@
+import { cpSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { Cluster } from '../cluster/cluster.ts';
+import { type Cluster, here } from '../cluster/cluster.ts';
 import type { Part } from '../cluster/part.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import type { Address } from './address.ts';
@@ -92,6 +94,41 @@ async function holdSockets({ cluster, seconds }: Scene): Promise<void> {
   for (const socket of sockets) socket.destroy();
 }
 
+/** A release with a migration works beside the old one, which starts anew on the new tables; then all goes back. */
+async function mixReleases({ cluster, seconds }: Scene): Promise<void> {
+  await cluster.replaceServer(0, makeRelease(cluster.folder));
+  await sleep(seconds * 500);
+  await cluster.replaceServer(1);
+  await sleep(seconds * 500);
+  await cluster.replaceServer(0);
+}
+
+/** A copy of the project that adds a column. */
+function makeRelease(folder: string): string {
+  const release = join(folder, 'release');
+  for (const name of ['package.json', 'src', 'plugins', 'schemas', 'drizzle', 'scripts'])
+    cpSync(join(here, name), join(release, name), { recursive: true });
+  symlinkSync(realpathSync(join(here, 'node_modules')), join(release, 'node_modules'));
+  const migrations = join(release, 'drizzle/migrations');
+  const journal = JSON.parse(readFileSync(join(migrations, 'meta/_journal.json'), 'utf8'));
+  const tag = '9999_next';
+  journal.entries.push({ ...journal.entries.at(-1), idx: journal.entries.length, when: Date.now(), tag });
+  writeFileSync(join(migrations, 'meta/_journal.json'), JSON.stringify(journal));
+  writeFileSync(join(migrations, `${tag}.sql`), 'alter table users add column nickname text');
+  return release;
+}
+
+/** All clocks at once, by less than a signature may be off; those that it is compared with stay. */
+async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
+  const jump = () => {
+    for (const part of [...cluster.servers, ...cluster.workers]) part.signal('SIGUSR2');
+  };
+  jump();
+  await sleep(seconds * 500);
+  jump();
+  await sleep(seconds * 500);
+}
+
 /** The primary is lost for good and its standby takes over. What is acknowledged must be on both before. */
 async function failOver({ primary, standby, address }: Scene): Promise<void> {
   await primary.query("alter system set synchronous_standby_names = '*'");
@@ -107,11 +144,13 @@ async function failOver({ primary, standby, address }: Scene): Promise<void> {
 /** In this order: after the failover there is no standby any more. */
 export const faults: Fault[] = [
   { name: 'every server replaced', unnoticed: true, happen: restart },
+  { name: 'two releases side by side', unnoticed: true, happen: mixReleases },
   { name: 'kill -9 of anything', happen: killAnything },
   { name: 'kill -9 of all workers', unnoticed: true, happen: killWorkers },
   { name: 'a worker stands still', unnoticed: true, happen: freezeWorker },
   { name: 'effects are blocked', unnoticed: true, happen: blockEffects },
   { name: '10,000 half requests', unnoticed: true, happen: holdSockets },
+  { name: 'clocks jump ahead and back', unnoticed: true, happen: jumpClocks },
   { name: 'Redis away', unnoticed: true, happen: loseRedis },
   { name: 'Postgres restarts', happen: stopPostgres('SIGINT') },
   { name: 'Postgres crashes', happen: stopPostgres('SIGQUIT') },

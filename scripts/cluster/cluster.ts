@@ -8,6 +8,8 @@ import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
 
+/** The folder of the project. */
+export const here = fileURLToPath(new URL('../..', import.meta.url));
 export const webhookSecret = 'whsec_cluster_0123456789';
 
 interface Choices {
@@ -31,6 +33,7 @@ export class Cluster {
   readonly url: string;
   readonly serverUrls: string[];
   readonly databaseUrl: string;
+  readonly #settings: Record<string, string>;
 
   private constructor({ balancer = 'nginx', databaseUrl, env = {} }: Choices, ports: Ports) {
     // Other users must get in: PostgreSQL and nginx do not work as root.
@@ -40,7 +43,7 @@ export class Cluster {
     this.redis = this.#redis(ports.redis);
     this.url = `http://127.0.0.1:${ports.balancer}`;
     this.serverUrls = ports.servers.map(port => `http://127.0.0.1:${port}`);
-    const settings = {
+    this.#settings = {
       NODE_ENV: 'production',
       AUTH_MODE: 'open',
       DATABASE_URL: this.databaseUrl,
@@ -52,14 +55,11 @@ export class Cluster {
       DRAIN_SECONDS: '2',
       ...env,
     };
-    this.servers = ports.servers.map((port, i) =>
-      this.#node(`server${i + 1}`, 'main.ts', { ...settings, PORT: String(port) }, () =>
-        answers(`http://127.0.0.1:${port}/health/ready`),
-      ),
-    );
+    this.servers = this.serverUrls.map((_, i) => this.#server(i, here));
     this.workers = ports.workers.map((_, i) => {
       const name = `worker${i + 1}`;
-      return this.#node(name, 'worker.ts', settings, async () => this.said(name, 'The worker waits'));
+      const ready = async () => this.said(name, 'The worker waits');
+      return this.#node(name, join(here, 'src/worker.ts'), this.#settings, ready);
     });
     this.balancer = new Balancer({
       kind: balancer,
@@ -86,16 +86,21 @@ export class Cluster {
 
   /** Replaces every server, one after the other, as a new release does. */
   async restartServers(): Promise<void> {
-    for (const [i, server] of this.servers.entries()) {
-      this.balancer.takeOut(i);
-      // What the old processes of nginx have begun they finish.
-      await sleep(500);
-      await server.stop();
-      await server.start();
-      this.balancer.putBack();
-      // And HAProxy finds out that it is back.
-      await sleep(1000);
-    }
+    for (const i of this.servers.keys()) await this.replaceServer(i);
+  }
+
+  /** Puts a new process in the place of a server, if given one with the code of another release, from its folder. */
+  async replaceServer(i: number, release = here): Promise<void> {
+    this.balancer.takeOut(i);
+    // What the old processes of nginx have begun they finish.
+    await sleep(500);
+    await this.servers[i]?.stop();
+    const server = this.#server(i, release);
+    this.servers[i] = server;
+    await server.start();
+    this.balancer.putBack();
+    // And HAProxy finds out that it is back.
+    await sleep(1000);
   }
 
   /** Whether a part has written this to its log. */
@@ -119,8 +124,15 @@ export class Cluster {
     return new Part({ name: 'redis', command: 'redis-server', args, log, ready });
   }
 
-  #node(name: string, script: string, env: Record<string, string>, ready: () => Promise<boolean>): Part {
-    const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
+  #server(i: number, release: string): Part {
+    const url = this.serverUrls[i] ?? '';
+    const env = { ...this.#settings, PORT: new URL(url).port };
+    return this.#node(`server${i + 1}`, join(release, 'src/main.ts'), env, () =>
+      answers(`${url}/health/ready`),
+    );
+  }
+
+  #node(name: string, path: string, env: Record<string, string>, ready: () => Promise<boolean>): Part {
     return new Part({
       name,
       command: process.execPath,

@@ -56,6 +56,14 @@ export function connectTo(
   }) as postgres.Sql as Client;
 }
 
+/** One connection that asks how a server is, and does nothing else. */
+export const connectProbe = (url: string, log: Log, options: postgres.Options<Record<string, never>> = {}) =>
+  connectTo({ url, connections: 1 }, log, {
+    max_lifetime: null,
+    connection: { application_name: 'triport probe' },
+    ...options,
+  });
+
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   if ((postgres as unknown as { mends?: string }).mends !== mends)
@@ -73,18 +81,16 @@ export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => reachable && pause.end();
   const client = connectTo(server, log, { onclose });
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectTo({ ...server, connections: 1 }, log, {
-    onclose,
-    max_lifetime: null,
-    connection: { application_name: 'triport probe' },
-  });
+  const probe = connectProbe(server.url, log, { onclose, prepare: !server.pooled });
   const orm = drizzle(client) as unknown as Orm;
 
   let asked: Promise<void> | undefined;
   const ping = () => {
-    asked ??= answerOf(probe).finally(() => {
-      asked = undefined;
-    });
+    asked ??= answerOf(probe)
+      .then(() => {})
+      .finally(() => {
+        asked = undefined;
+      });
     return asked;
   };
 
@@ -144,15 +150,19 @@ export function openPostgres(server: Server, log: Log): Database {
   };
 }
 
-/** Resolves when the server answers; rejects when it does not, within a time that is always bounded. */
-async function answerOf(probe: Client): Promise<void> {
+/** What the server answers; rejects when it does not, within a time that is always bounded. */
+export async function answerOf(
+  probe: Client,
+  text = 'select 1',
+  limit = patience,
+): Promise<Record<string, unknown>[]> {
   let turn: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     // If it was this process that stood still, the answer has arrived and is read before the next turn.
     turn = setImmediate(() => probe.cut());
-  }, patience);
+  }, limit);
   try {
-    await probe`select 1`;
+    return await probe.unsafe(text);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);

@@ -8,7 +8,7 @@ import { replicaUrls } from './config.ts';
 import type { Database, Orm } from './database.ts';
 import { databaseFailure, isOutage } from './failure.ts';
 import type { Log } from './log.ts';
-import { type Client, connectTo } from './postgres.ts';
+import { answerOf, type Client, connectProbe, connectTo } from './postgres.ts';
 import { impatient } from './redis.ts';
 
 /**
@@ -29,7 +29,12 @@ export interface Replicas {
 
 type ReplicaSettings = Pick<
   Settings,
-  'DATABASE_REPLICA_URLS' | 'DATABASE_POOL_SIZE' | 'REPLICA_MAX_LAG' | 'REDIS_URL'
+  | 'DATABASE_URL'
+  | 'DATABASE_POOLER'
+  | 'DATABASE_POOL_SIZE'
+  | 'DATABASE_REPLICA_URLS'
+  | 'REPLICA_MAX_LAG'
+  | 'REDIS_URL'
 >;
 
 /** All times are in milliseconds. */
@@ -44,8 +49,17 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const maxLag = REPLICA_MAX_LAG * 1000;
   const primary = (database.orm as unknown as { $client: Client }).$client;
+  const probe = connectProbe(settings.DATABASE_URL ?? '', log, {
+    prepare: settings.DATABASE_POOLER === 'none',
+  });
   const replicas = urls.map(
-    (url, i) => new Replica(`replica ${i + 1}`, connectTo({ url, connections }, log), primary, log),
+    (url, i) =>
+      new Replica(`Replica ${i + 1}`, {
+        client: connectTo({ url, connections }, log),
+        probe: connectProbe(url, log),
+        primary,
+        log,
+      }),
   );
   const marks = new Marks(REDIS_URL, maxLag + 1000, log);
   let closed = false;
@@ -56,7 +70,7 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
     while (!closed) {
       const time = performance.now();
       // While the primary is away no replica proves that it is up to date, and soon none counts as such.
-      const position = database.available() && (await positionOf(primary, written).catch(() => undefined));
+      const position = database.available() && (await positionOf(probe, written).catch(() => undefined));
       if (position) history = [...history.filter(past => time - past.time <= maxLag), { time, position }];
       for (const replica of replicas) replica.check(history);
       await sleep(checkEvery);
@@ -76,7 +90,7 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
     wrote: caller => marks.set(caller),
     close: async () => {
       closed = true;
-      await Promise.all([marks.close(), ...replicas.map(replica => replica.close())]);
+      await Promise.all([marks.close(), end(probe), ...replicas.map(replica => replica.close())]);
     },
   };
 }
@@ -92,9 +106,22 @@ const written = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
 /** Null where it is no replica, or not any more. */
 const applied = `select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0')::text end as position`;
 
-async function positionOf(client: Client, text: string): Promise<bigint | undefined> {
-  const [row] = await client.unsafe(text);
-  return row?.position ? BigInt(row.position) : undefined;
+async function positionOf(probe: Client, text: string): Promise<bigint | undefined> {
+  const [row] = await answerOf(probe, text, patience);
+  return typeof row?.position === 'string' ? BigInt(row.position) : undefined;
+}
+
+async function end(client: Client): Promise<void> {
+  await client.end({ timeout: 1 });
+  client.cut();
+}
+
+interface Means {
+  client: Client;
+  /** Alone on its connection: what it asks never waits behind reads. */
+  probe: Client;
+  primary: Client;
+  log: Log;
 }
 
 class Replica {
@@ -102,52 +129,51 @@ class Replica {
   /** All that was committed before this moment can be read here. */
   upTo = Number.NEGATIVE_INFINITY;
   readonly #name: string;
-  readonly #client: Client;
-  readonly #log: Log;
+  readonly #means: Means;
   #asking = false;
   #away = false;
   #closed = false;
 
-  constructor(name: string, client: Client, primary: Client, log: Log) {
+  constructor(name: string, means: Means) {
     this.#name = name;
-    this.#client = client;
-    this.#log = log;
-    this.orm = drizzle(readingFrom(client, primary, error => this.#lost(error))) as unknown as Orm;
+    this.#means = means;
+    this.orm = drizzle(readingFrom(means, error => this.#lost(error))) as unknown as Orm;
   }
 
   /** Asks how far it is. Does not wait: one that is silent must not hide the others. */
   check(history: Moment[]): void {
     if (this.#asking) return;
     this.#asking = true;
-    // What waits for a machine that is gone would wait until TCP gives up; cut, it is read from the primary.
-    const timer = setTimeout(() => this.#client.cut(), patience);
-    positionOf(this.#client, applied)
+    positionOf(this.#means.probe, applied)
       .then(
-        position => {
-          const reached = position && history.findLast(moment => moment.position <= position);
-          if (reached) this.upTo = reached.time;
-          if (this.#away) this.#log.info(`${this.#name} is back.`);
-          this.#away = false;
-        },
+        position => this.#found(position, history),
         error => this.#lost(error),
       )
       .finally(() => {
-        clearTimeout(timer);
         this.#asking = false;
       });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#client.end({ timeout: 1 });
-    this.#client.cut();
+    await Promise.all([end(this.#means.client), end(this.#means.probe)]);
+  }
+
+  #found(position: bigint | undefined, history: Moment[]): void {
+    // It became a primary, with a history of its own.
+    if (position === undefined) this.upTo = Number.NEGATIVE_INFINITY;
+    else this.upTo = history.findLast(moment => moment.position <= position)?.time ?? this.upTo;
+    if (this.#away) this.#means.log.info(`${this.#name} is back.`);
+    this.#away = false;
   }
 
   #lost(error: unknown): void {
     this.upTo = Number.NEGATIVE_INFINITY;
-    if (!this.#away && !this.#closed)
-      this.#log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
+    if (this.#away || this.#closed) return;
     this.#away = true;
+    this.#means.log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
+    // What waits for a machine that is gone would wait until TCP gives up; cut, it is read from the primary.
+    this.#means.client.cut();
   }
 }
 
@@ -155,7 +181,7 @@ class Replica {
  * A client for reads on a replica. A read that fails there because the replica went away, or because a change that it
  * had to apply was in the way, is read from the primary: nobody notices. Transactions always run on the primary.
  */
-function readingFrom(replica: Client, primary: Client, lost: (error: unknown) => void): postgres.Sql {
+function readingFrom({ client: replica, primary }: Means, lost: (error: unknown) => void): postgres.Sql {
   function unsafe(text: string, parameters: never[], options: postgres.UnsafeQueryOptions) {
     async function run<T>(read: (client: Client) => PromiseLike<T>): Promise<T> {
       try {

@@ -136,6 +136,23 @@ t.test('behind nginx', { skip: !programs && 'nginx or redis-server is not instal
     );
     t.same(await effects(cluster), { done: acknowledged.length, active: acknowledged.length });
   });
+
+  t.test('without any server nginx says so as a server would', async t => {
+    await Promise.all(cluster.servers.map(server => server.stop('SIGKILL')));
+    for (const path of ['/api/users', '/api/users', '/api/graphql']) {
+      const { status, headers, text } = await ask(cluster.url + path);
+      t.match(
+        { status, headers },
+        { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } },
+      );
+      t.match(JSON.parse(text), { error: { status: 503, details: { code: 'unavailable' } } });
+    }
+    await Promise.all(cluster.servers.map(server => server.start()));
+    await until(
+      'requests are served again',
+      async () => (await ask(`${cluster.url}/api/users`)).status === 200,
+    );
+  });
 });
 
 /** The events of the load that are done, and what they have done. */
