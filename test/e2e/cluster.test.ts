@@ -155,6 +155,25 @@ t.test('behind nginx', { skip: !programs && 'nginx or redis-server is not instal
   });
 });
 
+const others = has('haproxy') && has('redis-server');
+t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not installed' }, async t => {
+  const cluster = await openCluster(t, { env, balancer: 'haproxy', workers: 1 });
+  const url = `${cluster.url}/api/users?limit=1`;
+  const from = '127.0.0.2';
+  const answers = await Promise.all(
+    Array.from({ length: limit + 5 }, (_, i) =>
+      ask(url, { from, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
+    ),
+  );
+  t.equal(answers.filter(({ status }) => status === 200).length, limit);
+  t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
+  const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
+  t.match(await pay(cluster, event, from), { status: 200, text: 'OK' });
+  await cluster.servers[0]?.stop('SIGKILL');
+  const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
+  t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+});
+
 /** The events of the load that are done, and what they have done. */
 async function effects({ databaseUrl }: Cluster) {
   const [row] = await queryPostgres(
