@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { readSettings } from '../../src/core/config.ts';
 import { type Orm, openDatabase } from '../../src/core/database.ts';
 import { testLog } from '../helper/database.ts';
 import { call, freePort, makeFolder, queryPostgres, startService, until } from '../helper/process.ts';
@@ -49,7 +50,7 @@ type Contents = Record<string, string[]>;
 
 /** Every row of every table, as text. What names transactions of one server differs on another. */
 async function contentsOf(t: Test, env: Record<string, string>): Promise<Contents> {
-  const database = await openDatabase({ DATABASE_POOL_SIZE: 1, DATA_DIR: '', ...env }, testLog);
+  const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
   await database.ready;
   const contents: Contents = {};
   for (const name of await tablesOf(database.orm)) {
