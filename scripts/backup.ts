@@ -14,11 +14,14 @@ async function main() {
   if (existsSync(file)) throw new Error(`${file} exists already: an older backup is never written over.`);
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
+  // For its owner alone: it has all that the database has.
+  process.umask(0o077);
+  // Past a pooler, which a dump does not get through.
+  const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
   // Under another name until it is whole: half a backup must not look like one.
   const unfinished = `${file}.unfinished`;
   try {
-    if (settings.DATABASE_URL)
-      runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], settings.DATABASE_URL);
+    if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url);
     else await writeSnapshot(settings.DATA_DIR, unfinished);
     renameSync(unfinished, file);
   } finally {
@@ -34,7 +37,7 @@ async function writeSnapshot(folder: string, file: string): Promise<void> {
     openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false),
   );
   try {
-    writeFileSync(file, Buffer.from(await (await snapshotOf(database)).arrayBuffer()), { mode: 0o600 });
+    writeFileSync(file, Buffer.from(await (await snapshotOf(database)).arrayBuffer()));
   } finally {
     await database.close();
   }

@@ -13,7 +13,7 @@ async function main() {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
   const log = openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false);
-  const { DATABASE_URL: url, DATA_DIR: folder } = settings;
+  const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   if (url) {
     await refuseUnlessEmpty(url);
     // All or nothing. Owners and grants belong to the server that the backup came from.

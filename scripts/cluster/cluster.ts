@@ -57,9 +57,8 @@ export class Cluster {
     };
     this.servers = this.serverUrls.map((_, i) => this.#server(i, here));
     this.workers = ports.workers.map((_, i) => {
-      const name = `worker${i + 1}`;
-      const ready = async () => this.said(name, 'The worker waits');
-      return this.#node(name, join(here, 'src/worker.ts'), this.#settings, ready);
+      const ready: Ready = written => written().includes('The worker waits');
+      return this.#node(`worker${i + 1}`, join(here, 'src/worker.ts'), this.#settings, ready);
     });
     this.balancer = new Balancer({
       kind: balancer,
@@ -120,7 +119,7 @@ export class Cluster {
   #redis(port: number): Part {
     const log = join(this.folder, 'redis.log');
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const ready = async () => readFileSync(log, 'utf8').includes('Ready to accept');
+    const ready: Ready = written => written().includes('Ready to accept');
     return new Part({ name: 'redis', command: 'redis-server', args, log, ready });
   }
 
@@ -132,7 +131,7 @@ export class Cluster {
     );
   }
 
-  #node(name: string, path: string, env: Record<string, string>, ready: () => Promise<boolean>): Part {
+  #node(name: string, path: string, env: Record<string, string>, ready: Ready): Part {
     return new Part({
       name,
       command: process.execPath,
@@ -144,6 +143,7 @@ export class Cluster {
   }
 }
 
+type Ready = ConstructorParameters<typeof Part>[0]['ready'];
 type Ports = Awaited<ReturnType<typeof findPorts>>;
 
 async function findPorts({ servers = 3, workers = 2 }: Choices) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 interface Recipe {
@@ -10,7 +10,8 @@ interface Recipe {
   env?: Record<string, string>;
   /** Where its output goes. */
   log: string;
-  ready: () => Promise<boolean>;
+  /** Asked until it is true; `written` is what it has written since it was started. */
+  ready: (written: () => string) => boolean | Promise<boolean>;
 }
 
 /** One process of a cluster: started and waited for, stopped or killed, started again. */
@@ -31,6 +32,8 @@ export class Part {
   async start(): Promise<void> {
     const { command, args, env = {}, log, ready } = this.#recipe;
     const output = openSync(log, 'a');
+    const before = fstatSync(output).size;
+    const written = () => readFileSync(log).subarray(before).toString();
     // A group of its own: Ctrl-C is for the one who ends them in order, not for all at once.
     this.#child = spawn(command, args, {
       env: { PATH: process.env.PATH, ...env },
@@ -43,7 +46,7 @@ export class Part {
     await untilTrue(`${this.name} is ready (it writes to ${log})`, async () => {
       if (!this.running || this.#child?.pid === undefined)
         throw new Error(`${this.name} does not start: see ${log}`);
-      return ready();
+      return ready(written);
     });
   }
 
@@ -61,7 +64,11 @@ export class Part {
 }
 
 /** Waits for something to become true. */
-export async function untilTrue(what: string, check: () => Promise<boolean>, seconds = 60): Promise<void> {
+export async function untilTrue(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  seconds = 60,
+): Promise<void> {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(50)) if (await check()) return;
   throw new Error(`Not within ${seconds} s: ${what}`);
 }
