@@ -43,6 +43,42 @@ export const Settings = strict({
     2,
     'Seconds that a statement waits for a free connection to PostgreSQL before its request is answered with 503.',
   ),
+  DATABASE_POOLER: Type.Unsafe<'none' | 'transaction'>({
+    type: 'string',
+    enum: ['none', 'transaction'],
+    default: 'none',
+    description:
+      '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode. Statements are then not prepared, and time limits must be set for the role. Needs `QUEUE_DATABASE_URL`.',
+  }),
+  DATABASE_REPLICA_URLS: Type.Optional(
+    Type.String({
+      ...secret,
+      pattern: '^postgres(ql)?://',
+      description:
+        'PostgreSQL URLs of streaming replicas, separated by commas, for reads. Needs `REDIS_URL`, where all instances see who has written.',
+    }),
+  ),
+  REPLICA_MAX_LAG: whole(
+    1,
+    3600,
+    5,
+    'Seconds that a replica may be behind; beyond, nobody reads from it. For so long whoever has written reads from the primary.',
+  ),
+  QUEUE_DATABASE_URL: Type.Optional(
+    Type.String({
+      ...secret,
+      pattern: '^postgres(ql)?://',
+      description:
+        'Another way to the database of `DATABASE_URL`, for the queue: past a pooler, because it needs LISTEN.',
+    }),
+  ),
+  QUEUE_BACKEND: Type.Unsafe<'postgres' | 'citus' | 'yugabytedb' | 'cockroachdb'>({
+    type: 'string',
+    enum: ['postgres', 'citus', 'yugabytedb', 'cockroachdb'],
+    default: 'postgres',
+    description:
+      'What the server of `DATABASE_URL` is, so that the queue does without what others lack. docs/scaling.md says what else differs.',
+  }),
   DATA_DIR: Type.String({
     minLength: 1,
     default: './data',

@@ -34,6 +34,7 @@ import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
 import { Metrics } from './core/metrics.ts';
 import type { Queue } from './core/queue.ts';
+import { openReplicas } from './core/replicas.ts';
 import { openBearers } from './services/bearers.ts';
 import { handlers } from './services/handlers/index.ts';
 import { openInbox } from './services/inbox.ts';
@@ -59,6 +60,7 @@ export async function buildApp(parts: Parts) {
   const bearers = openBearers(settings, { database, log, now });
   metrics.watchCache('limited_names', () => allowance.size);
   if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);
+  const replicas = openReplicas(settings, database, log);
 
   await app.register(parsing);
   await app.register(headers);
@@ -71,7 +73,7 @@ export async function buildApp(parts: Parts) {
   await app.register(gate);
   await app.register(errors);
   await app.register(patience, { settings });
-  await app.register(contexts, { database, now });
+  await app.register(contexts, { database, replicas, limits: allowance, now });
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(measuring, { metrics, here: settings.METRICS_PORT === undefined });

@@ -59,9 +59,10 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
   async function answer(request: FastifyRequest, reply: FastifyReply, asked: GraphQLRequest) {
-    const { context } = request;
+    const { readingContext } = request;
     const operation = read(texts.find(asked), asked.operationName || undefined);
-    if (request.method !== 'POST' && operation.definition.operation !== OperationTypeNode.QUERY) {
+    const isQuery = operation.definition.operation === OperationTypeNode.QUERY;
+    if (request.method !== 'POST' && !isQuery) {
       reply.header('allow', 'POST');
       throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
     }
@@ -70,6 +71,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
     // The request itself was counted when it came.
     if (price > 1) await request.charge(reply, price - 1);
     texts.keep(asked);
+    const context = isQuery ? readingContext : request.context;
     const { read: records, ...outcome } = await run(context, operation, variables);
     // A list can be longer than was guessed. What was read is paid for, and what is ready is sent.
     const more = priceOf(records) - price;

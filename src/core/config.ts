@@ -62,8 +62,31 @@ function contradictions(settings: Settings): string[] {
   problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
   if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)
     problems.push('WORKER=apart needs DATABASE_URL: an embedded database belongs to one process');
+  problems.push(...databaseContradictions(settings));
   return problems;
 }
+
+function databaseContradictions(settings: Settings): string[] {
+  const { DATABASE_URL, DATABASE_POOLER, DATABASE_REPLICA_URLS, REDIS_URL } = settings;
+  const problems: string[] = [];
+  const { QUEUE_DATABASE_URL } = settings;
+  for (const [name, value] of Object.entries({ DATABASE_REPLICA_URLS, QUEUE_DATABASE_URL }))
+    if (value && !DATABASE_URL) problems.push(`${name} has no effect without DATABASE_URL`);
+  if (DATABASE_POOLER === 'transaction' && !QUEUE_DATABASE_URL)
+    problems.push(
+      'QUEUE_DATABASE_URL must be set with DATABASE_POOLER=transaction: through the pooler nobody hears that there is work',
+    );
+  if (DATABASE_REPLICA_URLS && !REDIS_URL)
+    problems.push(
+      'REDIS_URL must be set with DATABASE_REPLICA_URLS: without it an instance does not know what a client wrote at another one',
+    );
+  if (replicaUrls(settings).some(url => !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)))
+    problems.push('DATABASE_REPLICA_URLS must be PostgreSQL URLs, separated by commas');
+  return problems;
+}
+
+export const replicaUrls = ({ DATABASE_REPLICA_URLS: urls }: Pick<Settings, 'DATABASE_REPLICA_URLS'>) =>
+  entriesOf(urls ?? '');
 
 const loopback = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
 
@@ -92,11 +115,13 @@ function accessContradictions(settings: Settings): string[] {
   return problems;
 }
 
-export const allowedOrigins = (text: string) =>
+const entriesOf = (text: string) =>
   text
     .split(',')
     .map(entry => entry.trim())
     .filter(Boolean);
+
+export const allowedOrigins = entriesOf;
 
 /** Compared letter by letter with what browsers send: a slash at the end would never match. */
 const isOrigin = (text: string) =>

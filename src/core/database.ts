@@ -27,14 +27,20 @@ export interface Database {
 
 type DatabaseSettings = Pick<
   Settings,
-  'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATABASE_POOL_WAIT' | 'STATEMENT_TIMEOUT' | 'DATA_DIR'
+  | 'DATABASE_URL'
+  | 'DATABASE_POOL_SIZE'
+  | 'DATABASE_POOL_WAIT'
+  | 'DATABASE_POOLER'
+  | 'STATEMENT_TIMEOUT'
+  | 'DATA_DIR'
 >;
 
 export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: connections } = settings;
   if (url === undefined) return openEmbedded({ folder: settings.DATA_DIR }, log);
   const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
-  return openPostgres({ url, connections, statementTimeout, wait }, log);
+  const pooled = settings.DATABASE_POOLER === 'transaction';
+  return openPostgres({ url, connections, pooled, statementTimeout, wait }, log);
 }
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */

@@ -7,18 +7,15 @@ import type { Database, Orm } from './database.ts';
 import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
 
-/** A folder, or memory: then empty or as a snapshot has it. */
-type Place = { folder: string } | { snapshot: Blob | undefined };
+/** A folder, or memory. A snapshot is what it holds at first; a folder must then be empty. */
+type Place = { folder: string; snapshot?: Blob } | { snapshot: Blob | undefined };
 
 /** Postgres inside the process: for the first minute and for tests, with nothing installed. */
 export async function openEmbedded(place: Place, log: Log): Promise<Database> {
   const release = 'folder' in place ? ownFolder(place.folder) : () => {};
   let client: PGlite | undefined;
   try {
-    client =
-      'folder' in place
-        ? await openFolder(place.folder, log)
-        : await PGlite.create(place.snapshot ? { loadDataDir: place.snapshot } : {});
+    client = 'folder' in place ? await openFolder(place, log) : await PGlite.create(from(place.snapshot));
     const orm = drizzle(client) as unknown as Orm;
     await migrate(orm);
     return opened(client, orm, release);
@@ -45,14 +42,26 @@ function opened(client: PGlite, orm: Orm, release: () => void): Database {
   };
 }
 
-async function openFolder(folder: string, log: Log): Promise<PGlite> {
+const from = (snapshot: Blob | undefined) => (snapshot ? { loadDataDir: snapshot } : {});
+
+/** All of an open embedded database, as the snapshot that another one can begin with. */
+export async function snapshotOf({ orm }: Database): Promise<Blob> {
+  const { $client } = orm as unknown as { $client: PGlite };
+  return $client.dumpDataDir('gzip');
+}
+
+async function openFolder(
+  { folder, snapshot }: { folder: string; snapshot?: Blob },
+  log: Log,
+): Promise<PGlite> {
   const data = join(folder, 'postgres');
+  if (snapshot && existsSync(data)) throw new Error(`There is a database in ${folder} already.`);
   if (!existsSync(data)) {
     log.info(`Making an embedded Postgres in ${folder}: this takes a few seconds, once.`);
     // Made beside its place and moved there whole, so that a process killed half way leaves no broken one.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });
-    await (await PGlite.create(unfinished)).close();
+    await (await PGlite.create(unfinished, from(snapshot))).close();
     renameSync(unfinished, data);
   }
   return PGlite.create(data);

@@ -7,7 +7,7 @@ import { migrate } from './migrations.ts';
 
 /** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
 const mends = 'triport-3';
-type Client = postgres.Sql & {
+export type Client = postgres.Sql & {
   /** Drops every connection and fails all that waits for one. The next statement connects anew. */
   cut: () => void;
   /** Fails the statements that have waited for a connection for so many milliseconds. */
@@ -21,18 +21,59 @@ const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const patience = 5000;
 
-export interface ServerOptions {
+export interface Server {
   url: string;
   connections: number;
+  /** Whether a pooler gives each transaction another session. */
+  pooled?: boolean;
   /** Seconds that one statement may take. */
   statementTimeout?: number;
   /** Seconds that a statement may wait for a connection. */
   wait?: number;
 }
 
+/** What a pooler carries along from session to session. */
+const carried = { application_name: 'triport', TimeZone: 'UTC' };
+
+/** What each session of the service is set to. */
+const sessionOf = ({ statementTimeout = 10 }: Server) => ({
+  ...carried,
+  statement_timeout: statementTimeout * 1000,
+  idle_in_transaction_session_timeout: 15_000,
+  // A count on several processes is faster alone and three times slower under load. The driver drops 0.
+  max_parallel_workers_per_gather: '0' as unknown as number,
+});
+
+/** Connections for requests, made when they are needed. */
+export function connectTo(
+  server: Server,
+  log: Log,
+  options: postgres.Options<Record<string, never>> = {},
+): Client {
+  return postgres(server.url, {
+    max: server.connections,
+    onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
+    // The server answers at once or it is away: waiting longer would only pile up requests.
+    connect_timeout: 3,
+    backoff: () => 0,
+    // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
+    prepare: !server.pooled,
+    connection: server.pooled ? carried : sessionOf(server),
+    ...options,
+  }) as postgres.Sql as Client;
+}
+
+/** One connection that asks how a server is, and does nothing else. */
+export const connectProbe = (url: string, log: Log, options: postgres.Options<Record<string, never>> = {}) =>
+  connectTo({ url, connections: 1 }, log, {
+    max_lifetime: null,
+    connection: { application_name: 'triport probe' },
+    ...options,
+  });
+
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
-export function openPostgres(options: ServerOptions, log: Log): Database {
-  const { url, connections, statementTimeout = 10, wait = 2 } = options;
+export function openPostgres(server: Server, log: Log): Database {
+  const { wait = 2 } = server;
   if ((postgres as unknown as { mends?: string }).mends !== mends)
     throw new Error(
       'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
@@ -45,37 +86,21 @@ export function openPostgres(options: ServerOptions, log: Log): Database {
   ready.promise.catch(() => {});
   const pause = makePause();
 
-  const connect = (max: number, options: postgres.Options<Record<string, never>>) =>
-    postgres(url, {
-      max,
-      onclose: () => reachable && pause.end(),
-      onnotice: notice => log.debug({ notice: notice.message }, 'Postgres says'),
-      // The server answers at once or it is away: waiting longer would only pile up requests.
-      connect_timeout: 3,
-      backoff: () => 0,
-      ...options,
-    }) as postgres.Sql as Client;
-  const client = connect(connections, {
-    connection: {
-      application_name: 'triport',
-      TimeZone: 'UTC',
-      statement_timeout: statementTimeout * 1000,
-      idle_in_transaction_session_timeout: 15_000,
-      // A count on several processes is faster alone and three times slower under load. The driver drops 0.
-      max_parallel_workers_per_gather: '0' as unknown as number,
-    },
-  });
+  const onclose = () => reachable && pause.end();
+  const client = connectTo(server, log, { onclose });
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connect(1, { max_lifetime: null, connection: { application_name: 'triport probe' } });
+  const probe = connectProbe(server.url, log, { onclose, prepare: !server.pooled });
   const orm = drizzle(client) as unknown as Orm;
   // Without an end to their wait, requests would pile up behind those that hold every connection.
   const impatience = setInterval(() => client.refuse(wait * 1000), 100).unref();
 
   let asked: Promise<void> | undefined;
   const ping = () => {
-    asked ??= answerOf(probe).finally(() => {
-      asked = undefined;
-    });
+    asked ??= answerOf(probe)
+      .then(() => {})
+      .finally(() => {
+        asked = undefined;
+      });
     return asked;
   };
 
@@ -124,7 +149,7 @@ export function openPostgres(options: ServerOptions, log: Log): Database {
     available: () => migrated && reachable && !closed,
     ready: ready.promise,
     ping,
-    load: () => ({ connections, ...client.load() }),
+    load: () => ({ connections: server.connections, ...client.load() }),
     close: async () => {
       closed = true;
       clearInterval(impatience);
@@ -137,15 +162,19 @@ export function openPostgres(options: ServerOptions, log: Log): Database {
   };
 }
 
-/** Resolves when the server answers; rejects when it does not, within a time that is always bounded. */
-async function answerOf(probe: Client): Promise<void> {
+/** What the server answers; rejects when it does not, within a time that is always bounded. */
+export async function answerOf(
+  probe: Client,
+  text = 'select 1',
+  limit = patience,
+): Promise<Record<string, unknown>[]> {
   let turn: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     // If it was this process that stood still, the answer has arrived and is read before the next turn.
     turn = setImmediate(() => probe.cut());
-  }, patience);
+  }, limit);
   try {
-    await probe`select 1`;
+    return await probe.unsafe(text);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);

@@ -40,7 +40,8 @@ const restWithin = 5000;
 const batchSize = 50;
 const workers = 2;
 
-type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WEBHOOK_RETRY_DELAY_MAX'>;
+type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WEBHOOK_RETRY_DELAY_MAX'> &
+  Partial<Pick<Settings, 'QUEUE_DATABASE_URL' | 'QUEUE_BACKEND'>>;
 
 /** The queue of either backend. Like the database it may be away, now and later, and comes back by itself. */
 export function openQueue(settings: QueueSettings, database: Database, log: Log): WorkQueue {
@@ -103,12 +104,17 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
   };
 }
 
-function optionsFor({ DATABASE_URL }: QueueSettings, database: Database): ConstructorOptions {
+function optionsFor(settings: QueueSettings, database: Database): ConstructorOptions {
+  const {
+    DATABASE_URL,
+    QUEUE_DATABASE_URL: url = DATABASE_URL,
+    QUEUE_BACKEND: backend = 'postgres',
+  } = settings;
   const { $client } = database.orm as unknown as { $client: PGlite };
   return {
-    ...(DATABASE_URL === undefined
+    ...(url === undefined
       ? { db: fromPglite($client), backend: 'pglite' as const }
-      : { connectionString: DATABASE_URL, max: 2, application_name: 'triport queue' }),
+      : { connectionString: url, backend, max: 2, application_name: 'triport queue' }),
     // A job is begun when its transaction commits, not when somebody looks.
     useListenNotify: true,
     schedule: false,

@@ -12,6 +12,17 @@ if endsIn < 0 then
 end
 return { used, endsIn }`;
 
+/** Nothing waits for a connection that is not there, and nothing waits long for one that hangs. */
+export const impatient = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  commandTimeout: 250,
+  connectTimeout: 1000,
+  retryStrategy: (attempt: number) => Math.min(100 * attempt, 1000),
+  enableAutoPipelining: true,
+} as const;
+
 type Scripted = Redis & { tally(name: string, cost: number, window: number): Promise<[number, number]> };
 
 /**
@@ -31,14 +42,7 @@ export class RedisTallies implements Tallies {
     this.#alone = new MemoryTallies(window);
     this.#redis = new Redis(url, {
       keyPrefix: 'triport:limit:',
-      // Nothing waits for a connection that is not there, and nothing waits long for one that hangs.
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-      commandTimeout: 250,
-      connectTimeout: 1000,
-      retryStrategy: attempt => Math.min(100 * attempt, 1000),
-      enableAutoPipelining: true,
+      ...impatient,
       scripts: { tally: { numberOfKeys: 1, lua: script } },
     }) as Scripted;
     this.#redis.on('error', error => this.#lost(error));

@@ -157,3 +157,26 @@ t.test('proxies are trusted by hops or by address, and never blindly', async t =
   ])
     t.equal(trustedProxies(text), undefined, text);
 });
+
+t.test('replicas, a pooler and a queue of its own need what makes them sound', async t => {
+  const url = 'postgres://a@b/c';
+  const sound = {
+    DATABASE_URL: url,
+    DATABASE_REPLICA_URLS: `${url}, ${url}`,
+    DATABASE_POOLER: 'transaction',
+    QUEUE_DATABASE_URL: url,
+    REDIS_URL: 'redis://d',
+  };
+  t.same(problems(sound), []);
+  t.match(problems({ ...sound, DATABASE_URL: '' }), [
+    /^DATABASE_REPLICA_URLS has no effect without DATABASE_URL/,
+    /^QUEUE_DATABASE_URL has no effect without DATABASE_URL/,
+  ]);
+  t.match(problems({ ...sound, QUEUE_DATABASE_URL: '' }), [
+    /^QUEUE_DATABASE_URL must be set with DATABASE_POOLER/,
+  ]);
+  t.match(problems({ ...sound, REDIS_URL: '' }), [/^REDIS_URL must be set with DATABASE_REPLICA_URLS/]);
+  t.match(problems({ ...sound, DATABASE_REPLICA_URLS: `${url},mysql://x` }), [
+    /^DATABASE_REPLICA_URLS must be/,
+  ]);
+});

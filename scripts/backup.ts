@@ -1,0 +1,49 @@
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readSettings } from '../src/core/config.ts';
+import { openEmbedded, snapshotOf } from '../src/core/embedded.ts';
+import { openLog } from '../src/core/log.ts';
+import { runPgTool } from './pgTools.ts';
+
+/**
+ * `npm run backup -- <file>`: everything in the database of the settings, as one file. A PostgreSQL server may be at
+ * work meanwhile; the service on an embedded folder must be stopped, because a folder has one owner.
+ */
+async function main() {
+  const [file] = process.argv.slice(2);
+  if (!file) throw new Error('npm run backup -- <file>');
+  if (existsSync(file)) throw new Error(`${file} exists already: an older backup is never written over.`);
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  // For its owner alone: it has all that the database has.
+  process.umask(0o077);
+  // Past a pooler, which a dump does not get through.
+  const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
+  // Under another name until it is whole: half a backup must not look like one.
+  const unfinished = `${file}.unfinished`;
+  try {
+    if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url);
+    else await writeSnapshot(settings.DATA_DIR, unfinished);
+    renameSync(unfinished, file);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+  console.log(`${file}: ${(statSync(file).size / 1024).toFixed(0)} KiB.`);
+}
+
+async function writeSnapshot(folder: string, file: string): Promise<void> {
+  if (!existsSync(`${folder}/postgres`)) throw new Error(`There is no database in ${folder}.`);
+  const database = await openEmbedded(
+    { folder },
+    openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false),
+  );
+  try {
+    writeFileSync(file, Buffer.from(await (await snapshotOf(database)).arrayBuffer()));
+  } finally {
+    await database.close();
+  }
+}
+
+main().catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});

@@ -1,0 +1,102 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Address } from './chaos/address.ts';
+import { type Fault, faults, type Scene } from './chaos/faults.ts';
+import { type Kept, Load, lookUp } from './chaos/load.ts';
+import { Cluster, freePorts } from './cluster/cluster.ts';
+import { LocalPostgres } from './cluster/postgres.ts';
+
+/**
+ * `npm run chaos -- --seconds 5 --only redis`: a cluster under load, one fault after the other, and a table of what was
+ * promised and what became of it. It ends with 1 when a promise was broken.
+ */
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } },
+});
+const seconds = Number(values.seconds);
+if (!(seconds >= 1)) throw new Error('--seconds must be a number from 1');
+const chosen = faults.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()));
+if (chosen.length === 0)
+  throw new Error(`--only is part of one of: ${faults.map(({ name }) => name).join(', ')}`);
+
+const clients = 8;
+/** A fault is over when everything that was promised is true. */
+const recoverWithin = 90;
+
+async function openScene(folder: string): Promise<Scene> {
+  const [port = 0, standbyPort = 0, addressPort = 0] = await freePorts(3);
+  const primary = new LocalPostgres('primary', folder, port);
+  await primary.create();
+  const standby = await primary.makeStandby(folder, standbyPort, 'standby');
+  const address = new Address(addressPort, port);
+  await address.open();
+  const databaseUrl = primary.url.replace(String(port), String(addressPort));
+  const clock = new URL('./chaos/clock.ts', import.meta.url).href;
+  const env = { RATE_LIMIT_MAX: '1000000000', NODE_OPTIONS: `--import=${clock}` };
+  const cluster = await Cluster.open({ databaseUrl, env });
+  return { cluster, primary, standby, address, seconds };
+}
+
+async function closeScene({ cluster, address, standby, primary }: Scene): Promise<void> {
+  await cluster.close();
+  address.close();
+  await standby.stop();
+  await primary.stop();
+}
+
+/** One fault under load; returns its row of the table, and whether all promises were kept. */
+async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
+  const { cluster } = scene;
+  const load = new Load(cluster.url, name.replace(/\W+/g, '-'));
+  load.start(clients);
+  await sleep(1000);
+  await happen(scene);
+  const over = Date.now();
+  await sleep(1000);
+  await load.stop();
+  const { customers, emails, counts } = load;
+  const isKept = ({ effects, twice, users }: Kept) =>
+    effects === customers.length && twice === 0 && users === emails.length;
+  let kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
+  while (!(kept && isKept(kept)) && Date.now() < over + recoverWithin * 1000) {
+    await sleep(100);
+    kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
+  }
+  const failed = counts.refused + counts.lost + counts.wrong;
+  const good = kept !== undefined && isKept(kept) && counts.wrong === 0 && (!unnoticed || failed === 0);
+  const row = {
+    sent: counts.sent,
+    answered: counts.answered,
+    refused: counts.refused,
+    lost: counts.lost,
+    wrong: counts.wrong,
+    events: customers.length,
+    effects: kept?.effects,
+    twice: kept?.twice,
+    created: emails.length,
+    there: kept?.users,
+    'all well after': `${((Date.now() - over) / 1000).toFixed(1)} s`,
+    kept: good ? 'yes' : 'NO',
+  };
+  return { row, good };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
+chmodSync(folder, 0o755);
+const table: Record<string, object> = {};
+const scene = await openScene(folder);
+try {
+  for (const fault of chosen) {
+    console.log(`${fault.name} …`);
+    const { row, good } = await go(scene, fault);
+    table[fault.name] = row;
+    if (!good) process.exitCode = 1;
+  }
+} finally {
+  await closeScene(scene);
+  rmSync(folder, { recursive: true, force: true });
+}
+console.table(table);

@@ -1,0 +1,33 @@
+import { parseArgs } from 'node:util';
+import type { BalancerKind } from './cluster/balancer.ts';
+import { Cluster, webhookSecret } from './cluster/cluster.ts';
+
+/**
+ * `npm run cluster`: what deploy/compose.yaml makes from images, from processes of this machine. It needs nginx (or
+ * HAProxy) and redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. Ctrl-C ends and removes it all.
+ */
+const { values } = parseArgs({ options: { balancer: { type: 'string', default: 'nginx' } } });
+if (values.balancer !== 'nginx' && values.balancer !== 'haproxy')
+  throw new Error('--balancer is nginx or haproxy');
+
+const cluster = await Cluster.open({
+  balancer: values.balancer satisfies BalancerKind,
+  databaseUrl: process.env.DATABASE_URL,
+});
+console.log(`${values.balancer}     ${cluster.url}
+servers   ${cluster.serverUrls.join('  ')}
+workers   ${cluster.workers.length}
+database  ${process.env.DATABASE_URL ? 'that of DATABASE_URL' : cluster.databaseUrl}
+webhooks  npm run webhook needs WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'
+logs      ${cluster.folder}/*.log
+Ctrl-C ends it.`);
+
+const { promise, resolve } = Promise.withResolvers<void>();
+// Asked twice: the first end goes on, nothing is left behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
+// Signals alone do not keep a process.
+const alive = setInterval(() => {}, 3_600_000);
+await promise;
+console.log('Ending.');
+await cluster.close();
+clearInterval(alive);

@@ -1,0 +1,43 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+interface Sent {
+  method?: string;
+  body?: string | Buffer;
+  headers?: Record<string, string>;
+  /** The address of this machine that the request comes from; all of 127.0.0.0/8 is ours. */
+  from?: string;
+}
+
+/** One request on a connection of its own. Rejects when there is no whole answer. */
+export function ask(
+  url: string,
+  { method = 'GET', body, headers = {}, from = '127.0.0.1' }: Sent = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, localAddress: from, agent: false }, reply => {
+      const parts: Buffer[] = [];
+      reply.on('data', part => parts.push(part));
+      reply.on('error', reject);
+      reply.on('end', () =>
+        resolve({
+          status: reply.statusCode ?? 0,
+          headers: reply.headers,
+          text: Buffer.concat(parts).toString(),
+        }),
+      );
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+export const json = (value: object) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
+});

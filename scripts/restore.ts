@@ -1,0 +1,54 @@
+import { existsSync, openAsBlob } from 'node:fs';
+import postgres from 'postgres';
+import { readSettings } from '../src/core/config.ts';
+import { openDatabase } from '../src/core/database.ts';
+import { openEmbedded } from '../src/core/embedded.ts';
+import { openLog } from '../src/core/log.ts';
+import { runPgTool } from './pgTools.ts';
+
+/** `npm run restore -- <file>`: a backup into the database of the settings, which must be empty, then brought up to date. */
+async function main() {
+  const [file] = process.argv.slice(2);
+  if (!file || !existsSync(file)) throw new Error('npm run restore -- <file>');
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const log = openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false);
+  const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
+  if (url) {
+    await refuseUnlessEmpty(url);
+    // All or nothing. Owners and grants belong to the server that the backup came from.
+    runPgTool(
+      'pg_restore',
+      ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges', file],
+      url,
+    );
+  }
+  // What opens it migrates it too, and makes the counts those of this server (drizzle/migrations/0003_counts.sql).
+  const database = url
+    ? await openDatabase(settings, log)
+    : await openEmbedded({ folder, snapshot: await openAsBlob(file) }, log);
+  await database.ready;
+  await database.close();
+  console.log(`Restored from ${file}.`);
+  if (!url)
+    console.log(
+      `Signing secrets are not in a backup: copy webhook-secrets.json to ${folder}, or set WEBHOOK_SECRETS.`,
+    );
+}
+
+async function refuseUnlessEmpty(url: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    const [found] = await sql`
+      select schemaname || '.' || tablename as name from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
+    if (found) throw new Error(`The database is not empty: there is a table ${found.name}.`);
+  } finally {
+    await sql.end();
+  }
+}
+
+main().catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});
