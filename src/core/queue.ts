@@ -34,8 +34,11 @@ const name = 'webhook-events';
 const startAgainAfter = 500;
 const stopWithin = 5000;
 /** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
-const batchSize = 50;
+const batchSize = 200;
 const workers = 2;
+/** A worker rests between its batches. The first job is begun at once, and under load those that follow are gathered: it
+ *  costs 0.4 ms to fetch and finish a batch, however small. In milliseconds. */
+const gatherFor = 50;
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WEBHOOK_RETRY_DELAY_MAX'>;
 
@@ -147,6 +150,7 @@ async function prepare(boss: PgBoss, settings: QueueSettings): Promise<void> {
 /** What pg-boss expects: the outcome of each job by its id. */
 const handler = (work: Work) => async (jobs: { id: string; data: Job }[]) => {
   const reasons = await work(jobs.map(({ data }) => data));
+  await sleep(gatherFor);
   return jobs.map(({ id }, i) => {
     const message = reasons[i];
     return message === undefined
