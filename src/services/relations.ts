@@ -12,7 +12,7 @@ const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;
 
 export type PostMember = keyof Post;
 export type PartOfPost = Pick<Post, 'id' | 'authorId'> & Partial<Post>;
-/** Of these a caller may leave out what it does not show: 400 posts of two members cost half of 400 whole ones. */
+/** Of these a caller may leave out what it does not show: that saves a sixth of a query with 400 posts. */
 export const postMembers = Object.keys(getTableColumns(posts)) as PostMember[];
 
 const usersById = prepared('users by ids', (db: Orm) =>
