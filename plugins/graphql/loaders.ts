@@ -1,16 +1,27 @@
-import type { Post } from '../../schemas/post.ts';
 import type { Context } from '../../src/core/context.ts';
-import { countPostsOfAuthors, postsOfAuthors, postsOfIds, usersOfIds } from '../../src/services/relations.ts';
+import {
+  countPostsOfAuthors,
+  type PartOfPost,
+  type PostMember,
+  postsOfAuthors,
+  postsOfIds,
+  usersOfIds,
+} from '../../src/services/relations.ts';
 import type { Allowance } from './allowance.ts';
 
+interface PostSlice {
+  limit: number;
+  skip: number;
+  members: PostMember[];
+}
 type Loader<V> = (key: string) => Promise<V | undefined>;
 export type Loaders = ReturnType<typeof makeLoaders>;
 
 /** The look-ups of one request, in the context of its caller. Never shared between requests. */
 export function makeLoaders(context: Context, allowance: Allowance) {
-  const slices = new Map<string, Loader<Post[]>>();
+  const slices = new Map<string, Loader<PartOfPost[]>>();
 
-  const makeSlice = (slice: { limit: number; skip: number }) =>
+  const makeSlice = (slice: PostSlice) =>
     batched(authors =>
       allowance.inTurn(async rest => {
         const byAuthor = await postsOfAuthors(context, authors, { ...slice, most: rest + 1 });
@@ -24,8 +35,8 @@ export function makeLoaders(context: Context, allowance: Allowance) {
     post: batched(ids => postsOfIds(context, ids)),
     postsCount: batched(authors => countPostsOfAuthors(context, authors)),
     /** Batched by identical arguments: the page of one field never leaks into another. */
-    posts: async (author: string, slice: { limit: number; skip: number }): Promise<Post[]> => {
-      const name = `${slice.skip} ${slice.limit}`;
+    posts: async (author: string, slice: PostSlice): Promise<PartOfPost[]> => {
+      const name = `${slice.skip} ${slice.limit} ${slice.members}`;
       const loader = slices.get(name) ?? makeSlice(slice);
       slices.set(name, loader);
       return (await loader(author)) ?? [];

@@ -6,11 +6,13 @@ import type { Context } from '../../src/core/context.ts';
 import { AppError, found } from '../../src/core/errors.ts';
 import { type Page, type PageRequest, skipped } from '../../src/core/pages.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../src/services/posts.ts';
+import { postMembers } from '../../src/services/relations.ts';
 import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
 import { changeUser, createUser, deleteUser, listUsers } from '../../src/services/users.ts';
 import type { Allowance } from './allowance.ts';
 import { type Arguments, inputs, postQuery, slice, subscriptionQuery, userQuery } from './inputs.ts';
 import type { Loaders } from './loaders.ts';
+import { fieldsAsked } from './selection.ts';
 
 /** One operation on its way: what its resolvers share, and nobody else. */
 export interface Visit {
@@ -68,8 +70,10 @@ export function makeResolvers(maxList: number): IResolvers {
     User: {
       posts: async ({ id }: User, given: Arguments, visit, info) => {
         const { query, paged } = slice(given);
-        if (paged) return visit.loaders.posts(id, { limit: query.limit, skip: skipped(query) });
-        const posts = await visit.loaders.posts(id, { limit: maxList + 1, skip: 0 });
+        const asked = fieldsAsked(info);
+        const members = postMembers.filter(member => asked.has(member));
+        if (paged) return visit.loaders.posts(id, { limit: query.limit, skip: skipped(query), members });
+        const posts = await visit.loaders.posts(id, { limit: maxList + 1, skip: 0, members });
         return whole(posts, posts.length > maxList, visit, info);
       },
       postsCount: async ({ id }: User, _, { loaders }) => (await loaders.postsCount(id)) ?? 0,

@@ -44,7 +44,10 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
 }
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */
-export async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {
+export async function inTransaction<C extends Pick<Context, 'db'>, T>(
+  context: C,
+  work: (inside: C) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await context.db.transaction(tx => work({ ...context, db: tx as Orm }));

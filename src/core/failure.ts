@@ -23,3 +23,6 @@ export function isOutage({ code }: DatabaseFailure): boolean {
   return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || code === canceled;
 }
 const canceled = '57014';
+
+/** Whether a statement waited too long for a lock that another one holds. It has changed nothing. */
+export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';

@@ -21,7 +21,9 @@ interface Internals {
 export async function migrate(db: Orm): Promise<void> {
   await db.transaction(async tx => {
     // Waiting for another instance, or building an index on a large table, may take longer than a request.
-    await tx.execute(sql`select set_config('statement_timeout', '0', true)`);
+    await tx.execute(
+      sql`select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
+    );
     await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(migrationLock))})`);
     // Drizzle's own migrate() opens a transaction of its own; this is what it calls, inside ours.
     const { dialect, session } = tx as unknown as Internals;

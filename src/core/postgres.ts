@@ -39,6 +39,8 @@ const carried = { application_name: 'triport', TimeZone: 'UTC' };
 const sessionOf = ({ statementTimeout = 10 }: Server) => ({
   ...carried,
   statement_timeout: statementTimeout * 1000,
+  // Whoever waits for a row keeps a connection from all others.
+  lock_timeout: 2000,
   idle_in_transaction_session_timeout: 15_000,
   // A count on several processes is faster alone and three times slower under load. The driver drops 0.
   max_parallel_workers_per_gather: '0' as unknown as number,

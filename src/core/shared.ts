@@ -1,7 +1,7 @@
 import { is } from 'drizzle-orm';
 import { PgTransaction } from 'drizzle-orm/pg-core';
 import type { Orm } from './database.ts';
-import { databaseFailure } from './failure.ts';
+import { databaseFailure, isLockedOut, isOutage } from './failure.ts';
 import { type Gathered, gathering } from './metrics.ts';
 
 interface Waiting<K, V> {
@@ -16,58 +16,93 @@ interface Queue<K, V> {
   scheduled: boolean;
 }
 
-/** One more would only be a smaller one: two keep the server busy while the next is gathered. */
-const mostSent = 2;
-const mostTogether = 200;
+export const mostTogether = 200;
+/** Milliseconds after which a group no longer counts as under way. */
+const slowAfter = 100;
+
+interface Manner<K> {
+  /** For how many a key counts, of the 200 that go together at most. */
+  weightOf?: (key: K) => number;
+  /** How many groups are under way at most: the fewer, the larger they are. */
+  sent?: number;
+}
 
 /**
- * Does together what is asked for in one turn of the event loop, or while two statements are under way: 50 reads
+ * Does together what is asked for in one turn of the event loop, or while earlier groups are under way: 50 reads
  * become one statement, 50 rows one commit. Nobody joins what has been sent, so no answer is older than its question.
- * When the database refuses the statement, each is done alone: the one at fault gets its error, its neighbours what
- * they asked for. Inside a transaction everything is done at once and alone.
+ * When the database refuses a group, its halves are tried: one at fault gets its error, its neighbours what they asked
+ * for. Inside a transaction everything is done at once and alone.
  */
 export function shared<K, V>(
   what: Gathered['what'],
   work: (db: Orm, keys: K[]) => Promise<V[]>,
+  // Two keep the server busy while the next one is gathered.
+  { weightOf = () => 1, sent = 2 }: Manner<K> = {},
 ): (db: Orm, key: K) => Promise<V> {
   const queues = new WeakMap<Orm, Queue<K, V>>();
 
-  const alone = (db: Orm, { key, resolve, reject }: Waiting<K, V>) =>
-    work(db, [key]).then(([value]) => resolve(value as V), reject);
-
   function schedule(db: Orm, queue: Queue<K, V>): void {
-    if (queue.scheduled || queue.sent >= mostSent || queue.waiting.length === 0) return;
+    if (queue.scheduled || queue.sent >= sent || queue.waiting.length === 0) return;
     queue.scheduled = true;
     setImmediate(send, db, queue);
   }
 
   async function send(db: Orm, queue: Queue<K, V>): Promise<void> {
-    const group = queue.waiting.splice(0, mostTogether);
-    const keys = group.map(({ key }) => key);
-    gathering.publish({ what, size: keys.length });
+    const group = takeGroup(queue.waiting);
+    gathering.publish({ what, size: group.length });
     queue.scheduled = false;
     queue.sent++;
     schedule(db, queue);
+    let isCounted = true;
+    const makeRoom = () => {
+      if (isCounted) queue.sent--;
+      isCounted = false;
+      schedule(db, queue);
+    };
+    // One that waits for a lock shall not hold up all others.
+    const slow = setTimeout(makeRoom, slowAfter);
+    await settle(db, group);
+    clearTimeout(slow);
+    makeRoom();
+  }
+
+  function takeGroup(waiting: Waiting<K, V>[]): Waiting<K, V>[] {
+    let weight = 0;
+    const tooMany = waiting.findIndex(({ key }, i) => {
+      weight += weightOf(key);
+      return i > 0 && weight > mostTogether;
+    });
+    return waiting.splice(0, tooMany < 0 ? waiting.length : tooMany);
+  }
+
+  async function settle(db: Orm, group: Waiting<K, V>[]): Promise<void> {
     try {
+      const keys = group.map(({ key }) => key);
       const values = await work(db, keys);
       for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
     } catch (error) {
       // Without an answer nobody knows what was done, and doing it again could do it twice.
-      if (group.length === 1 || !isRefusal(error)) for (const { reject } of group) reject(error);
-      else await Promise.all(group.map(waiting => alone(db, waiting)));
+      if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
+      // To wait for the same lock once for each half would take long; alone, only who needs it waits.
+      if (isLockedOut(error)) return void (await Promise.all(group.map(one => settle(db, [one]))));
+      const middle = group.length >> 1;
+      await settle(db, group.slice(0, middle));
+      await settle(db, group.slice(middle));
     }
-    queue.sent--;
-    schedule(db, queue);
   }
 
   return (db, key) =>
     new Promise((resolve, reject) => {
       const waiting = { key, resolve, reject };
-      if (is(db, PgTransaction)) return void alone(db, waiting);
+      if (is(db, PgTransaction)) return void settle(db, [waiting]);
       const queue = queues.get(db) ?? { waiting: [], sent: 0, scheduled: false };
       if (queue.waiting.push(waiting) === 1) queues.set(db, queue);
       schedule(db, queue);
     });
 }
 
-const isRefusal = (error: unknown) => /^(?!08|57P)[0-9A-Z]{5}$/.test(databaseFailure(error)?.code ?? '');
+/** The server has said no and undone what it was asked for. One that is going away says nothing reliable. */
+function isRefusal(error: unknown): boolean {
+  const failure = databaseFailure(error);
+  return failure !== undefined && (!isOutage(failure) || /^40/.test(failure.code));
+}

@@ -39,10 +39,15 @@ export function sharedInsert<A extends PgTable, B extends PgTable>(name: string,
   });
 }
 
-/** The rows of a table out of a text that is given when the statement runs. */
-function rowsOf(table: PgTable, given: string) {
+/**
+ * The rows of a table out of one JSON text that is given when the statement runs: one parameter, and so one prepared
+ * statement, however many rows there are. A member that is left out is null, bytes are written as `bytesIn` says.
+ */
+export function rowsOf(table: PgTable, given: string) {
   const columns = Object.entries(getTableColumns(table));
   const members = sql.raw(columns.map(([member, column]) => `"${member}" ${column.getSQLType()}`).join(', '));
   const names = sql.raw(columns.map(([member]) => `"${member}"`).join(', '));
   return sql`select ${names} from json_to_recordset(${sql.placeholder(given)}::text::json) as new (${members})`;
 }
+
+export const bytesIn = (bytes: Buffer) => `\\x${bytes.toString('hex')}`;

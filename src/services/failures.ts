@@ -1,5 +1,5 @@
 import { AppError, invalid, unavailable } from '../core/errors.ts';
-import { databaseFailure, isOutage } from '../core/failure.ts';
+import { databaseFailure, isLockedOut, isOutage } from '../core/failure.ts';
 
 /** What it means to a caller when a constraint refuses a write. */
 const refusals: Record<string, () => AppError> = {
@@ -18,5 +18,7 @@ export function explain(error: unknown): AppError {
   const refusal = failure?.constraint && refusals[failure.constraint];
   if (refusal) return refusal();
   if (failure && isOutage(failure)) return unavailable(error);
+  if (isLockedOut(error))
+    return new AppError('unavailable', 'Another change of the same record takes long. Try again shortly.');
   return new AppError('internal', 'Internal error.', undefined, { cause: error });
 }

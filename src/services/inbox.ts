@@ -1,12 +1,13 @@
+import { sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction } from '../core/database.ts';
+import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError } from '../core/errors.ts';
-import { databaseFailure, isOutage } from '../core/failure.ts';
 import { newId } from '../core/ids.ts';
-import { gathering } from '../core/metrics.ts';
 import type { Queue } from '../core/queue.ts';
+import { mostTogether, shared } from '../core/shared.ts';
+import { bytesIn, rowsOf } from '../core/sharedRows.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
 
@@ -27,14 +28,7 @@ export interface Receipt {
 
 type Row = typeof webhookEvents.$inferInsert & { id: string; status: EventStatus; type: string | null };
 
-interface Waiting {
-  row: Row;
-  resolve: (receipt: Receipt) => void;
-  reject: (error: unknown) => void;
-}
-
-/** Events written by one statement at most: they are in memory anyhow, but a statement has its limits. */
-const mostRows = 100;
+/** Bytes of bodies in one transaction: a few copies of them are in memory while it is sent. */
 const mostBytes = 8 * 1024 * 1024;
 
 /**
@@ -43,57 +37,15 @@ const mostBytes = 8 * 1024 * 1024;
  * answer only after the commit, and many cost hardly more than one. No scope is asked: the signature is the right.
  */
 export function openInbox(queue: Queue, handlers: Handlers) {
-  let waiting: Waiting[] = [];
-  let writing = false;
-
-  async function writeAll(context: Context) {
-    // Whatever else has arrived in this turn of the event loop comes along.
-    await new Promise(resolve => setImmediate(resolve));
-    while (waiting.length > 0) {
-      const batch = takeBatch();
-      gathering.publish({ what: 'webhooks', size: batch.length });
-      try {
-        settle(batch, await store(context, queue, batch));
-      } catch (error) {
-        await storeEach(context, batch, error);
-      }
-    }
-    writing = false;
-  }
-
-  function takeBatch(): Waiting[] {
-    let bytes = 0;
-    const fitting = waiting.findIndex(({ row }, i) => {
-      bytes += row.body.length;
-      return i > 0 && (i === mostRows || bytes > mostBytes);
-    });
-    const batch = waiting.slice(0, fitting < 0 ? waiting.length : fitting);
-    waiting = waiting.slice(batch.length);
-    return batch;
-  }
-
-  /** One that the database refuses must not take the others with it. */
-  async function storeEach(context: Context, batch: Waiting[], error: unknown) {
-    const failure = databaseFailure(error);
-    const hopeless = batch.length === 1 || error instanceof AppError || (failure && isOutage(failure));
-    for (const one of batch)
-      if (hopeless) one.reject(error);
-      else
-        await store(context, queue, [one]).then(
-          stored => settle([one], stored),
-          (reason: unknown) => one.reject(reason),
-        );
-  }
-
+  const storeShared = shared('webhooks', (db, rows: Row[]) => store(db, queue, rows), {
+    weightOf: ({ body }) => 1 + (body.length / mostBytes) * mostTogether,
+    sent: 1,
+  });
   return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
     const row = rowOf(context, handlers, delivery);
-    const { promise, resolve, reject } = Promise.withResolvers<Receipt>();
-    waiting.push({ row, resolve, reject });
-    if (!writing) {
-      writing = true;
-      void writeAll(context);
-    }
-    return promise;
+    const { id, type, status } = row;
+    const isNew = await storeShared(context.db, row);
+    return { id, type, outcome: isNew ? (status as 'received' | 'ignored') : 'repeated' };
   };
 }
 export type Receive = ReturnType<typeof openInbox>;
@@ -110,6 +62,9 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
     provider,
     ...envelope,
     status: idle ? 'ignored' : 'received',
+    attempts: 0,
+    replays: 0,
+    failures: [],
     lastError: problem,
     body,
     createdAt: time.toISOString(),
@@ -117,29 +72,31 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
   };
 }
 
-/** Writes rows and jobs in one transaction, and returns the ids of the rows that were new. */
-async function store(context: Context, queue: Queue, batch: Waiting[]): Promise<Set<string>> {
+// One order for all, so that two transactions with the same events do not lock crosswise.
+const insertEvents = prepared('webhook events', (db: Orm) =>
+  db
+    .insert(webhookEvents)
+    .select(sql`${rowsOf(webhookEvents, 'rows')} order by fingerprint`)
+    .onConflictDoNothing({ target: [webhookEvents.provider, webhookEvents.fingerprint] })
+    .returning({ id: webhookEvents.id }),
+);
+
+/** Writes rows and jobs in one transaction; tells for each row whether it was new. */
+async function store(db: Orm, queue: Queue, rows: Row[]): Promise<boolean[]> {
   await queue.ready;
-  return inTransaction(context, async ({ db }) => {
-    const rows = batch.map(({ row }) => row);
-    const stored = await db
-      .insert(webhookEvents)
-      .values(rows)
-      .onConflictDoNothing({ target: [webhookEvents.provider, webhookEvents.fingerprint] })
-      .returning({ id: webhookEvents.id });
+  const texts = rows.map(row => ({
+    ...row,
+    body: bytesIn(row.body),
+    fingerprint: bytesIn(row.fingerprint),
+  }));
+  return inTransaction({ db }, async inside => {
+    const stored = await insertEvents(inside.db, 'only').execute({ rows: JSON.stringify(texts) });
     const ids = new Set(stored.map(({ id }) => id));
     const work = rows.filter(({ id, status }) => ids.has(id) && status === 'received');
     await queue.add(
-      db,
+      inside.db,
       work.map(({ id }) => ({ event: id, round: 0 })),
     );
-    return ids;
+    return rows.map(({ id }) => ids.has(id));
   });
-}
-
-function settle(batch: Waiting[], stored: Set<string>): void {
-  for (const { row, resolve } of batch) {
-    const outcome = stored.has(row.id) ? (row.status as 'received' | 'ignored') : 'repeated';
-    resolve({ id: row.id, type: row.type, outcome });
-  }
 }

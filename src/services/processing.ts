@@ -1,4 +1,4 @@
-import { and, eq, or, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
@@ -6,7 +6,7 @@ import { databaseFailure } from '../core/failure.ts';
 import type { Job } from '../core/queue.ts';
 import { need } from './access.ts';
 import { parseBody } from './envelope.ts';
-import type { Handlers } from './handlers/index.ts';
+import type { EventInHand, Handlers } from './handlers/index.ts';
 
 /** An event that this process has begun to process. */
 export interface Claimed {
@@ -21,6 +21,27 @@ export interface Claimed {
 const { id, provider, type, customer, attempts, replays, status } = webhookEvents;
 const claimed = { id, provider, type, customer, attempts, replays };
 
+const given = sql`json_to_recordset(${sql.placeholder('given')}::text::json)`;
+
+const claim = prepared('webhook events to do', (db: Orm) =>
+  db
+    .update(webhookEvents)
+    .set({
+      status: 'processing',
+      attempts: sql`${attempts} + 1`,
+      updatedAt: sql`${sql.placeholder('time')}`,
+    })
+    .from(sql`${given} as job (event uuid, round integer)`)
+    .where(
+      and(
+        eq(id, sql`job.event`),
+        eq(replays, sql`job.round`),
+        sql`${status} in ('received', 'processing', 'failed')`,
+      ),
+    )
+    .returning(claimed),
+);
+
 /**
  * Begins an attempt at each event that is still to be done. The attempt is counted before it is made, because
  * an event that ends the process would otherwise be tried for ever.
@@ -28,61 +49,57 @@ const claimed = { id, provider, type, customer, attempts, replays };
 export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
   need(context, 'admin');
   const { db, now } = context;
-  return db
-    .update(webhookEvents)
-    .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: now().toISOString() })
-    .where(
-      and(
-        or(...jobs.map(job => and(eq(id, job.event), eq(replays, job.round)))),
-        sql`${status} in ('received', 'processing', 'failed')`,
-      ),
-    )
-    .returning(claimed);
+  return claim(db, 'only').execute({ given: JSON.stringify(jobs), time: now().toISOString() });
 }
 
-// The mark comes first: it locks the row, so a second worker waits here and then finds nothing to do.
-const mark = prepared('webhook event done', (db: Orm) =>
+// The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do.
+const mark = prepared('webhook events done', (db: Orm) =>
   db
     .update(webhookEvents)
     .set({
-      status: sql`${sql.placeholder('status')}`,
+      status: sql`done.status`,
       lastError: null,
       updatedAt: sql`${sql.placeholder('time')}`,
-      processedAt: sql`${sql.placeholder('processedAt')}`,
+      processedAt: sql`case done.status when 'processed' then ${sql.placeholder('time')}::timestamptz end`,
     })
-    .where(
-      and(eq(id, sql.placeholder('id')), eq(replays, sql.placeholder('replays')), eq(status, 'processing')),
-    )
+    .from(sql`${given} as done (id uuid, replays integer, status text)`)
+    .where(and(eq(id, sql`done.id`), eq(replays, sql`done.replays`), eq(status, 'processing')))
     .returning({ id }),
 );
 
 /** Processes events, each completely or all not at all. Whatever a handler throws is thrown. */
 export async function processEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
   need(context, 'admin');
+  // Received by a version that knew the type, processed by one that does not.
+  const handlerOf = ({ type, customer }: Claimed) => {
+    const handler = type === null ? undefined : handlers.get(type);
+    return handler?.needsCustomer && customer === null ? undefined : handler;
+  };
   await inTransaction(context, async inside => {
-    for (const event of events) {
-      const handler = event.type === null ? undefined : handlers.get(event.type);
-      // Received by a version that knew the type, processed by one that does not.
-      const idle = !handler || (handler.needsCustomer && event.customer === null);
-      const time = inside.now().toISOString();
-      const outcome = idle
-        ? { status: 'ignored', processedAt: null }
-        : { status: 'processed', processedAt: time };
-      const marked = await mark(inside.db, 'only').execute({
-        id: event.id,
-        replays: event.replays,
-        time,
-        ...outcome,
-      });
-      if (marked.length > 0 && handler && !idle)
-        await handler.handle(inside, {
-          ...event,
-          type: event.type ?? '',
-          payload: () => readPayload(inside, event.id),
-        });
-    }
+    const done = events.map(event => ({
+      id: event.id,
+      replays: event.replays,
+      status: handlerOf(event) ? 'processed' : 'ignored',
+    }));
+    const marked = await mark(inside.db, 'only').execute({
+      given: JSON.stringify(done),
+      time: inside.now().toISOString(),
+    });
+    const mine = new Set(marked.map(row => row.id));
+    const fresh = events.filter(event => mine.has(event.id));
+    for (const [handler, own] of Map.groupBy(fresh, handlerOf))
+      await handler?.handle(
+        inside,
+        own.map(event => inHand(inside, event)),
+      );
   });
 }
+
+const inHand = (inside: Context, event: Claimed): EventInHand => ({
+  ...event,
+  type: event.type ?? '',
+  payload: () => readPayload(inside, event.id),
+});
 
 async function readPayload({ db }: Context, event: string): Promise<unknown> {
   const [row] = await db.select({ body: webhookEvents.body }).from(webhookEvents).where(eq(id, event));

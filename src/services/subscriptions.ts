@@ -6,6 +6,7 @@ import { type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
+import { rowsOf } from '../core/sharedRows.ts';
 import { need } from './access.ts';
 import { listing } from './lists.ts';
 
@@ -23,15 +24,7 @@ const ofCustomer = prepared('subscriptions of a customer', (db: Orm) =>
 const activation = prepared('subscription activation', (db: Orm) =>
   db
     .insert(subscriptions)
-    .values({
-      id: sql.placeholder('id'),
-      customer: sql.placeholder('customer'),
-      provider: sql.placeholder('provider'),
-      status: 'active',
-      activatedAt: sql.placeholder('time'),
-      createdAt: sql.placeholder('time'),
-      updatedAt: sql.placeholder('time'),
-    })
+    .select(rowsOf(subscriptions, 'rows'))
     .onConflictDoUpdate({
       target: [subscriptions.customer, subscriptions.provider],
       set: {
@@ -87,13 +80,23 @@ export async function getSubscription(
 
 const storable = (customer: string) => customer.isWellFormed() && !customer.includes('\0');
 
-/** Makes a subscription active, whatever it was and whether it was. The first activation keeps its time. */
-export async function activateSubscription(
-  context: Context,
-  { customer, provider }: { customer: string; provider: string },
-): Promise<void> {
+interface Payer {
+  provider: string;
+  customer: string | null;
+}
+
+/** Makes the subscriptions of customers active, whatever they were and whether they were. The first activation keeps its time. */
+export async function activateSubscriptions(context: Context, payers: Payer[]): Promise<void> {
   need(context, 'write');
-  const time = context.now();
-  const values = { id: newId(time.getTime()), customer, provider, time: time.toISOString() };
-  await activation(context.db, 'only').execute(values);
+  const now = context.now();
+  const time = now.toISOString();
+  // One statement may meet a row only once.
+  const rows = new Map<string, object>();
+  for (const { provider, customer } of payers)
+    if (customer !== null)
+      rows.set(`${provider} ${customer}`, {
+        ...{ id: newId(now.getTime()), customer, provider, status: 'active' },
+        ...{ activatedAt: time, createdAt: time, updatedAt: time },
+      });
+  await activation(context.db, 'only').execute({ rows: JSON.stringify([...rows.values()]) });
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { activateSubscription } from '../../src/services/subscriptions.ts';
+import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
@@ -7,8 +7,8 @@ t.test('subscriptions are the same by GraphQL and by REST', async t => {
   const { call, database } = await build(t);
   const context = inside(database);
   for (const customer of ['cus_1', 'cus_2'])
-    await activateSubscription(context, { customer, provider: 'stripe' });
-  await activateSubscription(context, { customer: 'cus_2', provider: 'other' });
+    await activateSubscriptions(context, [{ customer, provider: 'stripe' }]);
+  await activateSubscriptions(context, [{ customer: 'cus_2', provider: 'other' }]);
 
   const fields = 'customer provider status activatedAt createdAt updatedAt';
   const ask = async (query: string) => (await call('POST', '/api/graphql', 200, { body: { query } })).body;

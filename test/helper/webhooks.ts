@@ -4,11 +4,12 @@ import Stripe from 'stripe';
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
 import { readSettings } from '../../src/core/config.ts';
+import type { Context } from '../../src/core/context.ts';
 import type { Metrics } from '../../src/core/metrics.ts';
 import { openPostgres } from '../../src/core/postgres.ts';
 import { openQueue } from '../../src/core/queue.ts';
 import { startJobs } from '../../src/jobs.ts';
-import type { Handler } from '../../src/services/handlers/index.ts';
+import type { EventInHand, Handler } from '../../src/services/handlers/index.ts';
 import { openMetrics } from '../../src/services/measures.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
@@ -53,10 +54,17 @@ async function openFor(t: Test, url: string | undefined) {
 
 interface Choices {
   settings?: Partial<Settings>;
-  /** Instead of what a payment really does. */
-  handle?: Handler['handle'];
+  /** Instead of what a payment really does; called for one event after the other. */
+  handle?: (context: Context, event: EventInHand) => Promise<void>;
   now?: () => Date;
 }
+
+const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
+  needsCustomer: true,
+  handle: async (context, events) => {
+    for (const event of events) await handle(context, event);
+  },
+});
 
 /** An application whose webhooks are worked on, and the calls that a provider and an operator make. */
 export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices = {}) {
@@ -75,7 +83,7 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
     database,
     metrics,
     log: testLog,
-    ...(handle && { handlers: new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]) }),
+    ...(handle && { handlers: new Map([['payment_intent.succeeded', oneByOne(handle)]]) }),
     ...(now && { now }),
   };
   const jobs = startJobs({ ...parts, queue });

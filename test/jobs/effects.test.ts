@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { subscriptions } from '../../drizzle/tables.ts';
 import { trimEvents } from '../../src/services/events.ts';
-import { activateSubscription } from '../../src/services/subscriptions.ts';
+import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
@@ -10,7 +10,7 @@ t.test('an effect without its mark is taken back', async t => {
   let calls = 0;
   const { call, deliver, eventually } = await buildDoor(t, {
     handle: async (context, { customer, provider, payload }) => {
-      await activateSubscription(context, { customer: `${customer}-${calls}`, provider });
+      await activateSubscriptions(context, [{ customer: `${customer}-${calls}`, provider }]);
       t.match(await payload(), { data: { object: { amount: 2000 } } }, 'a handler can read the whole event');
       if (++calls === 1) throw new Error('after the effect');
     },
@@ -30,17 +30,17 @@ t.test('activation makes any state active and keeps the first time', async t => 
   const context = inside(database, () => clock);
   const who = { customer: 'cus_1', provider: 'stripe' };
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
-  await activateSubscription(context, who);
+  await activateSubscriptions(context, [who]);
   const first = await read();
   t.match(first, { status: 'active', activatedAt: '2026-01-01T00:00:00.000Z' });
   clock = new Date('2026-02-01T00:00:00Z');
-  await activateSubscription(context, who);
+  await activateSubscriptions(context, [who]);
   t.same(await read(), first, 'not even updatedAt moved');
   await database.orm
     .update(subscriptions)
     .set({ status: 'past_due' })
     .where(eq(subscriptions.customer, 'cus_1'));
-  await activateSubscription(context, who);
+  await activateSubscriptions(context, [who]);
   t.same(await read(), { ...first, updatedAt: '2026-02-01T00:00:00.000Z' });
 });
 

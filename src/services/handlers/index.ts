@@ -12,13 +12,14 @@ export interface EventInHand {
 }
 
 /**
- * What one type of event does. It runs in the transaction that marks the event processed: all of both, or
- * nothing. So it may run again after a failure, and must leave alone whatever a rollback cannot undo.
+ * What one type of event does, to one or to several that came together. It runs in the transaction that marks them
+ * processed: all of both, or nothing. So it may run again after a failure, then for each event alone, and must leave
+ * alone whatever a rollback cannot undo.
  */
 export interface Handler {
   /** Without a customer there is nothing to do, and the event is stored as ignored. */
   readonly needsCustomer: boolean;
-  handle(context: Context, event: EventInHand): Promise<void>;
+  handle(context: Context, events: EventInHand[]): Promise<void>;
 }
 
 export type Handlers = ReadonlyMap<string, Handler>;

@@ -1,10 +1,8 @@
-import { activateSubscription } from '../subscriptions.ts';
+import { activateSubscriptions } from '../subscriptions.ts';
 import type { Handler } from './index.ts';
 
 /** A payment went through: the subscription of its customer is active. */
 export const paymentIntentSucceeded: Handler = {
   needsCustomer: true,
-  handle: async (context, { provider, customer }) => {
-    if (customer !== null) await activateSubscription(context, { provider, customer });
-  },
+  handle: activateSubscriptions,
 };

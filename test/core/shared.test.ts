@@ -1,0 +1,156 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { eq, sql } from 'drizzle-orm';
+import t from 'tap';
+import { auditLog, users } from '../../drizzle/tables.ts';
+import type { Orm } from '../../src/core/database.ts';
+import { inTransaction } from '../../src/core/database.ts';
+import { newId } from '../../src/core/ids.ts';
+import { openPostgres } from '../../src/core/postgres.ts';
+import { shared } from '../../src/core/shared.ts';
+import { changeUser, createUser, getUser } from '../../src/services/users.ts';
+import { inside } from '../helper/access.ts';
+import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
+
+const nobody = {} as Orm;
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+const person = (name: string) => ({ name, email: `${name}@example.com` });
+
+t.test('what is asked for in one turn is one piece of work, of a bounded size', async t => {
+  const sizes: number[] = [];
+  const double = shared('reads', async (_db, keys: number[]) => {
+    sizes.push(keys.length);
+    return keys.map(key => key * 2);
+  });
+  const answers = await Promise.all(numbers(450).map(key => double(nobody, key)));
+  t.same(
+    answers,
+    numbers(450).map(key => key * 2),
+  );
+  t.same(sizes, [200, 200, 50]);
+});
+
+t.test('what is heavy goes with fewer neighbours, and alone when it is too heavy for any', async t => {
+  const groups: number[][] = [];
+  const carry = shared(
+    'reads',
+    async (_db, keys: number[]) => {
+      groups.push(keys);
+      return keys;
+    },
+    { weightOf: key => key, sent: 1 },
+  );
+  await Promise.all([150, 50, 1, 900, 20].map(key => carry(nobody, key)));
+  t.same(groups, [[150, 50], [1], [900], [20]]);
+});
+
+t.test('nobody joins what has been sent: no answer is older than its question', async t => {
+  let stored = 'old';
+  const gates: PromiseWithResolvers<void>[] = [];
+  const read = shared('reads', async (_db, keys: string[]) => {
+    const snapshot = stored;
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    await gate.promise;
+    return keys.map(() => snapshot);
+  });
+  const before = read(nobody, 'key');
+  await turn();
+  t.equal(gates.length, 1, 'the first one is under way');
+  stored = 'new';
+  const after = read(nobody, 'key');
+  for (let i = 0; i < 2; i++) {
+    await turn();
+    gates[i]?.resolve();
+  }
+  t.same([await before, await after], ['old', 'new']);
+});
+
+t.test('a write is seen by every read that begins after it, with many readers around', async t => {
+  const context = inside(await openTestDatabase(t));
+  const user = await createUser(context, person('ada'));
+  let writing = true;
+  const readers = numbers(5).map(async () => {
+    while (writing) await getUser(context, user.id);
+  });
+  for (let version = 0; version < 50; version++) {
+    await changeUser(context, user.id, { name: `Ada ${version}` });
+    t.equal((await getUser(context, user.id)).name, `Ada ${version}`);
+  }
+  writing = false;
+  await Promise.all(readers);
+});
+
+t.test('a row that is refused leaves its neighbours alone, and its audit entry with it', async t => {
+  const context = inside(await openTestDatabase(t));
+  const { db } = context;
+  const names = ['a', 'b', 'a', 'c', 'd', 'b', 'e'];
+  const results = await Promise.allSettled(names.map(name => createUser(context, person(name))));
+  t.equal(results.filter(({ status }) => status === 'rejected').length, 2);
+  const stored = await db.select().from(users);
+  t.same(stored.map(({ name }) => name).sort(), ['a', 'b', 'c', 'd', 'e']);
+  const entries = await db.select({ id: auditLog.recordId }).from(auditLog);
+  t.same(entries.map(({ id }) => id).sort(), stored.map(({ id }) => id).sort());
+  t.same(
+    results.flatMap(result => (result.status === 'fulfilled' ? result.value.id : [])).sort(),
+    stored.map(({ id }) => id).sort(),
+    'who was told so is stored',
+  );
+});
+
+t.test('inside a transaction everything is done there and alone', async t => {
+  const context = inside(await openTestDatabase(t));
+  const ada = await createUser(context, person('ada'));
+  const outcome = inTransaction(context, async within => {
+    await within.db.update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
+    // On one connection, who is outside would wait for the end.
+    const outside = backend === 'postgres' ? getUser(context, ada.id) : undefined;
+    t.equal((await getUser(within, ada.id)).name, 'Countess');
+    t.equal((await outside)?.name ?? 'ada', 'ada');
+    await createUser(within, person('bob'));
+    throw new Error('undone');
+  });
+  await t.rejects(outcome, { message: 'undone' });
+  const sizes: number[] = [];
+  const note = shared('reads', async (_db, keys: number[]) => {
+    sizes.push(keys.length);
+    return keys;
+  });
+  await inTransaction(context, within => Promise.all([1, 2].map(key => note(within.db, key))));
+  t.same(sizes, [1, 1]);
+  t.equal((await getUser(context, ada.id)).name, 'ada');
+  t.equal(await context.db.$count(users), 1);
+});
+
+for (const code of ['CONNECTION_CLOSED', 'EPIPE', '57P01', '08006'])
+  t.test(`without an answer (${code}) all are told, and nothing is done twice`, async t => {
+    let calls = 0;
+    const write = shared('reads', async (_db, _keys: number[]) => {
+      calls++;
+      throw Object.assign(new Error('gone'), { code });
+    });
+    const results = await Promise.allSettled(numbers(8).map(key => write(nobody, key)));
+    t.ok(results.every(result => result.status === 'rejected' && result.reason.code === code));
+    t.equal(calls, 1);
+  });
+
+t.test('a connection that is lost during an insert', { skip: backend !== 'postgres' }, async t => {
+  const database = openPostgres({ url: await createPostgres(t), connections: 4 }, testLog);
+  t.teardown(() => database.close());
+  await database.ready;
+  const context = inside(database);
+  const { db } = context;
+  await db.transaction(async tx => {
+    await tx.execute(sql`lock table users in exclusive mode`);
+    const writes = Promise.allSettled(numbers(6).map(n => createUser(context, person(`u${n}`))));
+    // Asked outside of the transaction, which would see the same picture each time.
+    const waiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    for (let ended = 0; ended === 0; await turn(undefined))
+      ended = ((await db.execute(waiting)) as unknown as unknown[]).length;
+    const results = await writes;
+    t.ok(results.every(({ status }) => status === 'rejected'));
+  });
+  t.equal(await db.$count(users), 0, 'nobody was told so, and nothing was stored');
+  const user = await createUser(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
+  t.equal((await getUser(context, user.id)).name, 'after');
+});
