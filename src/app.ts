@@ -26,6 +26,7 @@ import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
+import tracing from '../plugins/tracing.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
@@ -34,6 +35,7 @@ import { openLimits } from './core/limits.ts';
 import type { Log } from './core/log.ts';
 import { Metrics } from './core/metrics.ts';
 import type { Queue } from './core/queue.ts';
+import { isTracing } from './core/tracing.ts';
 import { openBearers } from './services/bearers.ts';
 import { handlers } from './services/handlers/index.ts';
 import { openInbox } from './services/inbox.ts';
@@ -60,6 +62,7 @@ export async function buildApp(parts: Parts) {
   metrics.watchCache('limited_names', () => allowance.size);
   if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);
 
+  if (isTracing()) await app.register(tracing);
   await app.register(parsing);
   await app.register(headers);
   await app.register(pressure, { settings, metrics });

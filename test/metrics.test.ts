@@ -65,6 +65,9 @@ t.test('events that nobody works on are counted, with the age of the oldest', as
   t.equal((await countsOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
   const age = (await countsOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
   t.ok(age >= 60 && age < 70, `${age} s`);
+  await database.close();
+  t.same(await countsOf(metrics, 'database_up'), new Map([['', 0]]));
+  t.same(await countsOf(metrics, 'webhook_oldest_waiting_seconds'), new Map(), 'no value, not an old one');
 });
 
 t.test('where keys are asked for, an admin may read; with a port of its own it is not here', async t => {

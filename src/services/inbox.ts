@@ -7,6 +7,7 @@ import { databaseFailure, isOutage } from '../core/failure.ts';
 import { newId } from '../core/ids.ts';
 import { gathering } from '../core/metrics.ts';
 import type { Queue } from '../core/queue.ts';
+import { here, traceparent, type Within } from '../core/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
 
@@ -29,6 +30,8 @@ type Row = typeof webhookEvents.$inferInsert & { id: string; status: EventStatus
 
 interface Waiting {
   row: Row;
+  trace: string | undefined;
+  within: Within;
   resolve: (receipt: Receipt) => void;
   reject: (error: unknown) => void;
 }
@@ -53,7 +56,9 @@ export function openInbox(queue: Queue, handlers: Handlers) {
       const batch = takeBatch();
       gathering.publish({ what: 'webhooks', size: batch.length });
       try {
-        settle(batch, await store(context, queue, batch));
+        // In the trace of the first: the others only wait for it.
+        const [{ within }] = batch as [Waiting];
+        settle(batch, await within(() => store(context, queue, batch)));
       } catch (error) {
         await storeEach(context, batch, error);
       }
@@ -88,7 +93,7 @@ export function openInbox(queue: Queue, handlers: Handlers) {
   return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
     const row = rowOf(context, handlers, delivery);
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>();
-    waiting.push({ row, resolve, reject });
+    waiting.push({ row, resolve, reject, trace: traceparent(), within: here() });
     if (!writing) {
       writing = true;
       void writeAll(context);
@@ -128,10 +133,10 @@ async function store(context: Context, queue: Queue, batch: Waiting[]): Promise<
       .onConflictDoNothing({ target: [webhookEvents.provider, webhookEvents.fingerprint] })
       .returning({ id: webhookEvents.id });
     const ids = new Set(stored.map(({ id }) => id));
-    const work = rows.filter(({ id, status }) => ids.has(id) && status === 'received');
+    const work = batch.filter(({ row }) => ids.has(row.id) && row.status === 'received');
     await queue.add(
       db,
-      work.map(({ id }) => ({ event: id, round: 0 })),
+      work.map(({ row, trace }) => ({ event: row.id, round: 0, trace })),
     );
     return ids;
   });

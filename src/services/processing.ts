@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { databaseFailure } from '../core/failure.ts';
 import type { Job } from '../core/queue.ts';
+import { traced } from '../core/tracing.ts';
 import { need } from './access.ts';
 import { parseBody } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
@@ -16,6 +17,8 @@ export interface Claimed {
   customer: string | null;
   attempts: number;
   replays: number;
+  /** Where in a trace it came in. */
+  trace: string | undefined;
 }
 
 const { id, provider, type, customer, attempts, replays, status } = webhookEvents;
@@ -28,7 +31,8 @@ const claimed = { id, provider, type, customer, attempts, replays };
 export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
   need(context, 'admin');
   const { db, now } = context;
-  return db
+  const traces = new Map(jobs.map(job => [job.event, job.trace]));
+  const rows = await db
     .update(webhookEvents)
     .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: now().toISOString() })
     .where(
@@ -38,6 +42,7 @@ export async function claimEvents(context: Context, jobs: Job[]): Promise<Claime
       ),
     )
     .returning(claimed);
+  return rows.map(event => ({ ...event, trace: traces.get(event.id) }));
 }
 
 // The mark comes first: it locks the row, so a second worker waits here and then finds nothing to do.
@@ -61,27 +66,35 @@ export async function processEvents(context: Context, handlers: Handlers, events
   need(context, 'admin');
   await inTransaction(context, async inside => {
     for (const event of events) {
-      const handler = event.type === null ? undefined : handlers.get(event.type);
-      // Received by a version that knew the type, processed by one that does not.
-      const idle = !handler || (handler.needsCustomer && event.customer === null);
-      const time = inside.now().toISOString();
-      const outcome = idle
-        ? { status: 'ignored', processedAt: null }
-        : { status: 'processed', processedAt: time };
-      const marked = await mark(inside.db, 'only').execute({
-        id: event.id,
-        replays: event.replays,
-        time,
-        ...outcome,
-      });
-      if (marked.length > 0 && handler && !idle)
-        await handler.handle(inside, {
-          ...event,
-          type: event.type ?? '',
-          payload: () => readPayload(inside, event.id),
-        });
+      const spanned = {
+        parent: event.trace,
+        attributes: { 'event.id': event.id, 'event.type': event.type ?? '' },
+      };
+      await traced('process webhook event', spanned, () => processEvent(inside, handlers, event));
     }
   });
+}
+
+async function processEvent(inside: Context, handlers: Handlers, event: Claimed): Promise<void> {
+  const handler = event.type === null ? undefined : handlers.get(event.type);
+  // Received by a version that knew the type, processed by one that does not.
+  const idle = !handler || (handler.needsCustomer && event.customer === null);
+  const time = inside.now().toISOString();
+  const outcome = idle
+    ? { status: 'ignored', processedAt: null }
+    : { status: 'processed', processedAt: time };
+  const marked = await mark(inside.db, 'only').execute({
+    id: event.id,
+    replays: event.replays,
+    time,
+    ...outcome,
+  });
+  if (marked.length > 0 && handler && !idle)
+    await handler.handle(inside, {
+      ...event,
+      type: event.type ?? '',
+      payload: () => readPayload(inside, event.id),
+    });
 }
 
 async function readPayload({ db }: Context, event: string): Promise<unknown> {

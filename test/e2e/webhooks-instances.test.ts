@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import { all, pay, payMany, secrets, total } from '../helper/sender.ts';
-import { startService, until } from '../helper/service.ts';
+import { freePort, startService, until } from '../helper/service.ts';
 
 t.test(
   '50 copies of one event at once on two instances: one row, one effect',
@@ -35,11 +35,15 @@ t.test('a worker of its own does what the instances have stored', { timeout: 120
   const service = await startService(t, env);
   t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
   t.equal(await total(service.url, '/api/subscriptions'), 0, 'nobody has worked yet');
-  const worker = await startService(t, env, { script: 'src/worker.ts' });
+  const METRICS_PORT = String(await freePort());
+  const worker = await startService(t, { ...env, METRICS_PORT }, { script: 'src/worker.ts' });
   await until(
     () => total(service.url, '/api/subscriptions'),
     count => count === 100,
   );
+
+  const measured = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+  t.match(measured, /^webhook_events_processed_total 100$/m);
 
   const before = Date.now();
   await pay(service.url, 'evt_quiet', 'cus_quiet');
