@@ -1,56 +1,22 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../src/core/config.ts';
 import { openLog } from '../src/core/log.ts';
 import { startTracing } from '../src/core/otel.ts';
 import { build } from './helper/app.ts';
+import { openCollector, type Span } from './helper/collector.ts';
 import { buildDoor, paymentEvent } from './helper/webhooks.ts';
 
-interface Span {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  attributes: { key: string; value: { stringValue?: string } }[];
-}
-
-/** What a collector of OTLP over HTTP receives. */
-const spans: Span[] = [];
-const services = new Set<string>();
-const collector = createServer(async (request, response) => {
-  let text = '';
-  for await (const chunk of request) text += chunk;
-  for (const { resource, scopeSpans } of JSON.parse(text).resourceSpans) {
-    for (const { key, value } of resource.attributes)
-      if (key === 'service.name') services.add(value.stringValue);
-    for (const scope of scopeSpans) spans.push(...scope.spans);
-  }
-  response.setHeader('content-type', 'application/json').end('{}');
-}).listen(0, '127.0.0.1');
-await once(collector, 'listening');
-process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
+process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
 process.env.OTEL_SERVICE_NAME = 'triport-test';
 process.env.OTEL_BSP_SCHEDULE_DELAY = '50';
-const stop = startTracing('0.0.0');
-t.teardown(async () => {
-  await stop();
-  collector.close();
-});
+t.teardown(startTracing('0.0.0'));
 
 const traceOf = (digit: string) => digit.repeat(32);
 const caller = (digit: string) => ({ traceparent: `00-${traceOf(digit)}-${digit.repeat(16)}-01` });
 
-/** The spans of one trace, when one of this name has come. */
-async function spansOf(digit: string, last: string): Promise<Span[]> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
-    const own = spans.filter(({ traceId }) => traceId === traceOf(digit));
-    if (own.some(({ name }) => name === last)) return own;
-  }
-  throw new Error(`No span ${last} in ${JSON.stringify(spans.map(({ name, traceId }) => [name, traceId]))}`);
-}
+const spansOf = (digit: string, last: string) => spansOfTrace(traceOf(digit), last);
 const textOf = ({ attributes }: Span) =>
   attributes.find(({ key }) => key === 'db.query.text')?.value.stringValue ?? '';
 
@@ -71,7 +37,7 @@ t.test('one trace leads from the arrival of a webhook to the activation', async 
   const activation = trace.find(span => /insert into "subscriptions"/.test(textOf(span))) as Span;
   t.equal(activation.parentSpanId, processed.spanId);
   t.notMatch(JSON.stringify(trace), 'cus_1', 'values are in no span');
-  t.same([...services], ['triport-test']);
+  t.same(new Set(trace.map(({ service }) => service)), new Set(['triport-test']));
 });
 
 t.test('GraphQL: the operation is below the request, and its statements below the operation', async t => {
