@@ -15,7 +15,7 @@ import { home } from '../plugins/home/index.ts';
 import identity from '../plugins/identity.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
-import { measuring } from '../plugins/metrics.ts';
+import { measuring, metricsRoute } from '../plugins/metrics.ts';
 import parsing from '../plugins/parsing.ts';
 import patience from '../plugins/patience.ts';
 import pressure from '../plugins/pressure.ts';
@@ -66,6 +66,7 @@ export async function buildApp(parts: Parts) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(pressure, { settings, metrics });
+  await app.register(measuring, { metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
@@ -77,9 +78,9 @@ export async function buildApp(parts: Parts) {
   await app.register(contexts, { database, now });
   await app.register(docs, { version, open: bearers === undefined });
 
-  await app.register(measuring, { metrics, here: settings.METRICS_PORT === undefined });
   await app.register(home, { version });
   await app.register(health, { prefix: '/health', database, leaving });
+  if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });

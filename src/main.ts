@@ -95,7 +95,9 @@ async function letClientsLeave(server: Server): Promise<void> {
 
 main().catch((error: Error & { code?: string }) => {
   console.error(
-    error.code === 'EADDRINUSE' ? `The port is in use: ${error.message}. Set PORT.` : error.message,
+    error.code === 'EADDRINUSE'
+      ? `The port is in use: ${error.message}. Set PORT or METRICS_PORT.`
+      : error.message,
   );
   process.exit(1);
 });
