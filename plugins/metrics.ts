@@ -1,22 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../schemas/settings.ts';
 import type { Metrics } from '../src/core/metrics.ts';
-
-interface Options {
-  metrics: Metrics;
-  /** Whether the numbers are read here; otherwise they have a port of their own. */
-  here: boolean;
-}
 
 /** The methods that are told apart. Others are few, and whoever makes names up shall not fill the memory. */
 const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures every request by the pattern of its route: a path would be a new series for each record. */
-export const measuring = fp<Options>(async (app, { metrics, here }) => {
+export const measuring = fp<{ metrics: Metrics }>(async (app, { metrics }) => {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
     const labels = {
@@ -30,10 +24,10 @@ export const measuring = fp<Options>(async (app, { metrics, here }) => {
   metrics.watch('http_requests_in_flight', 'Requests that are worked on now.', undefined, () => {
     return app.pressure.inFlight;
   });
-  if (here) route(app, metrics);
 });
 
-function route(app: FastifyInstance, metrics: Metrics): void {
+/** What is measured, on the port of everything else: for whoever may do everything. */
+export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app, { metrics }) => {
   app.get(
     '/metrics',
     {
@@ -52,7 +46,7 @@ function route(app: FastifyInstance, metrics: Metrics): void {
     },
     async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()),
   );
-}
+};
 
 /** The same on a port of its own, where nobody is asked who he is: it belongs into a network of its own. */
 export async function serveMetrics(

@@ -7,7 +7,7 @@ import type { Metrics } from '../src/core/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `false` where the answer must come however much there is to do. */
+    /** `false` where the answer must come however much there is to do; it takes no place of others. */
     shed?: boolean;
   }
   interface FastifyInstance {
@@ -41,8 +41,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   app.decorateRequest('atWork', false);
 
   let told = Number.NEGATIVE_INFINITY;
-  function refusal(request: FastifyRequest): AppError | undefined {
-    if (request.routeOptions.config.shed === false) return undefined;
+  function refusal(): AppError | undefined {
     if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isLate()) return undefined;
     metrics.shed.inc();
     if (performance.now() - told > tellEvery) {
@@ -56,10 +55,13 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
     request.atWork = false;
   }
 
-  app.addHook('onRequest', (request, _reply, done) => done(refusal(request)));
+  app.addHook('onRequest', (request, _reply, done) =>
+    done(request.routeOptions.config.shed === false ? undefined : refusal()),
+  );
   app.addHook('preHandler', (request, reply, done) => {
+    if (request.routeOptions.config.shed === false) return done();
     // Again, because many may have been admitted while their bodies were on the way.
-    const error = refusal(request);
+    const error = refusal();
     if (error) return done(error);
     pressure.inFlight++;
     request.atWork = true;

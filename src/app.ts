@@ -15,7 +15,7 @@ import { home } from '../plugins/home/index.ts';
 import identity from '../plugins/identity.ts';
 import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
-import { measuring } from '../plugins/metrics.ts';
+import { measuring, metricsRoute } from '../plugins/metrics.ts';
 import parsing from '../plugins/parsing.ts';
 import patience from '../plugins/patience.ts';
 import pressure from '../plugins/pressure.ts';
@@ -26,6 +26,7 @@ import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
+import tracing from '../plugins/tracing.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
@@ -35,6 +36,7 @@ import type { Log } from './core/log.ts';
 import { Metrics } from './core/metrics.ts';
 import type { Queue } from './core/queue.ts';
 import { openReplicas } from './core/replicas.ts';
+import { isTracing } from './core/tracing.ts';
 import { openBearers } from './services/bearers.ts';
 import { handlers } from './services/handlers/index.ts';
 import { openInbox } from './services/inbox.ts';
@@ -62,9 +64,11 @@ export async function buildApp(parts: Parts) {
   if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);
   const replicas = openReplicas(settings, database, log);
 
+  if (isTracing()) await app.register(tracing);
   await app.register(parsing);
   await app.register(headers);
   await app.register(pressure, { settings, metrics });
+  await app.register(measuring, { metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
@@ -76,9 +80,9 @@ export async function buildApp(parts: Parts) {
   await app.register(contexts, { database, replicas, limits: allowance, now });
   await app.register(docs, { version, open: bearers === undefined });
 
-  await app.register(measuring, { metrics, here: settings.METRICS_PORT === undefined });
   await app.register(home, { version });
   await app.register(health, { prefix: '/health', database, leaving });
+  if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
 import { buildApp } from './app.ts';
-import { readSettings } from './core/config.ts';
+import { readSettings, wantsTraces } from './core/config.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
 import { openQueue } from './core/queue.ts';
@@ -20,6 +21,9 @@ async function main() {
 
   if (existsSync('.env')) process.loadEnvFile('.env');
   const given = readSettings(process.env);
+  const stopTracing = wantsTraces(given)
+    ? (await import('./core/otel.ts')).startTracing(manifest.version)
+    : undefined;
   const log = openLog(given, process.stdout.isTTY);
   const database = await openDatabase(given, log);
   // After the database, because its folder belongs to this process from then on.
@@ -52,6 +56,8 @@ async function main() {
       // Not sooner: the last request may have added a job.
       await queue.close();
       await database.close();
+      // A collector that is away shall not hold the end.
+      await Promise.race([stopTracing?.(), sleep(1000)]);
       log.info('Ended.');
     } catch (error) {
       log.error({ err: error }, 'The end was not orderly.');
@@ -89,7 +95,9 @@ async function letClientsLeave(server: Server): Promise<void> {
 
 main().catch((error: Error & { code?: string }) => {
   console.error(
-    error.code === 'EADDRINUSE' ? `The port is in use: ${error.message}. Set PORT.` : error.message,
+    error.code === 'EADDRINUSE'
+      ? `The port is in use: ${error.message}. Set PORT or METRICS_PORT.`
+      : error.message,
   );
   process.exit(1);
 });

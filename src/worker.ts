@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
-import { readSettings } from './core/config.ts';
+import { readSettings, wantsTraces } from './core/config.ts';
 import { openDatabase } from './core/database.ts';
 import { openLog } from './core/log.ts';
 import { openQueue } from './core/queue.ts';
@@ -13,6 +15,9 @@ async function main() {
   const settings = readSettings(process.env);
   if (settings.DATABASE_URL === undefined)
     throw new Error('A worker needs DATABASE_URL: an embedded database belongs to the process that serves.');
+  const stopTracing = wantsTraces(settings)
+    ? (await import('./core/otel.ts')).startTracing(manifest.version)
+    : undefined;
   const log = openLog(settings, process.stdout.isTTY);
   const database = await openDatabase(settings, log);
   const queue = openQueue(settings, database, log);
@@ -28,6 +33,8 @@ async function main() {
     await jobs.close();
     await queue.close();
     await database.close();
+    // A collector that is away shall not hold the end.
+    await Promise.race([stopTracing?.(), sleep(1000)]);
     log.info('Ended.');
     process.exit(code);
   }

@@ -17,6 +17,7 @@ t.test('requests are counted by the pattern of their route, never by their path'
   await call('GET', '/api/users/one-that-is-not-there', 404);
   await call('GET', '/no/such/path', 404);
   await call('PROPFIND', '/api/users', 405);
+  await call('GET', '/docs/json', 200);
   const counts = await countsOf(metrics, 'http_request_duration_seconds_count');
   t.same(Object.fromEntries(counts), {
     '{method="POST",route="/api/users",status="201"}': 1,
@@ -24,6 +25,7 @@ t.test('requests are counted by the pattern of their route, never by their path'
     '{method="GET",route="/api/users/:user_id",status="404"}': 1,
     '{method="GET",route="none",status="404"}': 1,
     '{method="other",route="/api/users",status="405"}': 1,
+    '{method="GET",route="/docs/json",status="200"}': 1,
   });
   t.notMatch(await metrics.read(), id);
 });
@@ -65,6 +67,9 @@ t.test('events that nobody works on are counted, with the age of the oldest', as
   t.equal((await countsOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
   const age = (await countsOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
   t.ok(age >= 60 && age < 70, `${age} s`);
+  await database.close();
+  t.same(await countsOf(metrics, 'database_up'), new Map([['', 0]]));
+  t.same(await countsOf(metrics, 'webhook_oldest_waiting_seconds'), new Map(), 'no value, not an old one');
 });
 
 t.test('where keys are asked for, an admin may read; with a port of its own it is not here', async t => {

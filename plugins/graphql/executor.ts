@@ -9,6 +9,7 @@ import {
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
+import { tracedInside } from '../../src/core/tracing.ts';
 import { Allowance } from './allowance.ts';
 import { keptDocuments, type Operation } from './documents.ts';
 import { DocumentError, withCode } from './errors.ts';
@@ -51,12 +52,17 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     const allowance = new Allowance(settings.GRAPHQL_MAX_RECORDS);
     const visit: Visit = { context, allowance, loaders: makeLoaders(context, allowance), notices: [] };
     const { document, definition } = operation;
-    const result = await app
-      .graphql(document, { ...visit }, variables, definition.name?.value)
-      .catch((error: MercuriusError) => {
-        if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
-        throw error;
-      });
+    const name = definition.name?.value;
+    const attributes = {
+      'graphql.operation.type': definition.operation,
+      'graphql.operation.name': name ?? '',
+    };
+    const result = await tracedInside(`graphql ${definition.operation}`, { attributes }, () =>
+      app.graphql(document, { ...visit }, variables, name),
+    ).catch((error: MercuriusError) => {
+      if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
+      throw error;
+    });
     if (result?.data === undefined) throw refusalOf(operation, variables);
     // Fields end in the order in which the database answers; the same query shall give the same text.
     const notices = visit.notices.toSorted((a, b) => (String(a.path) < String(b.path) ? -1 : 1));

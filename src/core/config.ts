@@ -33,6 +33,12 @@ export function readSettings(env: Environment): Settings {
   return settings;
 }
 
+/** Whether traces are made: where they go is said, or that they go to the usual place. */
+export const wantsTraces = ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_TRACES_EXPORTER: exporter,
+}: Settings) => (exporter === undefined ? url !== undefined : exporter === 'otlp');
+
 function readSecret(name: string, env: Environment, problems: string[]): string | undefined {
   const path = env[`${name}_FILE`];
   if (!path) return env[name];

@@ -6,6 +6,7 @@ import { databaseFailure } from './failure.ts';
 import type { Log } from './log.ts';
 import { openPostgres } from './postgres.ts';
 import { mapRows } from './rows.ts';
+import { tracedInside } from './tracing.ts';
 
 /** Either driver, and a transaction of either: they speak alike. */
 export type Orm = PgDatabase<PgQueryResultHKT, Record<string, never>>;
@@ -50,7 +51,9 @@ export async function inTransaction<C extends Pick<Context, 'db'>, T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await context.db.transaction(tx => work({ ...context, db: tx as Orm }));
+      return await tracedInside('transaction', {}, () =>
+        context.db.transaction(tx => work({ ...context, db: tx as Orm })),
+      );
     } catch (error) {
       const { code } = databaseFailure(error) ?? {};
       if (attempt === 3 || (code !== deadlock && code !== serializationFailure)) throw error;

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import type { Settings } from '../../schemas/settings.ts';
+import { isTracing, traceIds } from './tracing.ts';
 
 export type Log = Logger;
 
@@ -15,6 +16,7 @@ export function openLog(
   const options = {
     level: settings.LOG_LEVEL,
     serializers: { err: describeError },
+    ...(isTracing() && { mixin: traceIds }),
     redact: ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.secret'],
   };
   const look = { ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: terminal };

@@ -13,8 +13,8 @@ export interface Gathered {
   size: number;
 }
 
-/** A value of now, or one for each value of the label. */
-type Reading = number | Map<string, number>;
+/** A value of now, or one for each value of the label, or none. */
+type Reading = number | Map<string, number> | undefined;
 
 /** Everything that is measured, under the names that Prometheus, the dashboard and the alerts know. */
 export class Metrics {
@@ -63,7 +63,9 @@ export class Metrics {
         const value = await read();
         this.reset();
         if (typeof value === 'number') this.set(value);
-        else for (const [key, each] of value) this.set({ [label ?? '']: key }, each);
+        // Without a label the reset left a 0, which would be a lie.
+        else if (label === undefined) this.remove();
+        else for (const [key, each] of value ?? []) this.set({ [label]: key }, each);
       },
     });
   }

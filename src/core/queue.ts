@@ -11,6 +11,8 @@ import type { Log } from './log.ts';
 export interface Job {
   event: string;
   round: number;
+  /** The `traceparent` of the request that brought it. */
+  trace?: string | undefined;
 }
 
 /** Where jobs are put, inside the transaction of the caller: they exist when it commits, and only then. */

@@ -3,11 +3,13 @@ import { PgTransaction } from 'drizzle-orm/pg-core';
 import type { Orm } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './failure.ts';
 import { type Gathered, gathering } from './metrics.ts';
+import { here, type Within } from './tracing.ts';
 
 interface Waiting<K, V> {
   key: K;
   resolve: (value: V) => void;
   reject: (error: unknown) => void;
+  within: Within;
 }
 interface Queue<K, V> {
   waiting: Waiting<K, V>[];
@@ -78,7 +80,9 @@ export function shared<K, V>(
   async function settle(db: Orm, group: Waiting<K, V>[]): Promise<void> {
     try {
       const keys = group.map(({ key }) => key);
-      const values = await work(db, keys);
+      // In the trace of the first: the others only wait for it.
+      const [{ within }] = group as [Waiting<K, V>];
+      const values = await within(() => work(db, keys));
       for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
     } catch (error) {
       // Without an answer nobody knows what was done, and doing it again could do it twice.
@@ -93,7 +97,7 @@ export function shared<K, V>(
 
   return (db, key) =>
     new Promise((resolve, reject) => {
-      const waiting = { key, resolve, reject };
+      const waiting = { key, resolve, reject, within: here() };
       if (is(db, PgTransaction)) return void settle(db, [waiting]);
       const queue = queues.get(db) ?? { waiting: [], sent: 0, scheduled: false };
       if (queue.waiting.push(waiting) === 1) queues.set(db, queue);

@@ -14,6 +14,7 @@ import { AppError, found, notFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import type { Queue } from '../core/queue.ts';
+import { traceparent } from '../core/tracing.ts';
 import { need } from './access.ts';
 import { recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
@@ -127,7 +128,11 @@ async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise
     })
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
     .returning({ event: id, round: replays });
-  await queue.add(db, jobs);
+  const trace = traceparent();
+  await queue.add(
+    db,
+    jobs.map(job => ({ ...job, trace })),
+  );
   await recordWrites(
     inside,
     'event.replay',

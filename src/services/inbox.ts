@@ -8,6 +8,7 @@ import { newId } from '../core/ids.ts';
 import type { Queue } from '../core/queue.ts';
 import { mostTogether, shared } from '../core/shared.ts';
 import { bytesIn, rowsOf } from '../core/sharedRows.ts';
+import { traceparent } from '../core/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import type { Handlers } from './handlers/index.ts';
 
@@ -28,6 +29,12 @@ export interface Receipt {
 
 type Row = typeof webhookEvents.$inferInsert & { id: string; status: EventStatus; type: string | null };
 
+/** A row, and the trace that its processing belongs to. */
+interface Arrival {
+  row: Row;
+  trace: string | undefined;
+}
+
 /** Bytes of bodies in one transaction: a few copies of them are in memory while it is sent. */
 const mostBytes = 8 * 1024 * 1024;
 
@@ -37,14 +44,14 @@ const mostBytes = 8 * 1024 * 1024;
  * answer only after the commit, and many cost hardly more than one. No scope is asked: the signature is the right.
  */
 export function openInbox(queue: Queue, handlers: Handlers) {
-  const storeShared = shared('webhooks', (db, rows: Row[]) => store(db, queue, rows), {
-    weightOf: ({ body }) => 1 + (body.length / mostBytes) * mostTogether,
+  const storeShared = shared('webhooks', (db, arrivals: Arrival[]) => store(db, queue, arrivals), {
+    weightOf: ({ row }) => 1 + (row.body.length / mostBytes) * mostTogether,
     sent: 1,
   });
   return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
     const row = rowOf(context, handlers, delivery);
     const { id, type, status } = row;
-    const isNew = await storeShared(context.db, row);
+    const isNew = await storeShared(context.db, { row, trace: traceparent() });
     return { id, type, outcome: isNew ? (status as 'received' | 'ignored') : 'repeated' };
   };
 }
@@ -82,9 +89,9 @@ const insertEvents = prepared('webhook events', (db: Orm) =>
 );
 
 /** Writes rows and jobs in one transaction; tells for each row whether it was new. */
-async function store(db: Orm, queue: Queue, rows: Row[]): Promise<boolean[]> {
+async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<boolean[]> {
   await queue.ready;
-  const texts = rows.map(row => ({
+  const texts = arrivals.map(({ row }) => ({
     ...row,
     body: bytesIn(row.body),
     fingerprint: bytesIn(row.fingerprint),
@@ -92,11 +99,11 @@ async function store(db: Orm, queue: Queue, rows: Row[]): Promise<boolean[]> {
   return inTransaction({ db }, async inside => {
     const stored = await insertEvents(inside.db, 'only').execute({ rows: JSON.stringify(texts) });
     const ids = new Set(stored.map(({ id }) => id));
-    const work = rows.filter(({ id, status }) => ids.has(id) && status === 'received');
+    const work = arrivals.filter(({ row }) => ids.has(row.id) && row.status === 'received');
     await queue.add(
       inside.db,
-      work.map(({ id }) => ({ event: id, round: 0 })),
+      work.map(({ row, trace }) => ({ event: row.id, round: 0, trace })),
     );
-    return rows.map(({ id }) => ids.has(id));
+    return arrivals.map(({ row }) => ids.has(row.id));
   });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { count, inArray, min } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
@@ -14,6 +15,9 @@ export function openMetrics(database: Database): Metrics {
 }
 
 const open: EventStatus[] = ['received', 'processing', 'failed', 'dead'];
+
+/** Milliseconds. */
+const patience = 1000;
 
 interface Backlog {
   counts: Map<string, number>;
@@ -39,23 +43,24 @@ async function readBacklog({ orm }: Database): Promise<Backlog> {
 
 /** The same for every instance on one database: take the largest of them, not the sum. */
 function watchBacklog(metrics: Metrics, database: Database): void {
-  let asked: Promise<Backlog | undefined> | undefined;
-  // Asked once for both values of a reading. Without a database there is no value, rather than an old one.
-  const ask = () => {
-    asked ??= (
-      database.available() ? readBacklog(database).catch(() => undefined) : Promise.resolve(undefined)
-    ).finally(() => {
-      asked = undefined;
-    });
-    return asked;
+  let reading: Promise<Backlog | undefined> | undefined;
+  // Read once for both values. Without an answer there is no value, rather than an old one or a long wait.
+  const ask = async () => {
+    if (!database.available()) return undefined;
+    reading ??= readBacklog(database)
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined;
+      });
+    return Promise.race([reading, sleep(patience, undefined, { ref: false })]);
   };
   metrics.watch('webhook_events', 'Events that are not done, by status.', 'status', async () => {
-    return (await ask())?.counts ?? new Map();
+    return (await ask())?.counts;
   });
   metrics.watch(
     'webhook_oldest_waiting_seconds',
     'For how long the oldest event has waited for its first attempt.',
     undefined,
-    async () => (await ask())?.oldest ?? new Map(),
+    async () => (await ask())?.oldest,
   );
 }

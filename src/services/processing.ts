@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { databaseFailure } from '../core/failure.ts';
 import type { Job } from '../core/queue.ts';
+import { isTracing, traced } from '../core/tracing.ts';
 import { need } from './access.ts';
 import { parseBody } from './envelope.ts';
 import type { EventInHand, Handlers } from './handlers/index.ts';
@@ -16,6 +17,8 @@ export interface Claimed {
   customer: string | null;
   attempts: number;
   replays: number;
+  /** Where in a trace it came in. */
+  trace: string | undefined;
 }
 
 const { id, provider, type, customer, attempts, replays, status } = webhookEvents;
@@ -49,7 +52,9 @@ const claim = prepared('webhook events to do', (db: Orm) =>
 export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
   need(context, 'admin');
   const { db, now } = context;
-  return claim(db, 'only').execute({ given: JSON.stringify(jobs), time: now().toISOString() });
+  const rows = await claim(db, 'only').execute({ given: JSON.stringify(jobs), time: now().toISOString() });
+  const traces = new Map(jobs.map(job => [job.event, job.trace]));
+  return rows.map(event => ({ ...event, trace: traces.get(event.id) }));
 }
 
 // The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do.
@@ -70,29 +75,45 @@ const mark = prepared('webhook events done', (db: Orm) =>
 /** Processes events, each completely or all not at all. Whatever a handler throws is thrown. */
 export async function processEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
   need(context, 'admin');
+  await partOf(events, () => inTransaction(context, inside => processAll(inside, handlers, events)));
+}
+
+async function processAll(inside: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
   // Received by a version that knew the type, processed by one that does not.
   const handlerOf = ({ type, customer }: Claimed) => {
     const handler = type === null ? undefined : handlers.get(type);
     return handler?.needsCustomer && customer === null ? undefined : handler;
   };
-  await inTransaction(context, async inside => {
-    const done = events.map(event => ({
-      id: event.id,
-      replays: event.replays,
-      status: handlerOf(event) ? 'processed' : 'ignored',
-    }));
-    const marked = await mark(inside.db, 'only').execute({
-      given: JSON.stringify(done),
-      time: inside.now().toISOString(),
-    });
-    const mine = new Set(marked.map(row => row.id));
-    const fresh = events.filter(event => mine.has(event.id));
-    for (const [handler, own] of Map.groupBy(fresh, handlerOf))
-      await handler?.handle(
-        inside,
-        own.map(event => inHand(inside, event)),
-      );
+  const done = events.map(event => ({
+    id: event.id,
+    replays: event.replays,
+    status: handlerOf(event) ? 'processed' : 'ignored',
+  }));
+  const marked = await mark(inside.db, 'only').execute({
+    given: JSON.stringify(done),
+    time: inside.now().toISOString(),
   });
+  const mine = new Set(marked.map(row => row.id));
+  const fresh = events.filter(event => mine.has(event.id));
+  for (const [handler, own] of Map.groupBy(fresh, handlerOf))
+    await handler?.handle(
+      inside,
+      own.map(event => inHand(inside, event)),
+    );
+}
+
+/** Does work that is a part of the trace of each of these events. */
+function partOf(events: Claimed[], work: () => Promise<void>): Promise<void> {
+  if (!isTracing()) return work();
+  const nested = events.reduce(
+    (inner, { id, type, trace }) =>
+      () => {
+        const attributes = { 'event.id': id, 'event.type': type ?? '' };
+        return traced('process webhook event', { parent: trace, attributes }, inner);
+      },
+    work,
+  );
+  return nested();
 }
 
 const inHand = (inside: Context, event: Claimed): EventInHand => ({

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { readSettings, SettingsError, trustedProxies } from '../../src/core/config.ts';
+import { readSettings, SettingsError, trustedProxies, wantsTraces } from '../../src/core/config.ts';
 
 /** The lines of the message that stops the start. */
 function problems(env: Record<string, string>): string[] {
@@ -179,4 +179,19 @@ t.test('replicas, a pooler and a queue of its own need what makes them sound', a
   t.match(problems({ ...sound, DATABASE_REPLICA_URLS: `${url},mysql://x` }), [
     /^DATABASE_REPLICA_URLS must be/,
   ]);
+});
+
+t.test('metrics have a port of their own, or none', async t => {
+  t.same(problems({ METRICS_PORT: '3000' }), [
+    'METRICS_PORT must differ from PORT: leave it out to have /metrics there',
+  ]);
+  t.equal(readSettings({ METRICS_PORT: '9464' }).METRICS_PORT, 9464);
+});
+
+t.test('traces are made when it is said where they go, and not when they are forbidden', async t => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
+  t.notOk(wantsTraces(readSettings({})));
+  t.ok(wantsTraces(readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT })));
+  t.ok(wantsTraces(readSettings({ OTEL_TRACES_EXPORTER: 'otlp' })));
+  t.notOk(wantsTraces(readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none' })));
 });

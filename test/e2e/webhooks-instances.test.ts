@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
-import { spawnService, startService, until } from '../helper/process.ts';
+import { freePort, spawnService, startService, until } from '../helper/process.ts';
 import { all, pay, payMany, secrets, total } from '../helper/sender.ts';
 
 t.test(
@@ -35,9 +35,13 @@ t.test('a worker of its own does what the instances have stored', { timeout: 120
   const service = await startService(t, env);
   t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
   t.equal(await total(service.url, '/api/subscriptions'), 0, 'nobody has worked yet');
-  const worker = spawnService(t, { LOG_LEVEL: 'warn', ...env }, [], 'src/worker.ts');
+  const METRICS_PORT = String(await freePort());
+  const worker = spawnService(t, { LOG_LEVEL: 'warn', METRICS_PORT, ...env }, [], 'src/worker.ts');
   const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
   await until('the worker has done all of them', () => active(100), 60);
+
+  const measured = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+  t.match(measured, /^webhook_events_processed_total 100$/m);
 
   const before = Date.now();
   await pay(service.url, 'evt_quiet', 'cus_quiet');
