@@ -7,6 +7,7 @@ import { Address } from './chaos/address.ts';
 import { type Fault, faults, type Scene } from './chaos/faults.ts';
 import { type Kept, Load, lookUp } from './chaos/load.ts';
 import { Cluster, freePorts } from './cluster/cluster.ts';
+import { whenAsked } from './cluster/ending.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
 
 /**
@@ -45,6 +46,7 @@ async function closeScene({ cluster, address, standby, primary }: Scene): Promis
   address.close();
   await standby.stop();
   await primary.stop();
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** One fault under load; returns its row of the table, and whether all promises were kept. */
@@ -88,6 +90,10 @@ const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
 chmodSync(folder, 0o755);
 const table: Record<string, object> = {};
 const scene = await openScene(folder);
+whenAsked(() => {
+  process.exitCode = 1;
+  return closeScene(scene);
+});
 try {
   for (const fault of chosen) {
     console.log(`${fault.name} …`);
@@ -97,6 +103,5 @@ try {
   }
 } finally {
   await closeScene(scene);
-  rmSync(folder, { recursive: true, force: true });
 }
 console.table(table);
