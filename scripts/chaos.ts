@@ -67,6 +67,7 @@ async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
     await sleep(100);
     kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
   }
+  for (const oddity of load.oddities) console.log(`  wrong: ${oddity}`);
   const failed = counts.refused + counts.lost + counts.wrong;
   const good = kept !== undefined && isKept(kept) && counts.wrong === 0 && (!unnoticed || failed === 0);
   const row = {
