@@ -7,6 +7,7 @@ import { Address } from './chaos/address.ts';
 import { type Fault, faults, type Scene } from './chaos/faults.ts';
 import { type Kept, Load, lookUp } from './chaos/load.ts';
 import { Cluster, freePorts } from './cluster/cluster.ts';
+import { whenAsked } from './cluster/ending.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
 
 /**
@@ -45,6 +46,7 @@ async function closeScene({ cluster, address, standby, primary }: Scene): Promis
   address.close();
   await standby.stop();
   await primary.stop();
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** One fault under load; returns its row of the table, and whether all promises were kept. */
@@ -65,6 +67,7 @@ async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
     await sleep(100);
     kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
   }
+  for (const oddity of load.oddities) console.log(`  wrong: ${oddity}`);
   const failed = counts.refused + counts.lost + counts.wrong;
   const good = kept !== undefined && isKept(kept) && counts.wrong === 0 && (!unnoticed || failed === 0);
   const row = {
@@ -88,6 +91,10 @@ const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
 chmodSync(folder, 0o755);
 const table: Record<string, object> = {};
 const scene = await openScene(folder);
+whenAsked(() => {
+  process.exitCode = 1;
+  return closeScene(scene);
+});
 try {
   for (const fault of chosen) {
     console.log(`${fault.name} …`);
@@ -97,6 +104,5 @@ try {
   }
 } finally {
   await closeScene(scene);
-  rmSync(folder, { recursive: true, force: true });
 }
 console.table(table);

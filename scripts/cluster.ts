@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { BalancerKind } from './cluster/balancer.ts';
 import { Cluster, webhookSecret } from './cluster/cluster.ts';
+import { whenAsked } from './cluster/ending.ts';
 
 /**
  * `npm run cluster`: what deploy/compose.yaml makes from images, from processes of this machine. It needs nginx (or
@@ -22,12 +23,9 @@ webhooks  npm run webhook needs WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}
 logs      ${cluster.folder}/*.log
 Ctrl-C ends it.`);
 
-const { promise, resolve } = Promise.withResolvers<void>();
-// Asked twice: the first end goes on, nothing is left behind.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
+whenAsked(async () => {
+  console.log('Ending.');
+  await cluster.close();
+});
 // Signals alone do not keep a process.
-const alive = setInterval(() => {}, 3_600_000);
-await promise;
-console.log('Ending.');
-await cluster.close();
-clearInterval(alive);
+setInterval(() => {}, 3_600_000);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { readProviders } from '../../src/core/providers.ts';
 import { sign } from '../../src/core/signature.ts';
-import { ask, json } from '../cluster/ask.ts';
+import { type Answer, ask, json } from '../cluster/ask.ts';
 import { webhookSecret } from '../cluster/cluster.ts';
 
 const provider = readProviders(JSON.stringify({ stripe: [webhookSecret] })).providers.get('stripe');
@@ -16,6 +16,8 @@ export class Load {
   /** The customers of the events, and the addresses of the users, that were acknowledged. */
   readonly customers: string[] = [];
   readonly emails: string[] = [];
+  /** Answers that should not be, each once. */
+  readonly oddities = new Set<string>();
   readonly #url: string;
   readonly #name: string;
   #stopped = false;
@@ -69,12 +71,10 @@ export class Load {
   }
 
   /** Whether it was answered as it should be. */
-  async #send(request: () => Promise<{ status: number }>): Promise<boolean> {
+  async #send(request: () => Promise<Answer>): Promise<boolean> {
     this.counts.sent++;
-    const status = await request().then(
-      answer => answer.status,
-      () => undefined,
-    );
+    const answer = await request().catch(() => undefined);
+    const status = answer?.status;
     const outcome =
       status === undefined
         ? 'lost'
@@ -84,6 +84,7 @@ export class Load {
             ? 'answered'
             : 'wrong';
     this.counts[outcome]++;
+    if (outcome === 'wrong') this.oddities.add(`${status} ${answer?.text.slice(0, 300)}`);
     // Refusals are fast: without a pause they would be most of what is counted.
     if (outcome !== 'answered') await sleep(50);
     return outcome === 'answered' && status !== 409;

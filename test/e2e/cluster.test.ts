@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ask, json } from '../../scripts/cluster/ask.ts';
@@ -153,6 +157,26 @@ t.test('behind nginx', { skip: !programs && 'nginx or redis-server is not instal
       async () => (await ask(`${cluster.url}/api/users`)).status === 200,
     );
   });
+});
+
+t.test('Ctrl-C ends a cluster and leaves nothing behind', { skip: !programs && 'as above' }, async t => {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'scripts/cluster.ts']);
+  t.teardown(() => child.kill('SIGINT'));
+  const ended = once(child, 'exit');
+  let said = '';
+  child.stdout.on('data', text => {
+    said += text;
+  });
+  await until('it stands', () => said.includes('Ctrl-C ends it.'), 60);
+  const [folder = ''] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
+  const logs = readFileSync(join(folder, 'redis.log'), 'utf8');
+  const redis = Number(/^(\d+):/.exec(logs)?.[1]);
+  t.doesNotThrow(() => process.kill(redis, 0));
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  t.same(await ended, [0, null]);
+  t.throws(() => process.kill(redis, 0), { code: 'ESRCH' });
+  t.notOk(existsSync(folder));
 });
 
 const others = has('haproxy') && has('redis-server');
