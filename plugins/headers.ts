@@ -30,6 +30,9 @@ export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   if (request.protocol === 'https') reply.headers(overTls);
 }
 
+/** For an answer that depends on `Accept`, and perhaps already on `Origin`. */
+export const varying = (reply: FastifyReply) => [reply.getHeader('vary') ?? [], 'accept'].flat().join(', ');
+
 /** One line for each request, without what people wrote: filters hold names, and a mistaken path an address. */
 export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const path = request.url.split(/[?#]/, 1)[0] ?? '';

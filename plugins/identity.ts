@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Scope } from '../schemas/apiKey.ts';
 import { type Actor, anyone, nobody } from '../src/core/actor.ts';
+import { AppError } from '../src/core/errors.ts';
 import { type Limits, tooMany } from '../src/core/limits.ts';
 import type { Bearers } from '../src/services/bearers.ts';
 
@@ -42,10 +43,15 @@ export default fp<Options>(async (app, { bearers, limits }) => {
 function identify(app: FastifyInstance, bearers: Bearers, limits: Limits): void {
   /** A credential that must be looked up costs work: who has used up the guesses of his address gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
-    const account = limits.accountOf(nobody, request.ip);
-    const tally = await limits.spend(account.name, 0);
-    if (tally.used >= account.maximum) throw tooMany(tally);
-    request.caller = await bearers.find(authorization);
+    const { name, maximum } = limits.guessesOf(request.ip);
+    const tally = await limits.spend(name, 0);
+    if (tally.used >= maximum) throw tooMany(tally);
+    try {
+      request.caller = await bearers.find(authorization);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') await limits.spend(name, 1);
+      throw error;
+    }
   }
 
   app.addHook('onRequest', (request, reply, done) => {

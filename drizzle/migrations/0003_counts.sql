@@ -205,8 +205,8 @@ end $$;
 --> statement-breakpoint
 -- Runs at commit, because a deferred trigger does: the lock is held for a moment only, however long the transaction was, and
 -- every statement has told its changes. Whoever sees an old snapshot (repeatable read) leaves it to the next one. Only a bulk
--- waits for its turn; no one waits for it who holds this lock, so that this cannot be part of a deadlock.
-create function list_fold_when_due() returns trigger language plpgsql as $$
+-- waits for its turn, however long; no one waits for it who holds this lock, but for a truncate, which comes alone.
+create function list_fold_when_due() returns trigger language plpgsql set lock_timeout = 0 as $$
 begin
 	if current_setting('transaction_isolation') <> 'read committed' then return null; end if;
 	if new.bulk then perform pg_advisory_xact_lock(7283452);

@@ -5,6 +5,7 @@ import {
   Kind,
   Lexer,
   type OperationDefinitionNode,
+  OperationTypeNode,
   parse,
   Source,
   type Token,
@@ -106,6 +107,8 @@ function choose(document: Document, name: string | undefined): Operation {
   const definition = name === undefined ? definitions[0] : definitions.find(one => one.name?.value === name);
   if (!definition || (name === undefined && definitions.length > 1))
     throw unknownOperation(name, definitions);
+  if (definition.operation === OperationTypeNode.SUBSCRIPTION)
+    throw refuse('GRAPHQL_VALIDATION_FAILED', 'There are no subscriptions here: ask with a query.', 400);
   const known = operations.get(definition);
   if (known) return known;
   // A copy for each operation: Mercurius keeps one compiled query for each document, and would run the wrong one.

@@ -3,6 +3,7 @@ import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { type AppError, invalid, statusOf } from '../../src/core/errors.ts';
 import { headersOf, logFailure, translate } from '../errors.ts';
+import { varying } from '../headers.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
@@ -59,7 +60,7 @@ export function sendOutcome(
   const body = { data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) };
   return reply
     .code(status ?? usual)
-    .header('vary', 'accept')
+    .header('vary', varying(reply))
     .type(`${type}; charset=utf-8`)
     .serializer(JSON.stringify)
     .send(body);

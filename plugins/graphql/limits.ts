@@ -125,7 +125,9 @@ class Walk {
     if (value?.kind === Kind.INT) return pageSize(Number(value.value));
     if (value?.kind !== Kind.VARIABLE) return undefined;
     this.dependent = true;
-    const given = this.#variables[value.name.value] ?? this.#defaultOf(value.name.value);
+    const variable = value.name.value;
+    // A variable that is given as null is null; only for one that is absent there is the default.
+    const given = variable in this.#variables ? this.#variables[variable] : this.#defaultOf(variable);
     return typeof given === 'number' ? pageSize(given) : undefined;
   }
 

@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { countRecords } from '../../src/services/counts.ts';
+import { varying } from '../headers.ts';
 
 const description =
   'One application backend with three doors on the same data: REST, GraphQL and signed payment webhooks.';
@@ -38,7 +39,7 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
     async (request, reply) => {
       // Where keys are asked for, how much is stored is nobody's business here.
       const counts = request.actor.scopes.includes('read') ? await countRecords(request.context) : undefined;
-      reply.header('vary', 'accept');
+      reply.header('vary', varying(reply));
       if (!request.headers.accept?.includes('text/html'))
         return {
           name: 'triport',

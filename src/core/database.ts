@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from './context.ts';
@@ -43,6 +44,9 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
   const pooled = settings.DATABASE_POOLER === 'transaction';
   return openPostgres({ url, connections, pooled, statementTimeout, wait }, log);
 }
+
+/** First in a transaction that may take longer than any request. It ends with the transaction. */
+export const withoutTimeouts = sql`select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`;
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */
 export async function inTransaction<C extends Pick<Context, 'db'>, T>(

@@ -31,6 +31,11 @@ export class Limits {
       : { name: `${actor.kind}:${actor.id}`, maximum: this.#forKey };
   }
 
+  /** Looking up credentials that are no good is paid by the address, beside what it asks for. */
+  guessesOf(address: string): Account {
+    return { name: `guess:${networkOf(address)}`, maximum: this.#forAddress };
+  }
+
   spend(name: string, cost: number): Tally | Promise<Tally> {
     return this.#tallies.add(name, cost);
   }

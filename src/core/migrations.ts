@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type SQL, sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import type { Orm } from './database.ts';
+import { type Orm, withoutTimeouts } from './database.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
 
@@ -21,9 +21,7 @@ interface Internals {
 export async function migrate(db: Orm): Promise<void> {
   await db.transaction(async tx => {
     // Waiting for another instance, or building an index on a large table, may take longer than a request.
-    await tx.execute(
-      sql`select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
-    );
+    await tx.execute(withoutTimeouts);
     await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(migrationLock))})`);
     // Drizzle's own migrate() opens a transaction of its own; this is what it calls, inside ours.
     const { dialect, session } = tx as unknown as Internals;

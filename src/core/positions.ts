@@ -1,6 +1,6 @@
 import { asc, desc, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import type { Orm } from './database.ts';
+import { type Orm, withoutTimeouts } from './database.ts';
 
 export type Listed = PgTable & { id: PgColumn };
 
@@ -72,5 +72,8 @@ export function selectTotals<T extends Record<string, PgTable>>(db: Orm, tables:
 
 /** Counts everything anew, while others read and write. */
 export async function repairCounts(db: Orm): Promise<void> {
-  await db.execute(sql`select list_repair()`);
+  await db.transaction(async tx => {
+    await tx.execute(withoutTimeouts);
+    await tx.execute(sql`select list_repair()`);
+  });
 }

@@ -24,10 +24,22 @@ export function readProviders(text = '{}'): { providers: Providers; problems: st
       problems.push('a provider is named by 1 to 64 lower-case letters, digits, hyphens and underscores');
     const violations = check(settings) ?? [];
     problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));
+    if (
+      violations.length === 0 &&
+      settings.scheme === 'standard' &&
+      !settings.secrets.every(isStandardSecret)
+    )
+      problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
     const usual = settings?.scheme === 'standard' ? 'webhook-signature' : `${name}-signature`;
     providers.set(name, { ...settings, name, header: settings?.header ?? usual });
   }
   return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
+}
+
+/** What is no base64 would be read as an empty key, with which anybody can sign. */
+function isStandardSecret(secret: string): boolean {
+  const text = secret.replace(/^whsec_/, '');
+  return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= 16;
 }
 
 function entriesOf(text: string, problems: string[]): [string, unknown][] {

@@ -68,9 +68,8 @@ function say(
       return `must be a whole number${range}`;
     case 'minLength':
     case 'maxLength':
-      return minLength === undefined
-        ? `must be at most ${maxLength} characters long`
-        : `must be ${minLength} to ${maxLength} characters long`;
+      if (maxLength === undefined) return `must be at least ${minLength} characters long`;
+      return `must be ${minLength === undefined ? 'at most' : `${minLength} to`} ${maxLength} characters long`;
     case 'enum':
       return `must be one of ${params.allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
     case 'pattern':

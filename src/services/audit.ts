@@ -8,7 +8,7 @@ import { invalid } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { sharedInsert } from '../core/sharedRows.ts';
+import { rowsOf, sharedInsert } from '../core/sharedRows.ts';
 import { need } from './access.ts';
 import { listing } from './lists.ts';
 
@@ -30,6 +30,10 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, rec
   };
 }
 
+const insertEntries = prepared('audit entries', db => db.insert(auditLog).select(rowsOf(auditLog, 'rows')));
+/** Some megabytes of text. */
+const entriesAtOnce = 10_000;
+
 /** Writes down what is done to these records. Belongs into the transaction of the write itself. */
 export async function recordWrites(
   context: Context,
@@ -37,10 +41,10 @@ export async function recordWrites(
   recordIds: string[],
   changed: string[] = [],
 ): Promise<void> {
-  // One statement takes 65,535 values.
-  for (let first = 0; first < recordIds.length; first += 1000) {
-    const ids = recordIds.slice(first, first + 1000);
-    await context.db.insert(auditLog).values(ids.map(id => ({ ...entryOf(context, action, id), changed })));
+  for (let first = 0; first < recordIds.length; first += entriesAtOnce) {
+    const ids = recordIds.slice(first, first + entriesAtOnce);
+    const rows = ids.map(id => ({ ...entryOf(context, action, id), changed }));
+    await insertEntries(context.db, 'only').execute({ rows: JSON.stringify(rows) });
   }
 }
 

@@ -114,7 +114,7 @@ export class KeyRing {
       if (!before && this.#known.size >= mostKeys)
         this.#known.delete(this.#known.keys().next().value as string);
       this.#known.set(key, {
-        actor: before?.actor ?? { kind: 'key', id: row.id, name: row.name, scopes: included(row.scopes) },
+        actor: { kind: 'key', id: row.id, name: row.name, scopes: included(row.scopes) },
         hash: Buffer.from(row.secretHash, 'latin1'),
         token: before?.token,
         expiresAt: row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt),

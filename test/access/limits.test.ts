@@ -52,6 +52,12 @@ t.test('a key in use is not stopped by the guesses of a neighbour', async t => {
   await call('GET', '/api/users', 200, { headers });
 });
 
+t.test('strangers at an address do not stop a key that is new there', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
+  for (const status of [401, 401, 401, 429]) await call('GET', '/api/users', status);
+  await call('GET', '/api/users', 200, { headers: bearer((await makeKey(database, ['read'])).key) });
+});
+
 t.test('unknown paths count; health and docs do not', async t => {
   const { call } = await build(t, { settings: { RATE_LIMIT_MAX: 2 } });
   for (let i = 0; i < 5; i++) {

@@ -55,3 +55,13 @@ t.test('a database that goes away while a query runs is UNAVAILABLE, and before 
   t.match(answer.headers, { 'retry-after': '1' });
   t.notOk('data' in answer.body);
 });
+
+t.test('an operation of the third kind is refused, and is no error of the service', async t => {
+  const { call } = await build(t);
+  const headers = { accept: 'application/graphql-response+json' };
+  const { body } = await call('POST', url, 400, {
+    headers,
+    body: { query: 'subscription { users { id } }' },
+  });
+  t.match(body, { errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] });
+});

@@ -78,6 +78,12 @@ t.test('cost: 5000 pass, 5001 do not, and no variable hides the size', async t =
   t.match(other, [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }], 'nor a negative page');
 });
 
+t.test('cost: a variable that is given as null is a list without a limit, whatever its default', async t => {
+  const query = `query ($l: Int = 1) { users(limit: 100) { ${times(12, i => `p${i}: posts(limit: $l) { id }`)} } }`;
+  t.notOk((await ask(query, {})).errors);
+  t.match(await errorsOf(query, { l: null }), [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }]);
+});
+
 t.test('records: what is read is counted, because lists without a limit are as long as they are', async t => {
   const { ask, errorsOf, call, database } = await buildGraphQL(t, { GRAPHQL_MAX_RECORDS: 25 });
   await fill(database, 5, 4);

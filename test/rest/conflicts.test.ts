@@ -1,7 +1,10 @@
+import { eq } from 'drizzle-orm';
 import t from 'tap';
+import { users } from '../../drizzle/tables.ts';
 import { build } from '../helper/app.ts';
+import { backend } from '../helper/database.ts';
 
-const { call, app, newUser, newPost } = await build(t);
+const { call, app, newUser, newPost, database } = await build(t);
 const taken = { status: 409, details: { code: 'email_taken', path: '/email' } };
 const headers = { 'content-type': 'application/json' };
 
@@ -133,3 +136,43 @@ t.test('posts that move between users who are being deleted: never an error of t
   const { body } = await call('GET', `/api/posts?author=${to.id}`, 200);
   t.equal(body.meta.total, 0);
 });
+
+const alone = backend === 'embedded' && 'there is one connection: nothing happens beside a transaction';
+t.test(
+  'a record that is held for long stops those who change it, and nobody else',
+  { skip: alone },
+  async t => {
+    const [held, other] = [await newUser(), await newUser()];
+    const gate = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = database.orm.transaction(async tx => {
+      await tx.select().from(users).where(eq(users.id, held.id)).for('update');
+      locked.resolve();
+      await gate.promise;
+    });
+    await locked.promise;
+    const post = (authorId: string, status: number) =>
+      call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
+    const refused = [
+      call('PATCH', `/api/users/${held.id}`, 503, { body: { name: 'B' } }),
+      ...[1, 2, 3].map(() => post(held.id, 503)),
+      // In the same turn, and so in one statement with those.
+      post(other.id, 201),
+    ];
+    const inTime = Promise.all([post(other.id, 201), call('GET', `/api/users/${held.id}`, 200)]).then(
+      () => 'in time',
+    );
+    t.equal(await Promise.race([inTime, Promise.all(refused)]), 'in time');
+    const [{ headers, body } = await post(held.id, 503)] = await Promise.all(refused);
+    t.match(body.error, { message: /^Another change of the same record takes long/ });
+    t.match(headers, { 'retry-after': '1' });
+    gate.resolve();
+    await holding;
+    await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'B' } });
+    t.equal(
+      (await call('GET', `/api/posts?author=${held.id}`, 200)).body.meta.total,
+      0,
+      'what was refused is not there',
+    );
+  },
+);

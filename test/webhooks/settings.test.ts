@@ -30,3 +30,15 @@ t.test('secrets can come from a file, and wrong settings stop the start', async 
     message: /WEBHOOK_SECRETS: must be a JSON object.*\n.*WORKER=apart needs DATABASE_URL/,
   });
 });
+
+t.test(
+  'a secret of Standard Webhooks that is no base64 would be an empty key, and stops the start',
+  async t => {
+    const given = (secret: string) => () =>
+      readSettings({ WEBHOOK_SECRETS: JSON.stringify({ acme: { scheme: 'standard', secrets: [secret] } }) });
+    for (const bad of ['whsec_', 'whsec_§§§', 'whsec_c2hvcnQ=', 'not base64 at all, however long it may be'])
+      t.throws(given(bad), { message: /acme\/secrets must be base64 of at least 16 bytes/ }, bad);
+    for (const good of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8GKYqrTwjUPD8ILA=='])
+      t.doesNotThrow(given(good), good);
+  },
+);

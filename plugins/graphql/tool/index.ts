@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { varying } from '../../headers.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);
@@ -29,7 +30,7 @@ export async function makeTool(app: FastifyInstance) {
   return (reply: FastifyReply) =>
     reply
       .type('text/html; charset=utf-8')
-      .headers({ vary: 'accept', 'content-security-policy': policy })
+      .headers({ vary: varying(reply), 'content-security-policy': policy })
       .serializer(String)
       .send(page);
 }
