@@ -14,6 +14,7 @@ export function drawChart(rows: { workload: { name: string; title: string }; rat
 <text x="${(left + length + 8).toFixed(1)}" y="${y + 15}">${ratio.toFixed(2)}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">
+<title>What a request costs, as a ratio to the bare floor</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="${left}" y="18" fill="#555">CPU for each request, server and Postgres, as a ratio to the bare floor</text>
 ${bars.join('\n')}

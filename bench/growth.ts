@@ -4,9 +4,9 @@ import { pageAt } from './workloads.ts';
 
 const sizes = [10_000, 200_000, 1_000_000];
 
-/** What the first page, one in the middle and the last one cost, with few posts and with many. */
-export async function measureGrowth(users: number, seconds: number): Promise<string> {
-  const lines = ['| posts | first page, CPU ms | in the middle | last page |', '|---|---|---|---|'];
+/** What the first page, one in the middle and the last one cost, with few posts and with many; told as it becomes known. */
+export async function measureGrowth(users: number, seconds: number, tell: (line: string) => void) {
+  tell('| posts | first page, CPU ms | in the middle | last page |\n|---|---|---|---|');
   for (const posts of sizes) {
     const costs = await onStage({ users, posts }, async ({ sample, ours }) => {
       const found: number[] = [];
@@ -14,7 +14,6 @@ export async function measureGrowth(users: number, seconds: number): Promise<str
         found.push(cpu(await load([pageAt(page)], sample, ours, seconds)));
       return found;
     });
-    lines.push(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
+    tell(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
   }
-  return lines.join('\n');
 }

@@ -31,7 +31,7 @@ const only = values.only?.split(',');
 const size = { users: Number(values.users), posts: Number(values.posts) };
 const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
 
-if (values.growth) console.log(await measureGrowth(size.users, effort.seconds));
+if (values.growth) await measureGrowth(size.users, effort.seconds, console.log);
 else if (values.memory) console.log(await measureMemory(size, effort.seconds));
 else if (values.writes) console.log(await measureWrites(size, effort));
 else {
