@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 import { type ApiKey, ApiKeyCreate, type Scope } from '../schemas/apiKey.ts';
 import { readSettings } from '../src/core/config.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
-import { openDatabase } from '../src/core/database.ts';
 import { AppError } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
+import { openDatabase } from '../src/core/openDatabase.ts';
 import { compileCheck } from '../src/core/validation.ts';
 import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readSettings } from '../src/core/config.ts';
-import { openDatabase } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
+import { openDatabase } from '../src/core/openDatabase.ts';
 
 /** `npm run migrate`: brings the database up to date and ends. It waits for a server that is away. */
 if (existsSync('.env')) process.loadEnvFile('.env');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readSettings } from '../src/core/config.ts';
-import { openDatabase } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
+import { openDatabase } from '../src/core/openDatabase.ts';
 import { repairCounts } from '../src/core/positions.ts';
 
 /** `npm run repair`: counts all lists anew. Needed only after somebody wrote with the triggers switched off. */

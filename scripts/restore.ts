@@ -1,9 +1,9 @@
 import { existsSync, openAsBlob } from 'node:fs';
 import postgres from 'postgres';
 import { readSettings } from '../src/core/config.ts';
-import { openDatabase } from '../src/core/database.ts';
 import { openEmbedded } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
+import { openDatabase } from '../src/core/openDatabase.ts';
 import { runPgTool } from './pgTools.ts';
 
 /** `npm run restore -- <file>`: a backup into the database of the settings, which must be empty, then brought up to date. */

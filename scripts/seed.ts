@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util';
 import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
 import { readSettings } from '../src/core/config.ts';
 import { systemContext } from '../src/core/context.ts';
-import { type Orm, openDatabase } from '../src/core/database.ts';
+import type { Orm } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
+import { openDatabase } from '../src/core/openDatabase.ts';
 import { countRecords } from '../src/services/counts.ts';
 import { postOf, userOf } from './seedRecords.ts';
 

@@ -6,7 +6,8 @@ import type { Metrics } from './core/metrics.ts';
 import type { Job, WorkQueue } from './core/queue.ts';
 import { trimAudit } from './services/audit.ts';
 import { trimEvents } from './services/events.ts';
-import { type Handlers, handlers as known } from './services/handlers/index.ts';
+import type { Handlers } from './services/handlers/handler.ts';
+import { handlers as known } from './services/handlers/index.ts';
 import { type Claimed, claimEvents, failEvent, processEvents } from './services/processing.ts';
 
 interface Parts {

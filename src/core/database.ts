@@ -1,11 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from './context.ts';
-import { openEmbedded } from './embedded.ts';
 import { databaseFailure } from './failure.ts';
-import type { Log } from './log.ts';
-import { openPostgres } from './postgres.ts';
 import { mapRows } from './rows.ts';
 import { tracedInside } from './tracing.ts';
 
@@ -27,29 +22,11 @@ export interface Database {
   readonly close: () => Promise<void>;
 }
 
-type DatabaseSettings = Pick<
-  Settings,
-  | 'DATABASE_URL'
-  | 'DATABASE_POOL_SIZE'
-  | 'DATABASE_POOL_WAIT'
-  | 'DATABASE_POOLER'
-  | 'STATEMENT_TIMEOUT'
-  | 'DATA_DIR'
->;
-
-export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: connections } = settings;
-  if (url === undefined) return openEmbedded({ folder: settings.DATA_DIR }, log);
-  const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
-  const pooled = settings.DATABASE_POOLER === 'transaction';
-  return openPostgres({ url, connections, pooled, statementTimeout, wait }, log);
-}
-
 /** First in a transaction that may take longer than any request. It ends with the transaction. */
 export const withoutTimeouts = sql`select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`;
 
 /** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */
-export async function inTransaction<C extends Pick<Context, 'db'>, T>(
+export async function inTransaction<C extends { readonly db: Orm }, T>(
   context: C,
   work: (inside: C) => Promise<T>,
 ): Promise<T> {

@@ -10,7 +10,7 @@ import { mostTogether, shared } from '../core/shared.ts';
 import { bytesIn, rowsOf } from '../core/sharedRows.ts';
 import { traceparent } from '../core/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
-import type { Handlers } from './handlers/index.ts';
+import type { Handlers } from './handlers/handler.ts';
 
 /** A body whose signature was found genuine. */
 export interface Delivery {

@@ -7,7 +7,7 @@ import type { Job } from '../core/queue.ts';
 import { isTracing, traced } from '../core/tracing.ts';
 import { need } from './access.ts';
 import { parseBody } from './envelope.ts';
-import type { EventInHand, Handlers } from './handlers/index.ts';
+import type { EventInHand, Handlers } from './handlers/handler.ts';
 
 /** An event that this process has begun to process. */
 export interface Claimed {

@@ -9,7 +9,7 @@ import type { Metrics } from '../../src/core/metrics.ts';
 import { openPostgres } from '../../src/core/postgres.ts';
 import { openQueue } from '../../src/core/queue.ts';
 import { startJobs } from '../../src/jobs.ts';
-import type { EventInHand, Handler } from '../../src/services/handlers/index.ts';
+import type { EventInHand, Handler } from '../../src/services/handlers/handler.ts';
 import { openMetrics } from '../../src/services/measures.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';

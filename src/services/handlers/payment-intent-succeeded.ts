@@ -1,5 +1,5 @@
 import { activateSubscriptions } from '../subscriptions.ts';
-import type { Handler } from './index.ts';
+import type { Handler } from './handler.ts';
 
 /** A payment went through: the subscription of its customer is active. */
 export const paymentIntentSucceeded: Handler = {
