@@ -154,8 +154,8 @@ t.test(
     await locked.promise;
     const post = (authorId: string, status: number) =>
       call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
+    await call('PATCH', `/api/users/${held.id}`, 503, { body: { name: 'B' } });
     const refused = [
-      call('PATCH', `/api/users/${held.id}`, 503, { body: { name: 'B' } }),
       ...[1, 2, 3].map(() => post(held.id, 503)),
       // In the same turn, and so in one statement with those.
       post(other.id, 201),
