@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
@@ -13,33 +14,64 @@ type Place = { folder: string; snapshot?: Blob } | { snapshot: Blob | undefined 
 /** Postgres inside the process: for the first minute and for tests, with nothing installed. */
 export async function openEmbedded(place: Place, log: Log): Promise<Database> {
   const release = 'folder' in place ? ownFolder(place.folder) : () => {};
+  let room: Room = { isThere: () => true, stop: () => {} };
   let client: PGlite | undefined;
   try {
+    if ('folder' in place) room = await watchRoom(place.folder, log);
     client = 'folder' in place ? await openFolder(place, log) : await PGlite.create(from(place.snapshot));
     const orm = drizzle(client) as unknown as Orm;
     await migrate(orm);
-    return opened(client, orm, release);
+    return opened(client, orm, room, release);
   } catch (error) {
+    room.stop();
     await client?.close();
     release();
     throw error;
   }
 }
 
-function opened(client: PGlite, orm: Orm, release: () => void): Database {
+function opened(client: PGlite, orm: Orm, room: Room, release: () => void): Database {
   let closing: Promise<void> | undefined;
   return {
     kind: 'embedded',
     orm,
-    available: () => !closing,
+    available: () => !closing && room.isThere(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
     close: () => {
       // It waits for an open transaction and for the statement at work; later ones are refused.
+      room.stop();
       closing ??= client.close().finally(release);
       return closing;
     },
   };
+}
+
+interface Room {
+  isThere: () => boolean;
+  stop: () => void;
+}
+
+/** Four segments of Postgres' log. Without room for the next one it stands still, and the whole process with it. */
+const reserve = 64 * 1024 * 1024;
+const lookEvery = 1000;
+
+/** Looks whether the disk of a folder has room, so that requests are refused before there is none. */
+async function watchRoom(folder: string, log: Log): Promise<Room> {
+  const look = async () => {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize > reserve;
+  };
+  let isThere = await look();
+  if (!isThere) throw new Error(`The disk of ${folder} is full: an embedded Postgres needs 64 MiB of room.`);
+  const timer = setInterval(async () => {
+    const before = isThere;
+    isThere = await look().catch(() => before);
+    if (before && !isThere)
+      log.error(`The disk of ${folder} is full: requests are refused until there is room.`);
+    if (!before && isThere) log.info(`The disk of ${folder} has room again.`);
+  }, lookEvery).unref();
+  return { isThere: () => isThere, stop: () => clearInterval(timer) };
 }
 
 const from = (snapshot: Blob | undefined) => (snapshot ? { loadDataDir: snapshot } : {});
