@@ -27,7 +27,7 @@ t.test(
   'each scheme believes what it signed, says which secret it was, and believes nothing else',
   async t => {
     for (const scheme of ['timestamped', 'sha256', 'standard']) {
-      const secrets = ['whsec_bmV3LXNlY3JldA==', 'whsec_b2xkLXNlY3JldA=='];
+      const secrets = ['whsec_dGhlIG5ldyBzZWNyZXQgaXM=', 'whsec_dGhlIG9sZCBzZWNyZXQgd2Fz'];
       const accepting = provider({ scheme, secrets });
       const old = provider({ scheme, secrets: secrets.slice(1) });
       const headers = sign(old, body, { now: time, id: 'msg_1' });
@@ -65,7 +65,9 @@ t.test('the header of a provider can be named', async t => {
 });
 
 t.test('no header, however it looks, is an exception or a way in', async t => {
-  const providers = ['timestamped', 'sha256', 'standard'].map(scheme => provider({ scheme, secrets: ['s'] }));
+  const providers = ['timestamped', 'sha256', 'standard'].map(scheme =>
+    provider({ scheme, secrets: ['MfKQ9r8GKYqrTwjUPD8ILA=='] }),
+  );
   const piece = fc.oneof(
     fc.string(),
     fc.constantFrom('t=', 'v1=', ',', 'sha256=', '1', 'v1,', ' ', '=', '0'.repeat(64)),
