@@ -15,6 +15,10 @@ const cluster = await Cluster.open({
   balancer: values.balancer satisfies BalancerKind,
   databaseUrl: process.env.DATABASE_URL,
 });
+whenAsked(async () => {
+  console.log('Ending.');
+  await cluster.close();
+});
 console.log(`${values.balancer}     ${cluster.url}
 servers   ${cluster.serverUrls.join('  ')}
 workers   ${cluster.workers.length}
@@ -22,10 +26,5 @@ database  ${process.env.DATABASE_URL ? 'that of DATABASE_URL' : cluster.database
 webhooks  npm run webhook needs WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'
 logs      ${cluster.folder}/*.log
 Ctrl-C ends it.`);
-
-whenAsked(async () => {
-  console.log('Ending.');
-  await cluster.close();
-});
 // Signals alone do not keep a process.
 setInterval(() => {}, 3_600_000);
