@@ -17,7 +17,8 @@ export async function start(
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
     const reply = await fetch(`http://127.0.0.1:${port}/api/posts?limit=1`).catch(() => undefined);
     await reply?.arrayBuffer();
-    if (reply?.ok) return child;
+    // Also one that asks for a key.
+    if (reply && reply.status < 500) return child;
     await sleep(200);
   }
   throw new Error(`${command} does not answer`);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { drawChart } from './chart.ts';
 import { measureGrowth } from './growth.ts';
+import { measureKey } from './key.ts';
 import { measureMemory } from './memory.ts';
 import { onStage } from './stage.ts';
 import { compare, tableOf } from './table.ts';
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     growth: { type: 'boolean' },
     memory: { type: 'boolean' },
     writes: { type: 'boolean' },
+    key: { type: 'boolean' },
   },
 });
 const { chart, profile } = values;
@@ -33,6 +35,7 @@ const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) 
 
 if (values.growth) await measureGrowth(size.users, effort.seconds, console.log);
 else if (values.memory) console.log(await measureMemory(size, effort.seconds));
+else if (values.key) console.log(await measureKey(size, effort));
 else if (values.writes) console.log(await measureWrites(size, effort));
 else {
   const chosen = workloads.filter(({ name }) => only?.includes(name) ?? true);

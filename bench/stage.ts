@@ -18,6 +18,8 @@ export interface Stage {
   sample: Sample;
   floor: Target;
   ours: Target;
+  /** Another service on the same Postgres, with other settings. */
+  another: (settings: Record<string, string>) => Promise<Target>;
 }
 
 /** Puts up a seeded Postgres, the floor and the service, has something done with them, and clears all away. */
@@ -28,8 +30,8 @@ export async function onStage<T>(
   const database = await openBenchDatabase(users, posts);
   const children: ChildProcess[] = [];
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-  const open = async (command: string[], port: number, url: string): Promise<Target> => {
-    const child = await start(command, port, { ...env, DATABASE_URL: url });
+  const open = async (command: string[], port: number, url: string, settings = {}): Promise<Target> => {
+    const child = await start(command, port, { ...env, DATABASE_URL: url, ...settings });
     children.push(child);
     return {
       port,
@@ -44,6 +46,7 @@ export async function onStage<T>(
       sample: { ...(await database.sample()), secret },
       floor: await open(['bench/floor.ts'], 4100, database.floorUrl),
       ours: await open([...profiling, 'src/main.ts'], 4101, database.url),
+      another: settings => open(['src/main.ts'], 4102, database.url, settings),
     });
   } finally {
     await Promise.all(children.map(stop));

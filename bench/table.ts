@@ -12,7 +12,7 @@ interface Measured {
 
 /** Loads the floor and the service in turn, round after round, so that both have the same weather. */
 export async function compare(
-  { sample, floor, ours }: Stage,
+  { sample, floor, ours }: Pick<Stage, 'sample' | 'floor' | 'ours'>,
   workloads: Workload[],
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Measured[]> {

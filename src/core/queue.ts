@@ -43,7 +43,7 @@ const batchSize = 200;
 const workers = 2;
 /**
  * A worker rests so many milliseconds between its batches. The first job is begun at once; those that follow under load are
- * gathered, and a batch holds 73 of them instead of 30.
+ * gathered.
  */
 const gatherFor = 50;
 
