@@ -105,7 +105,7 @@ t.test('a cluster changes the addresses of these files and nothing else', async 
     const place = { kind, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
     const text = render(place);
     for (const port of [8000, 8001, 8002, 8003]) t.match(text, new RegExp(`127\\.0\\.0\\.1:${port}\\b`));
-    t.notMatch(text, /server\d:3000|8080|\/tmp\//);
+    t.notMatch(text, /server\d:3000|8080|\/run\//);
     t.equal(
       text.split('\n').length,
       read(kind === 'nginx' ? 'nginx.conf' : 'haproxy.cfg').split('\n').length,
