@@ -3,7 +3,8 @@ import { type Context, systemContext } from './core/context.ts';
 import type { Database } from './core/database.ts';
 import type { Log } from './core/log.ts';
 import type { Metrics } from './core/metrics.ts';
-import type { Job, WorkQueue } from './core/queue.ts';
+import type { DueJob, Job, WorkQueue } from './core/queue.ts';
+import { mostTogether } from './core/shared.ts';
 import { trimAudit } from './services/audit.ts';
 import { trimEvents } from './services/events.ts';
 import type { Handlers } from './services/handlers/handler.ts';
@@ -69,30 +70,36 @@ interface Means extends Omit<Parts, 'database' | 'queue'> {
 /** Why a job must be tried again; nothing when it is done, one way or the other. */
 type Outcome = string | undefined;
 
-/** Does jobs together where it can; where one fails, each for itself. */
-async function doJobs(means: Means, jobs: Job[]): Promise<Outcome[]> {
-  const claimed = await claimEvents(means.context, jobs);
-  // One order for all, so that two workers with events of the same customers do not lock crosswise.
-  const fresh = claimed
-    .filter(({ attempts }) => attempts === 1)
-    .sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
-  const together = fresh.length > 1 && (await doTogether(means, fresh)) ? fresh : [];
-  // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
-  const alone = claimed.filter(event => !together.includes(event)).sort(() => Math.random() - 0.5);
+/** Does together what is begun for the first time, and the rest each for itself. */
+async function doJobs(means: Means, jobs: DueJob[]): Promise<Outcome[]> {
+  const done = await doTogether(
+    means,
+    jobs.filter(({ again }) => !again),
+  );
+  const left = jobs.filter(({ event }) => !done.has(event));
+  const claimed = left.length === 0 ? [] : await claimEvents(means.context, left);
   const outcomes = new Map<string, Outcome>();
-  for (const event of alone) outcomes.set(event.id, await doAlone(means, event));
+  // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
+  for (const event of claimed.sort(() => Math.random() - 0.5))
+    outcomes.set(event.event, await doAlone(means, event));
   return jobs.map(job => outcomes.get(job.event));
 }
 
-async function doTogether({ context, handlers, metrics, log }: Means, events: Claimed[]): Promise<boolean> {
-  try {
-    await processEvents(context, handlers, events);
-    metrics.eventsProcessed.inc(events.length);
-    return true;
-  } catch (error) {
-    log.debug({ err: error }, 'One event of several failed: each is done for itself.');
-    return false;
+/** The events that it did: of those in one transaction all or none. */
+async function doTogether({ context, handlers, metrics, log }: Means, jobs: Job[]): Promise<Set<string>> {
+  const done = new Set<string>();
+  for (let first = 0; first < jobs.length; first += mostTogether) {
+    const some = jobs.slice(first, first + mostTogether);
+    if (some.length === 1) continue;
+    try {
+      const processed = await processEvents(context, handlers, some, 'received');
+      for (const { event } of processed) done.add(event);
+    } catch (error) {
+      log.debug({ err: error }, 'One event of several failed: each is done for itself.');
+    }
   }
+  metrics.eventsProcessed.inc(done.size);
+  return done;
 }
 
 async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
@@ -101,7 +108,7 @@ async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
   if (event.attempts > settings.WEBHOOK_RETRIES + 1)
     return fail(means, event, new Error('the process ended during the attempt'));
   try {
-    await processEvents(context, handlers, [event]);
+    await processEvents(context, handlers, [event], 'processing');
     metrics.eventsProcessed.inc();
   } catch (error) {
     return fail(means, event, error);
@@ -112,7 +119,7 @@ async function fail(means: Means, event: Claimed, error: unknown): Promise<Outco
   const { context, settings, metrics, log } = means;
   const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
   metrics.attemptsFailed.inc({ outcome: state });
-  const facts = { err: error, event: event.id, type: event.type, attempt: event.attempts };
+  const facts = { err: error, event: event.event, type: event.type, attempt: event.attempts };
   if (state === 'failed') {
     log.warn(facts, 'A webhook event failed and will be tried again.');
     return 'tried and failed';

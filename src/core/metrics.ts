@@ -9,7 +9,7 @@ const sizes = [1, 2, 5, 10, 20, 50, 100, 200];
 /** What was done together, said by whoever did it. It costs nothing while nobody listens. */
 export const gathering = channel('triport:gathered');
 export interface Gathered {
-  what: 'reads' | 'writes' | 'webhooks';
+  what: 'reads' | 'lists' | 'writes' | 'webhooks';
   size: number;
 }
 

@@ -16,6 +16,8 @@ interface Queue<K, V> {
   /** How many statements are under way. */
   sent: number;
   scheduled: boolean;
+  /** Called when nobody waits any more. */
+  end: () => void;
 }
 
 export const mostTogether = 200;
@@ -27,6 +29,8 @@ interface Manner<K> {
   weightOf?: (key: K) => number;
   /** How many groups are under way at most: the fewer, the larger they are. */
   sent?: number;
+  /** What is asked for, as a text. Only those who ask for the same go together; one answer or failure is for all of them. */
+  question?: (key: K) => string;
 }
 
 /**
@@ -39,11 +43,26 @@ export function shared<K, V>(
   what: Gathered['what'],
   work: (db: Orm, keys: K[]) => Promise<V[]>,
   // Two keep the server busy while the next one is gathered.
-  { weightOf = () => 1, sent = 2 }: Manner<K> = {},
+  { weightOf = () => 1, sent = 2, question }: Manner<K> = {},
 ): (db: Orm, key: K) => Promise<V> {
-  const queues = new WeakMap<Orm, Queue<K, V>>();
+  const queues = new WeakMap<Orm, Map<string, Queue<K, V>>>();
+
+  function queueOf(db: Orm, key: K): Queue<K, V> {
+    const name = question?.(key) ?? '';
+    const named = queues.get(db) ?? new Map<string, Queue<K, V>>();
+    if (named.size === 0) queues.set(db, named);
+    const queue = named.get(name) ?? {
+      waiting: [],
+      sent: 0,
+      scheduled: false,
+      end: () => named.delete(name),
+    };
+    named.set(name, queue);
+    return queue;
+  }
 
   function schedule(db: Orm, queue: Queue<K, V>): void {
+    if (queue.waiting.length === 0 && queue.sent === 0) queue.end();
     if (queue.scheduled || queue.sent >= sent || queue.waiting.length === 0) return;
     queue.scheduled = true;
     setImmediate(send, db, queue);
@@ -57,8 +76,9 @@ export function shared<K, V>(
     schedule(db, queue);
     let isCounted = true;
     const makeRoom = () => {
-      if (isCounted) queue.sent--;
+      if (!isCounted) return;
       isCounted = false;
+      queue.sent--;
       schedule(db, queue);
     };
     // One that waits for a lock shall not hold up all others.
@@ -86,7 +106,8 @@ export function shared<K, V>(
       for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
     } catch (error) {
       // Without an answer nobody knows what was done, and doing it again could do it twice.
-      if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
+      if (group.length === 1 || question || !isRefusal(error))
+        return group.forEach(({ reject }) => void reject(error));
       // To wait for the same lock once for each half would take long; alone, only who needs it waits.
       if (isLockedOut(error)) return void (await Promise.all(group.map(one => settle(db, [one]))));
       const middle = group.length >> 1;
@@ -99,8 +120,8 @@ export function shared<K, V>(
     new Promise((resolve, reject) => {
       const waiting = { key, resolve, reject, within: here() };
       if (is(db, PgTransaction)) return void settle(db, [waiting]);
-      const queue = queues.get(db) ?? { waiting: [], sent: 0, scheduled: false };
-      if (queue.waiting.push(waiting) === 1) queues.set(db, queue);
+      const queue = queueOf(db, key);
+      queue.waiting.push(waiting);
       schedule(db, queue);
     });
 }

@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 import { type Listed, partOf, selectPage } from '../core/positions.ts';
+import { shared } from '../core/shared.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: Listed;
@@ -48,10 +49,21 @@ export function listing<T, Filter extends string, Sort extends string>(
     });
   });
 
-  return async ({ db }, query) => {
+  async function read(db: Orm, query: ListQuery<Filter, Sort>): Promise<Page<T>> {
     const used = known.filter(filter => query[filter] !== undefined);
     const rows = await pages(db, `${query.sort}?${used}`).execute({ ...query, skip: skipped(query) });
     const data = rows.map(({ record }) => record).filter(record => record !== null);
     return pageOf(data as T[], rows[0]?.total ?? 0, query);
-  };
+  }
+
+  // A front page is asked for by many at once.
+  const readShared = shared(
+    'lists',
+    async (db, queries: ListQuery<Filter, Sort>[]) => {
+      const page = await read(db, queries[0] as ListQuery<Filter, Sort>);
+      return queries.map(() => page);
+    },
+    { sent: 1, question: JSON.stringify },
+  );
+  return ({ db }, query) => readShared(db, query);
 }

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
@@ -10,116 +10,115 @@ import { parseBody } from './envelope.ts';
 import type { EventInHand, Handlers } from './handlers/handler.ts';
 
 /** An event that this process has begun to process. */
-export interface Claimed {
-  id: string;
+export interface Claimed extends Job {
   provider: string;
   type: string | null;
   customer: string | null;
   attempts: number;
-  replays: number;
-  /** Where in a trace it came in. */
-  trace: string | undefined;
 }
 
 const { id, provider, type, customer, attempts, replays, status } = webhookEvents;
-const claimed = { id, provider, type, customer, attempts, replays };
+const claimed = { event: id, round: replays, provider, type, customer, attempts };
 
-const given = sql`json_to_recordset(${sql.placeholder('given')}::text::json)`;
+const time = sql`${sql.placeholder('time')}::timestamptz`;
+const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
+const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
 
 const claim = prepared('webhook events to do', (db: Orm) =>
   db
     .update(webhookEvents)
+    .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: time })
+    .from(jobsGiven)
+    .where(and(ofItsRound, sql`${status} in ('received', 'processing', 'failed')`))
+    .returning(claimed),
+);
+
+/** Begins an attempt at each event that is still to be done, and counts it: an event that ends the process is not tried for ever. */
+export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
+  need(context, 'admin');
+  const { db, now } = context;
+  const rows = await claim(db, 'only').execute({ jobs: JSON.stringify(jobs), time: now().toISOString() });
+  const traces = new Map(jobs.map(job => [job.event, job.trace]));
+  return rows.map(event => ({ ...event, trace: traces.get(event.event) }));
+}
+
+// The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do.
+const mark = prepared('webhook events done', (db: Orm, from: 'received' | 'processing') =>
+  db
+    .update(webhookEvents)
     .set({
-      status: 'processing',
-      attempts: sql`${attempts} + 1`,
-      updatedAt: sql`${sql.placeholder('time')}`,
+      status: 'processed',
+      attempts: from === 'received' ? sql`${attempts} + 1` : attempts,
+      lastError: null,
+      updatedAt: time,
+      processedAt: time,
     })
-    .from(sql`${given} as job (event uuid, round integer)`)
-    .where(
-      and(
-        eq(id, sql`job.event`),
-        eq(replays, sql`job.round`),
-        sql`${status} in ('received', 'processing', 'failed')`,
-      ),
-    )
+    .from(jobsGiven)
+    .where(and(ofItsRound, eq(status, from)))
     .returning(claimed),
 );
 
 /**
- * Begins an attempt at each event that is still to be done. The attempt is counted before it is made, because
- * an event that ends the process would otherwise be tried for ever.
+ * Processes events, all completely or all not at all, and returns those that were still to be done. Whatever a handler throws
+ * is thrown. Events that were only `received` need not be claimed before: their attempt is counted with its success.
  */
-export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
+export async function processEvents(
+  context: Context,
+  handlers: Handlers,
+  jobs: Job[],
+  from: 'received' | 'processing',
+): Promise<Job[]> {
   need(context, 'admin');
-  const { db, now } = context;
-  const rows = await claim(db, 'only').execute({ given: JSON.stringify(jobs), time: now().toISOString() });
-  const traces = new Map(jobs.map(job => [job.event, job.trace]));
-  return rows.map(event => ({ ...event, trace: traces.get(event.id) }));
+  return partOf(jobs, () =>
+    inTransaction(context, async inside => {
+      const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
+      const events = await mark(inside.db, from).execute(values);
+      // One order for all, so that two workers with events of the same customers do not lock crosswise.
+      events.sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
+      for (const [handler, own] of Map.groupBy(events, event => handlerOf(handlers, event)))
+        if (handler)
+          await handler.handle(
+            inside,
+            own.map(event => inHand(inside, event)),
+          );
+        else await ignore(inside, own);
+      return events;
+    }),
+  );
 }
 
-// The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do.
-const mark = prepared('webhook events done', (db: Orm) =>
-  db
-    .update(webhookEvents)
-    .set({
-      status: sql`done.status`,
-      lastError: null,
-      updatedAt: sql`${sql.placeholder('time')}`,
-      processedAt: sql`case done.status when 'processed' then ${sql.placeholder('time')}::timestamptz end`,
-    })
-    .from(sql`${given} as done (id uuid, replays integer, status text)`)
-    .where(and(eq(id, sql`done.id`), eq(replays, sql`done.replays`), eq(status, 'processing')))
-    .returning({ id }),
-);
-
-/** Processes events, each completely or all not at all. Whatever a handler throws is thrown. */
-export async function processEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
-  need(context, 'admin');
-  await partOf(events, () => inTransaction(context, inside => processAll(inside, handlers, events)));
+/** None for an event that was received by a version which knew its type. */
+function handlerOf(handlers: Handlers, { type, customer }: Omit<Claimed, 'trace'>) {
+  const handler = type === null ? undefined : handlers.get(type);
+  return handler?.needsCustomer && customer === null ? undefined : handler;
 }
 
-async function processAll(inside: Context, handlers: Handlers, events: Claimed[]): Promise<void> {
-  // Received by a version that knew the type, processed by one that does not.
-  const handlerOf = ({ type, customer }: Claimed) => {
-    const handler = type === null ? undefined : handlers.get(type);
-    return handler?.needsCustomer && customer === null ? undefined : handler;
-  };
-  const done = events.map(event => ({
-    id: event.id,
-    replays: event.replays,
-    status: handlerOf(event) ? 'processed' : 'ignored',
-  }));
-  const marked = await mark(inside.db, 'only').execute({
-    given: JSON.stringify(done),
-    time: inside.now().toISOString(),
-  });
-  const mine = new Set(marked.map(row => row.id));
-  const fresh = events.filter(event => mine.has(event.id));
-  for (const [handler, own] of Map.groupBy(fresh, handlerOf))
-    await handler?.handle(
-      inside,
-      own.map(event => inHand(inside, event)),
-    );
+async function ignore({ db }: Context, events: Omit<Claimed, 'trace'>[]): Promise<void> {
+  const ids = events.map(({ event }) => event);
+  await db.update(webhookEvents).set({ status: 'ignored', processedAt: null }).where(inArray(id, ids));
 }
 
 /** Does work that is a part of the trace of each of these events. */
-function partOf(events: Claimed[], work: () => Promise<void>): Promise<void> {
+function partOf<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
   if (!isTracing()) return work();
-  const nested = events.reduce(
-    (inner, { id, type, trace }) =>
-      () => {
-        const attributes = { 'event.id': id, 'event.type': type ?? '' };
-        return traced('process webhook event', { parent: trace, attributes }, inner);
-      },
+  const nested = jobs.reduce(
+    (inner, { event, trace }) =>
+      () =>
+        traced('process webhook event', { parent: trace, attributes: { 'event.id': event } }, inner),
     work,
   );
   return nested();
 }
 
-const inHand = (inside: Context, event: Claimed): EventInHand => ({
-  ...event,
-  type: event.type ?? '',
-  payload: () => readPayload(inside, event.id),
+const inHand = (
+  inside: Context,
+  { event, provider, type, customer }: Omit<Claimed, 'trace'>,
+): EventInHand => ({
+  id: event,
+  provider,
+  type: type ?? '',
+  customer,
+  payload: () => readPayload(inside, event),
 });
 
 async function readPayload({ db }: Context, event: string): Promise<unknown> {
@@ -148,7 +147,7 @@ export async function failEvent(
       failures: sql`${webhookEvents.failures} || ${failure}::text::jsonb`,
       updatedAt: at,
     })
-    .where(and(eq(id, event.id), eq(replays, event.replays), eq(status, 'processing')));
+    .where(and(eq(id, event.event), eq(replays, event.round), eq(status, 'processing')));
   return next;
 }
 

@@ -7,7 +7,7 @@ import { inTransaction } from '../../src/core/database.ts';
 import { newId } from '../../src/core/ids.ts';
 import { openPostgres } from '../../src/core/postgres.ts';
 import { shared } from '../../src/core/shared.ts';
-import { changeUser, createUser, getUser } from '../../src/services/users.ts';
+import { changeUser, createUser, getUser, listUsers } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
 
@@ -41,6 +41,51 @@ t.test('what is heavy goes with fewer neighbours, and alone when it is too heavy
   );
   await Promise.all([150, 50, 1, 900, 20].map(key => carry(nobody, key)));
   t.same(groups, [[150, 50], [1], [900], [20]]);
+});
+
+t.test('those who ask the same have one answer, others do not wait for them', async t => {
+  const gates = new Map<string, PromiseWithResolvers<string>>();
+  const groups: string[][] = [];
+  const ask = shared(
+    'lists',
+    async (_db, keys: string[]) => {
+      const [key = ''] = keys;
+      groups.push(keys);
+      const gate = Promise.withResolvers<string>();
+      gates.set(key, gate);
+      const answer = await gate.promise;
+      return keys.map(() => answer);
+    },
+    { sent: 1, question: key => key },
+  );
+  const first = ['a', 'b', 'a'].map(key => ask(nobody, key));
+  await turn();
+  t.same(groups, [['a', 'a'], ['b']]);
+  const later = ['a', 'a', 'c'].map(key => ask(nobody, key));
+  await turn();
+  t.same(groups.slice(2), [['c']], 'what is on its way is not joined');
+  gates.get('a')?.resolve('old');
+  t.equal(await first[0], 'old');
+  t.equal(await first[2], 'old');
+  await turn();
+  t.same(groups.slice(3), [['a', 'a']]);
+  gates.get('a')?.resolve('new');
+  gates.get('c')?.resolve('other');
+  t.same(await Promise.all(later), ['new', 'new', 'other']);
+  gates.get('b')?.resolve('at last');
+  t.equal(await first[1], 'at last');
+});
+
+t.test('a list is never older than the question, however many ask at once', async t => {
+  const context = inside(await openTestDatabase(t));
+  const query = { page: 1, limit: 5, sort: 'createdAt' as const };
+  for (let round = 1; round <= 20; round++) {
+    const early = Array.from({ length: 5 }, () => listUsers(context, query));
+    await createUser(context, person(`user${round}`));
+    const late = await Promise.all(Array.from({ length: 5 }, () => listUsers(context, query)));
+    t.same(new Set(late.map(page => page.meta.total)), new Set([round]));
+    for (const { meta } of await Promise.all(early)) t.ok(meta.total === round || meta.total === round - 1);
+  }
 });
 
 t.test('nobody joins what has been sent: no answer is older than its question', async t => {
