@@ -1,10 +1,13 @@
 import rateLimit from '@fastify/rate-limit';
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { type Limits, tooMany } from '../src/core/limits.ts';
+import { type Account, type Limits, tooMany } from '../src/core/limits.ts';
 import type { Tally } from '../src/core/tallies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Who pays for this request, once it was counted. */
+    account: Account | null;
     /** Counts more than the one request that was counted when it came; refuses, unless told not to. */
     charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
@@ -16,11 +19,16 @@ declare module 'fastify' {
  * `config: { rateLimit: false }`.
  */
 export default fp<{ limits: Limits }>(async (app, { limits }) => {
+  app.decorateRequest('account', null);
+  const accountOf = (request: FastifyRequest) => {
+    request.account ??= limits.accountOf(request.actor, request.ip);
+    return request.account;
+  };
   await app.register(rateLimit, {
     global: false,
     enableDraftSpec: true,
-    keyGenerator: ({ actor, ip }) => limits.accountOf(actor, ip).name,
-    max: ({ actor, ip }) => limits.accountOf(actor, ip).maximum,
+    keyGenerator: request => accountOf(request).name,
+    max: request => accountOf(request).maximum,
     store: storeOf(limits),
     errorResponseBuilder: (_request, { ttl }) => tooMany({ endsIn: ttl }),
   });
@@ -30,7 +38,7 @@ export default fp<{ limits: Limits }>(async (app, { limits }) => {
   });
 
   app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
-    const account = limits.accountOf(this.actor, this.ip);
+    const account = accountOf(this);
     const tally = await limits.spend(account.name, cost);
     reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
     if (refuse && tally.used > account.maximum) throw tooMany(tally);
