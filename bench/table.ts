@@ -7,34 +7,35 @@ interface Measured {
   workload: Workload;
   floor: Figures;
   ours: Figures;
+  /** The one in the middle of the ratios of all rounds: the two loads of a round have the same weather. */
   ratio: number;
 }
 
-/** Loads the floor and the service in turn, round after round, so that both have the same weather. */
+/** Loads the floor and the service in turn, round after round. */
 export async function compare(
   { sample, floor, ours }: Pick<Stage, 'sample' | 'floor' | 'ours'>,
   workloads: Workload[],
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Measured[]> {
-  const measured = workloads.map(workload => ({ workload, floor: [] as Figures[], ours: [] as Figures[] }));
+  const measured = workloads.map(workload => ({ workload, rounds: [] as Omit<Measured, 'workload'>[] }));
   for (let round = 1; round <= rounds; round++)
-    for (const { workload, ...figures } of measured) {
-      for (const [list, target] of [
-        [figures.floor, floor],
-        [figures.ours, ours],
-      ] as const)
-        list.push(await load([workload], sample, target, seconds));
-      const [bare, full] = [figures.floor, figures.ours].map(list => cpu(middle(list)));
-      console.error(`round ${round} ${workload.name} ${((full ?? 0) / (bare ?? 1)).toFixed(2)}`);
+    for (const { workload, rounds } of measured) {
+      const bare = await load([workload], sample, floor, seconds);
+      const full = await load([workload], sample, ours, seconds);
+      const ratio = cpu(full) / cpu(bare);
+      rounds.push({ floor: bare, ours: full, ratio });
+      console.error(`round ${round} ${workload.name} ${ratio.toFixed(3)}`);
     }
-  return measured.map(({ workload, ...figures }) => {
-    const [bare, full] = [middle(figures.floor), middle(figures.ours)];
-    return { workload, floor: bare, ours: full, ratio: cpu(full) / cpu(bare) };
+  return measured.map(({ workload, rounds }) => {
+    const floor = rounds.map(one => one.floor);
+    const ours = rounds.map(one => one.ours);
+    const ratios = rounds.map(one => one.ratio);
+    return { workload, floor: middle(floor, cpu), ours: middle(ours, cpu), ratio: middle(ratios, Number) };
   });
 }
 
-/** The round whose cost is in the middle. */
-const middle = (list: Figures[]) => list.toSorted((a, b) => cpu(a) - cpu(b))[list.length >> 1] as Figures;
+const middle = <T>(list: T[], sizeOf: (one: T) => number) =>
+  list.toSorted((a, b) => sizeOf(a) - sizeOf(b))[list.length >> 1] as T;
 
 const columns = [
   'work',

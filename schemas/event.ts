@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { listOf, paging, readOnly, sortBy, strict, wholeText } from './common.ts';
 
-/** `received` → `processing` → `processed`, or `failed` and tried again until `dead`. `ignored`: nothing to do. */
+/** `received` → `processing`, when done for itself → `processed`, or `failed` and tried again until `dead`. `ignored`: nothing to do. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 /** The states from which an operator may have an event processed again. */

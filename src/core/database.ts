@@ -48,21 +48,50 @@ interface Preparable<S> {
   prepare(name: string): S;
 }
 
+/** What Drizzle's databases have inside. */
+interface Session {
+  /** The connection it speaks through. */
+  client: unknown;
+  prepareQuery(
+    query: { sql: string; params: unknown[] },
+    fields: undefined,
+    name: string,
+    inArrays: false,
+  ): {
+    execute(): Promise<unknown[] | { rows: unknown[] }>;
+  };
+}
+const sessionOf = (db: Orm) => (db as unknown as { session: Session }).session;
+
+/** Runs a statement that somebody else has written, always the same text, and so prepared. */
+export async function runPrepared(db: Orm, text: string, params: unknown[]): Promise<unknown[]> {
+  const result = await sessionOf(db).prepareQuery({ sql: text, params }, undefined, 'given', false).execute();
+  return Array.isArray(result) ? result : result.rows;
+}
+
 /**
- * A statement that is built once for each shape it can take, and prepared: the builder costs five times what
- * the statement costs, and the driver sends what has no name unprepared.
+ * A statement that is built once for each shape it can take, and prepared: the builder costs five times what the statement
+ * costs, and the driver sends what has no name unprepared. A transaction has a session of its own: there the same statement
+ * gets another connection, and is not built again.
  */
-export function prepared<S, Shape extends string = 'only'>(
+export function prepared<S extends object, Shape extends string = 'only'>(
   name: string,
   build: (db: Orm, shape: Shape) => Preparable<S>,
 ): (db: Orm, shape: Shape) => S {
   const kept = new WeakMap<Orm, Map<Shape, S>>();
+  const built = new Map<string, S>();
   return (db, shape) => {
     const shapes = kept.get(db) ?? new Map<Shape, S>();
     if (shapes.size === 0) kept.set(db, shapes);
     let statement = shapes.get(shape);
     if (statement === undefined) {
-      statement = mapRows(build(db, shape).prepare(`${name} ${shape}`));
+      const session = sessionOf(db);
+      const key = `${session.constructor.name} ${shape}`;
+      const first = built.get(key) ?? mapRows(build(db, shape).prepare(`${name} ${shape}`));
+      built.set(key, first);
+      statement = Object.assign(Object.create(Object.getPrototypeOf(first)), first, {
+        client: session.client,
+      }) as S;
       shapes.set(shape, statement);
     }
     return statement;

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PGlite } from '@electric-sql/pglite';
-import { sql } from 'drizzle-orm';
-import { type ConstructorOptions, fromDrizzle, fromPglite, PgBoss, type Job as PgBossJob } from 'pg-boss';
+import { type ConstructorOptions, fromPglite, PgBoss, type Job as PgBossJob } from 'pg-boss';
 import type { Settings } from '../../schemas/settings.ts';
-import type { Database, Orm } from './database.ts';
+import { type Database, type Orm, runPrepared } from './database.ts';
 import { AppError } from './errors.ts';
 import type { Log } from './log.ts';
 
@@ -101,7 +100,9 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
       const parcels: { data: Parcel }[] = [];
       for (let first = 0; first < jobs.length; first += mostInOne)
         parcels.push({ data: { jobs: jobs.slice(first, first + mostInOne) } });
-      await boss.insert(name, parcels, { db: fromDrizzle(db as never, sql) });
+      await boss.insert(name, parcels, {
+        db: { executeSql: async (text, values = []) => ({ rows: await runPrepared(db, text, values) }) },
+      });
     },
     work: given => {
       work = given;

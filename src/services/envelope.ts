@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { longestCustomer } from '../../schemas/subscription.ts';
 
 /** What the service reads of an event. Everything is optional: whatever a provider sends is kept. */
@@ -36,12 +36,12 @@ export function readEnvelope(value: unknown, body: Buffer, sentId?: string): Env
     customer: customer === undefined || problem ? null : customer,
     problem: problem ?? null,
     // Marked, so that no id can be made to look like a body. UTF-8 would make all broken characters one.
-    fingerprint: createHash('sha256')
-      .update(id === undefined ? 'body\n' : 'id\n')
-      .update(id === undefined ? body : Buffer.from(id, 'utf16le'))
-      .digest(),
+    fingerprint: id === undefined ? digest('body\n', body) : digest('id\n', Buffer.from(id, 'utf16le')),
   };
 }
+
+const digest = (mark: string, bytes: Buffer) =>
+  hash('sha256', Buffer.concat([Buffer.from(mark), bytes]), 'buffer');
 
 function member(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;

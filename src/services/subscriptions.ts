@@ -20,11 +20,16 @@ const ofCustomer = prepared('subscriptions of a customer', (db: Orm) =>
     .orderBy(subscriptions.id),
 );
 
-// Written once: a repeated event meets a subscription that is active, and then nothing changes at all.
+// A repeated event meets a subscription that is active, and then nothing is even locked, as the upsert alone would do.
+const inactive = sql`not exists (
+  select from ${subscriptions} as known
+  where known.customer = new.customer and known.provider = new.provider and known.status = 'active'
+)`;
 const activation = prepared('subscription activation', (db: Orm) =>
   db
     .insert(subscriptions)
-    .select(rowsOf(subscriptions, 'rows'))
+    // One order for all, so that two workers with the same customers do not lock crosswise.
+    .select(sql`${rowsOf(subscriptions, 'rows')} where ${inactive} order by customer, provider`)
     .onConflictDoUpdate({
       target: [subscriptions.customer, subscriptions.provider],
       set: {
