@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'triport-test-'));
 chmodSync(folder, 0o755);
 const counts = { passed: 0, failed: 0 };
 /** These ask how long an answer takes at most, of several processes under load: nothing runs beside them. The others run in pairs. */
-const alone = /e2e\/(cluster|outage|redis|replicas)\.test\.ts$/;
+const alone = /e2e\/(cluster|outage|redis|replicas|webhooks-outage)\.test\.ts$/;
 
 try {
   if (runs.length === 0) runs.push('embedded', 'postgres');
