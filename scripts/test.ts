@@ -26,7 +26,9 @@ const folder = mkdtempSync(join(placeOf(), 'triport-test-'));
 chmodSync(folder, 0o755);
 const counts = { passed: 0, failed: 0 };
 /** These ask how long an answer takes at most, of several processes under load: nothing runs beside them. The others run in pairs. */
-const alone = /e2e\/(cluster|outage|redis|replicas|webhooks-outage)\.test\.ts$/;
+const alone = /e2e\/(cluster|outage|redis|webhooks-outage)\.test\.ts$/;
+/** These take longest and come first, so that no core waits for one of them at the end. */
+const long = /(contributing|jobs\/retries|e2e\/(backup|embedded|shutdown|webhooks-kill))\.test\.ts$/;
 
 try {
   if (runs.length === 0) runs.push('embedded', 'postgres');
@@ -60,10 +62,15 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
     // Compiled once, what all files share loads sooner.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    // What tests write goes the same way.
+    TMPDIR: folder,
+    TEST_DISK: tmpdir(),
     ...env,
   };
-  const [some, others] = [tests.filter(file => alone.test(file)), tests.filter(file => !alone.test(file))];
-  for (const { passed, failed } of [await runFiles(some, 1, all), await runFiles(others, 2, all)]) {
+  const order = (file: string) => Number(!long.test(file));
+  const pairs = tests.filter(file => !alone.test(file)).sort((one, other) => order(one) - order(other));
+  const singles = tests.filter(file => alone.test(file));
+  for (const { passed, failed } of [await runFiles(pairs, 2, all), await runFiles(singles, 1, all)]) {
     counts.passed += passed;
     counts.failed += failed;
   }

@@ -28,8 +28,8 @@ export interface Service {
   kill: (signal?: NodeJS.Signals) => Promise<number | string>;
 }
 
-export function makeFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'triport-e2e-'));
+export function makeFolder(t: Test, place = tmpdir()): string {
+  const folder = mkdtempSync(join(place, 'triport-e2e-'));
   // Run by root, a PostgreSQL server runs as another user, who must be able to get in.
   chmodSync(folder, 0o755);
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
