@@ -62,7 +62,7 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
     NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
     // Compiled once, what all files share loads sooner.
     NODE_COMPILE_CACHE: join(folder, 'compiled'),
-    // What tests write goes the same way.
+    // What tests write is in memory too; who needs a disk says so.
     TMPDIR: folder,
     TEST_DISK: tmpdir(),
     ...env,
