@@ -27,8 +27,10 @@ chmodSync(folder, 0o755);
 const counts = { passed: 0, failed: 0 };
 /** These ask how long an answer takes at most, of several processes under load: nothing runs beside them. The others run in pairs. */
 const alone = /e2e\/(cluster|outage|redis|webhooks-outage)\.test\.ts$/;
+/** This one waits for most of its time, so it runs beside a pair. */
+const waits = /jobs\/retries\.test\.ts$/;
 /** These take longest and come first, so that no core waits for one of them at the end. */
-const long = /(contributing|jobs\/retries|e2e\/(backup|embedded|shutdown|webhooks-kill))\.test\.ts$/;
+const long = /(contributing|e2e\/(backup|embedded|shutdown|webhooks-kill))\.test\.ts$/;
 
 try {
   if (runs.length === 0) runs.push('embedded', 'postgres');
@@ -68,9 +70,13 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
     ...env,
   };
   const order = (file: string) => Number(!long.test(file));
-  const pairs = tests.filter(file => !alone.test(file)).sort((one, other) => order(one) - order(other));
   const singles = tests.filter(file => alone.test(file));
-  for (const { passed, failed } of [await runFiles(pairs, 2, all), await runFiles(singles, 1, all)]) {
+  const waiting = tests.filter(file => waits.test(file));
+  const pairs = tests
+    .filter(file => !singles.includes(file) && !waiting.includes(file))
+    .sort((one, other) => order(one) - order(other));
+  const together = await Promise.all([runFiles(waiting, 1, all), runFiles(pairs, 2, all)]);
+  for (const { passed, failed } of [...together, await runFiles(singles, 1, all)]) {
     counts.passed += passed;
     counts.failed += failed;
   }
