@@ -28,6 +28,7 @@ import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
 import tracing from '../plugins/tracing.ts';
 import { webhooks } from '../plugins/webhooks.ts';
+import writing from '../plugins/writing.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { allowedOrigins, trustedProxies } from './core/config.ts';
 import type { Database } from './core/database.ts';
@@ -66,6 +67,7 @@ export async function buildApp(parts: Parts) {
 
   if (isTracing()) await app.register(tracing);
   await app.register(parsing);
+  await app.register(writing);
   await app.register(headers);
   await app.register(pressure, { settings, metrics });
   await app.register(measuring, { metrics });

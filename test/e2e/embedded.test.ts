@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, makeFolder, type Service, spawnService, startService, until } from '../helper/process.ts';
+import {
+  call,
+  makeDataFolder,
+  makeFolder,
+  type Service,
+  spawnService,
+  startService,
+  until,
+} from '../helper/process.ts';
 
 t.setTimeout(180_000);
 
@@ -20,7 +28,7 @@ async function createUntilGone(service: Service, client: number): Promise<string
 t.test(
   'a data folder has one process; kill -9 loses nothing that was answered, and blocks nothing',
   async t => {
-    const DATA_DIR = makeFolder(t);
+    const DATA_DIR = makeDataFolder(t);
     const first = await startService(t, { DATA_DIR });
     await t.test('while a second process is refused, and told why', async t => {
       const second = spawnService(t, { DATA_DIR });

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import {
   call,
+  makeDataFolder,
   makeFolder,
   type Reply,
   type Service,
@@ -51,7 +52,7 @@ const halfRequest =
   'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{';
 
 t.test('SIGTERM under load: what was accepted is answered, and the exit code is 0 within 10 s', async t => {
-  const service = await startService(t, { DATA_DIR: makeFolder(t) });
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
   openSocket(t, service);
   openSocket(t, service).write('GET /api/us');
   openSocket(t, service).write(halfRequest);

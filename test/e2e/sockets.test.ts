@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { call, makeFolder, type Service, startService, untilReady } from '../helper/process.ts';
+import { call, makeDataFolder, type Service, startService, untilReady } from '../helper/process.ts';
 
 t.setTimeout(180_000);
 
@@ -103,7 +103,7 @@ t.test('on a raw socket', async t => {
 });
 
 t.test('an ordinary client that sends 5 MB reads the 413, again and again', async t => {
-  const service = await startService(t, { DATA_DIR: makeFolder(t) });
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
   for (let i = 0; i < 5; i++) {
     const reply = await fetch(`${service.url}/api/users`, {
       method: 'POST',

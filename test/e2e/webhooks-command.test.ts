@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { makeFolder, startService } from '../helper/process.ts';
+import { makeDataFolder, startService } from '../helper/process.ts';
 
 const script = fileURLToPath(new URL('../../scripts/webhook.ts', import.meta.url));
 
 t.test('the command sends a signed event, and looks after those that came', async t => {
-  const DATA_DIR = makeFolder(t);
+  const DATA_DIR = makeDataFolder(t);
   const service = await startService(t, { DATA_DIR });
   const env = { PATH: process.env.PATH, DATA_DIR, PORT: String(service.port) };
   const command = (...args: string[]) =>

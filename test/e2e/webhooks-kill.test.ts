@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createPostgres } from '../helper/database.ts';
-import { freePort, makeFolder, startService, until } from '../helper/process.ts';
+import { freePort, makeDataFolder, startService, until } from '../helper/process.ts';
 import { all, payMany, secrets, total } from '../helper/sender.ts';
 
 const many = 2000;
@@ -15,7 +15,7 @@ for (const backend of ['postgres', 'embedded'])
     async t => {
       const env: Record<string, string> = { WEBHOOK_SECRETS: secrets };
       if (backend === 'postgres') env.DATABASE_URL = await createPostgres(t, { empty: true });
-      else env.DATA_DIR = makeFolder(t);
+      else env.DATA_DIR = makeDataFolder(t);
       env.PORT = String(await freePort());
       let service = await startService(t, env);
       let killed = false;

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,11 +28,18 @@ export interface Service {
   kill: (signal?: NodeJS.Signals) => Promise<number | string>;
 }
 
-export function makeFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'triport-e2e-'));
+export function makeFolder(t: Test, place = tmpdir()): string {
+  const folder = mkdtempSync(join(place, 'triport-e2e-'));
   // Run by root, a PostgreSQL server runs as another user, who must be able to get in.
   chmodSync(folder, 0o755);
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A data folder with an empty database in it, for a test that is not about making one: that takes some seconds. */
+export function makeDataFolder(t: Test): string {
+  const folder = makeFolder(t);
+  cpSync(process.env.TEST_DATA_FOLDER ?? '', folder, { recursive: true });
   return folder;
 }
 
