@@ -159,12 +159,14 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
   });
 });
 
+const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
 /** When Ctrl-C comes: the words that are then in a log of the cluster. */
 const moments: [string, string, string][] = [
-  ['nothing runs yet', 'cluster.log', 'Starting'],
+  ['nothing runs yet', 'its output', 'Starting'],
   ['the database starts', 'postgres.log', 'starting PostgreSQL'],
   ['the servers start', 'redis.log', 'Ready to accept'],
-  ['it stands', 'cluster.log', 'Ctrl-C ends it.'],
+  ['it stands', 'its output', 'Ctrl-C ends it.'],
 ];
 for (const [moment, file, words] of moments)
   t.test(`Ctrl-C ends a cluster when ${moment}, and leaves nothing behind`, { skip: noPrograms }, async t => {
@@ -180,12 +182,7 @@ for (const [moment, file, words] of moments)
     });
     await until('it begins', () => said.includes('Starting, in '), 60);
     const [folder = ''] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
-    const log = () =>
-      file === 'cluster.log'
-        ? said
-        : existsSync(join(folder, file))
-          ? readFileSync(join(folder, file), 'utf8')
-          : '';
+    const log = () => (file === 'its output' ? said : textOf(join(folder, file)));
     await until(moment, () => log().includes(words), 60);
     if (moment === 'it stands') t.ok(processesOf(folder).length >= 9);
     press();
