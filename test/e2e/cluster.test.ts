@@ -182,6 +182,9 @@ for (const [moment, file, words] of moments)
     });
     await until('it begins', () => said.includes('Starting, in '), 60);
     const [folder = ''] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
+    t.teardown(() => {
+      for (const pid of processesOf(folder)) process.kill(Number(pid), 'SIGKILL');
+    });
     const log = () => (file === 'its output' ? said : textOf(join(folder, file)));
     await until(moment, () => log().includes(words), 60);
     if (moment === 'it stands') t.ok(processesOf(folder).length >= 9);
