@@ -181,7 +181,9 @@ for (const [moment, file, words] of moments)
       said += text;
     });
     await until('it begins', () => said.includes('Starting, in '), 60);
-    const [folder = ''] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
+    const [folder] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
+    // Nothing would be the beginning of every name.
+    if (!folder) throw new Error(said);
     t.teardown(() => {
       for (const pid of processesOf(folder)) process.kill(Number(pid), 'SIGKILL');
     });
@@ -197,7 +199,8 @@ for (const [moment, file, words] of moments)
 
 /** Whoever writes to a log of this cluster, or was started with its folder. */
 function processesOf(folder: string): string[] {
-  return readdirSync('/proc').filter(pid => {
+  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+  return pids.filter(pid => {
     try {
       const output = readlinkSync(`/proc/${pid}/fd/1`);
       return output.startsWith(folder) || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
