@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../schemas/settings.ts';
-import { type AppError, overloaded } from '../src/core/errors.ts';
+import { AppError, overloaded } from '../src/core/errors.ts';
 import type { Metrics } from '../src/core/metrics.ts';
 
 declare module 'fastify' {
@@ -14,7 +14,8 @@ declare module 'fastify' {
     readonly pressure: Pressure;
   }
   interface FastifyRequest {
-    atWork: boolean;
+    /** What ends the work when it takes too long; null before there is any and when it is done. */
+    atWork: NodeJS.Timeout | null;
   }
 }
 
@@ -29,8 +30,8 @@ const resolution = 20;
 const tellEvery = 10_000;
 
 /**
- * Refuses at once what would only make every answer late. A request counts from when it has arrived until its
- * answer is ready: a client that is slow to send or to read holds no place of others.
+ * Refuses at once what would only make every answer late, and ends what takes too long. A request is at work from when it
+ * has arrived until its answer is ready: a client that is slow to send or to read holds no place of others.
  */
 export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
   const pressure: Pressure = { inFlight: 0 };
@@ -38,7 +39,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
     app.addHook('onClose', async () => stop()),
   );
   app.decorate('pressure', pressure);
-  app.decorateRequest('atWork', false);
+  app.decorateRequest('atWork', null);
 
   let told = Number.NEGATIVE_INFINITY;
   function refusal(): AppError | undefined {
@@ -50,29 +51,40 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
     }
     return overloaded();
   }
-  function leave(request: FastifyRequest): void {
-    if (request.atWork) pressure.inFlight--;
-    request.atWork = false;
+  const counts = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
+  /**
+   * Fastify's own `handlerTimeout` stops its clock as soon as a body has been read, so that writes would wait without an
+   * end (fastify/fastify#6725).
+   */
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
+    if (counts(request)) pressure.inFlight++;
+    request.atWork = setTimeout(() => {
+      if (!reply.sent) reply.send(tooSlow());
+    }, settings.HANDLER_TIMEOUT * 1000);
+    // Without an answer, when the client has gone.
+    reply.raw.once('close', () => end(request));
+  }
+  function end(request: FastifyRequest): void {
+    if (request.atWork === null) return;
+    clearTimeout(request.atWork);
+    request.atWork = null;
+    if (counts(request)) pressure.inFlight--;
   }
 
-  app.addHook('onRequest', (request, _reply, done) =>
-    done(request.routeOptions.config.shed === false ? undefined : refusal()),
-  );
+  app.addHook('onRequest', (request, _reply, done) => done(counts(request) ? refusal() : undefined));
   app.addHook('preHandler', (request, reply, done) => {
-    if (request.routeOptions.config.shed === false) return done();
     // Again, because many may have been admitted while their bodies were on the way.
-    const error = refusal();
-    if (error) return done(error);
-    pressure.inFlight++;
-    request.atWork = true;
-    reply.raw.once('close', () => leave(request));
-    done();
+    const error = counts(request) ? refusal() : undefined;
+    if (!error) begin(request, reply);
+    done(error);
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {
-    leave(request);
+    end(request);
     done();
   });
 });
+
+const tooSlow = () => new AppError('unavailable', 'The service took too long. Try again shortly.');
 
 /** Whether the event loop was late on average, and the time before too: one long task alone is no overload. */
 function watchDelay(most: number, onClose: (stop: () => void) => void): () => boolean {

@@ -48,7 +48,7 @@ export const Settings = strict({
     enum: ['none', 'transaction'],
     default: 'none',
     description:
-      '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode. Statements are then not prepared, and time limits must be set for the role. Needs `QUEUE_DATABASE_URL`.',
+      '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode. Statements are then not prepared, and the pooler must set the time limits. Needs `QUEUE_DATABASE_URL`.',
   }),
   DATABASE_REPLICA_URLS: Type.Optional(
     Type.String({
@@ -246,7 +246,12 @@ export const Settings = strict({
     Type.String({
       pattern: '^https?://',
       description:
-        'Where traces are sent by OTLP over HTTP, such as `http://localhost:4318`. Absent: there are none. The other standard `OTEL_*` variables count too.',
+        'Where traces are sent by OTLP over HTTP, as JSON, such as `http://localhost:4318`. Absent: there are none. The other standard `OTEL_*` variables count too.',
+    }),
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: Type.Optional(
+    Type.String({
+      description: 'Traces are sent as `http/json` and as nothing else: another value stops the start.',
     }),
   ),
   OTEL_TRACES_EXPORTER: Type.Optional(

@@ -17,7 +17,6 @@ import limits from '../plugins/limits.ts';
 import methods from '../plugins/methods.ts';
 import { measuring, metricsRoute } from '../plugins/metrics.ts';
 import parsing from '../plugins/parsing.ts';
-import patience from '../plugins/patience.ts';
 import pressure from '../plugins/pressure.ts';
 import proxies from '../plugins/proxies.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
@@ -78,7 +77,6 @@ export async function buildApp(parts: Parts) {
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(errors);
-  await app.register(patience, { settings });
   await app.register(contexts, { database, replicas, limits: allowance, now });
   await app.register(docs, { version, open: bearers === undefined });
 

@@ -3,6 +3,7 @@ import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { Settings } from '../schemas/settings.ts';
 import { render } from '../scripts/cluster/balancer.ts';
+import { render as renderPrometheus } from '../scripts/cluster/prometheus.ts';
 import { readSettings } from '../src/core/config.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: manifests have every shape
@@ -98,6 +99,31 @@ t.test('both balancers know the servers of the compose file', async t => {
   }
   const addresses = servers.map(name => compose.services[name].networks.default.ipv4_address);
   t.equal(new Set([...addresses, balancer]).size, servers.length + 1);
+});
+
+t.test('Prometheus asks every server and worker, and knows the alerts', async t => {
+  const { scrape_configs: jobs, rule_files } = parse(read('prometheus.yml'));
+  t.same(rule_files, ['alerts.yml']);
+  const [{ static_configs, dns_sd_configs }] = jobs;
+  const services = Object.entries<Manifest>(compose.services).filter(([name]) =>
+    /^(server|worker)/.test(name),
+  );
+  const targets = services.map(([name, { environment }]) => `${name}:${environment.METRICS_PORT}`);
+  const [{ names, port }] = dns_sd_configs;
+  t.same([...static_configs[0].targets, `${names[0]}:${port}`].sort(), targets.sort());
+  for (const volume of compose.services.prometheus.volumes.slice(0, 2))
+    t.ok(read(volume.split(':')[0].replace('./', '')));
+  const [{ data }] = ofKind('ConfigMap');
+  for (const { spec } of ofKind('Deployment')) {
+    const { metadata, spec: pod } = spec.template;
+    t.equal(metadata.annotations['prometheus.io/port'], data.METRICS_PORT);
+    t.match(pod.containers[0].ports.at(-1), { name: 'metrics', containerPort: Number(data.METRICS_PORT) });
+  }
+  const [{ job_name, static_configs: parts }] = JSON.parse(
+    renderPrometheus(new Map([['server1', 9001]])),
+  ).scrape_configs;
+  t.equal(job_name, jobs[0].job_name);
+  t.same(parts, [{ targets: ['127.0.0.1:9001'], labels: { instance: 'server1' } }]);
 });
 
 t.test('a cluster changes the addresses of these files and nothing else', async t => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../src/core/config.ts';
 import { openLog } from '../src/core/log.ts';
-import { startTracing } from '../src/core/otel.ts';
+import { nameOf, startTracing } from '../src/core/otel.ts';
 import { build } from './helper/app.ts';
 import { openCollector, type Span } from './helper/collector.ts';
 import { buildDoor, paymentEvent } from './helper/webhooks.ts';
@@ -34,6 +34,7 @@ t.test('one trace leads from the arrival of a webhook to the activation', async 
   t.equal(find('transaction').parentSpanId, arrival.spanId);
   const processed = find('process webhook event');
   t.equal(processed.parentSpanId, arrival.spanId);
+  t.match(stored.name, 'insert webhook_events');
   const activation = trace.find(span => /insert into "subscriptions"/.test(textOf(span))) as Span;
   const around = trace.find(({ spanId }) => spanId === activation.parentSpanId) as Span;
   t.match(around, { name: 'transaction', parentSpanId: processed.spanId });
@@ -52,6 +53,21 @@ t.test('GraphQL: the operation is below the request, and its statements below th
   const statements = trace.filter(span => textOf(span) !== '');
   t.ok(statements.length >= 2);
   t.same(new Set(statements.map(span => span.parentSpanId)), new Set([operation.spanId]));
+});
+
+t.test('a statement is named by what it does first and to which table', async t => {
+  const names: Record<string, string> = {
+    'select "id" from "users" where "users"."id" = $1 for update': 'select users',
+    'update "users" set "updated_at" = $1 from json_to_recordset($2) as job': 'update users',
+    'insert into "posts" select "id" from json_to_recordset($1)': 'insert posts',
+    'delete from "posts" where "id" = $1': 'delete posts',
+    '\n WITH ins AS ( INSERT INTO pgboss.job_common (id)': 'insert pgboss.job_common',
+    'select "page"."id" from unnest($1) as wanted(id) cross join lateral (select "id" from "posts")':
+      'select posts',
+    'select 1': 'select',
+    '': 'statement',
+  };
+  for (const [text, name] of Object.entries(names)) t.equal(nameOf(text), name);
 });
 
 t.test('log lines of a request carry its trace and its id; health has no trace', async t => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
+import { Prometheus } from './prometheus.ts';
 
 /** The folder of the project. */
 export const here = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,6 +19,8 @@ interface Choices {
   workers?: number;
   /** A PostgreSQL server that is there already; absent, one is started. */
   databaseUrl?: string | undefined;
+  /** Whether a Prometheus collects what is measured. */
+  prometheus?: boolean | undefined;
   /** More settings for the servers and workers. */
   env?: Record<string, string>;
 }
@@ -30,12 +33,16 @@ export class Cluster {
   readonly postgres: LocalPostgres | undefined;
   readonly redis: Part;
   readonly balancer: Balancer;
+  readonly prometheus: Prometheus | undefined;
   readonly url: string;
   readonly serverUrls: string[];
   readonly databaseUrl: string;
   readonly #settings: Record<string, string>;
+  readonly #metricsPorts: number[];
+  #starting: Promise<void> = Promise.resolve();
+  #closing = false;
 
-  private constructor({ balancer = 'nginx', databaseUrl, env = {} }: Choices, ports: Ports) {
+  private constructor({ balancer = 'nginx', databaseUrl, prometheus, env = {} }: Choices, ports: Ports) {
     // Other users must get in: PostgreSQL and nginx do not work as root.
     chmodSync(this.folder, 0o755);
     if (!databaseUrl) this.postgres = new LocalPostgres('postgres', this.folder, ports.postgres);
@@ -55,32 +62,57 @@ export class Cluster {
       DRAIN_SECONDS: '2',
       ...env,
     };
+    this.#metricsPorts = ports.metrics;
     this.servers = this.serverUrls.map((_, i) => this.#server(i, here));
-    this.workers = ports.workers.map((_, i) => {
-      const ready: Ready = written => written().includes('The worker waits');
-      return this.#node(`worker${i + 1}`, join(here, 'src/worker.ts'), this.#settings, ready);
-    });
+    this.workers = ports.workers.map((_, i) => this.#worker(i));
     this.balancer = new Balancer({
       kind: balancer,
       folder: this.folder,
       port: ports.balancer,
       servers: ports.servers,
     });
+    const parts = [...this.servers, ...this.workers];
+    const targets = new Map(parts.map(({ name }, i) => [name, ports.metrics[i] ?? 0]));
+    if (prometheus)
+      this.prometheus = new Prometheus({ folder: this.folder, port: ports.prometheus, targets });
   }
 
   static async open(choices: Choices = {}): Promise<Cluster> {
-    const cluster = new Cluster(choices, await findPorts(choices));
+    const cluster = await Cluster.prepare(choices);
+    await cluster.start();
+    return cluster;
+  }
+
+  /** Not started yet: for those who must be able to close it while it starts. */
+  static async prepare(choices: Choices = {}): Promise<Cluster> {
+    return new Cluster(choices, await findPorts(choices));
+  }
+
+  /** Starts everything, or as much as there was time for before it was closed. */
+  async start(): Promise<void> {
+    this.#starting = this.#startParts();
     try {
-      await cluster.postgres?.create();
-      await cluster.redis.start();
-      // All at once: each would migrate, and the first one does.
-      await Promise.all([...cluster.servers, ...cluster.workers].map(part => part.start()));
-      await cluster.balancer.start();
+      await this.#starting;
     } catch (error) {
-      await cluster.close();
+      await this.close();
       throw error;
     }
-    return cluster;
+  }
+
+  async #startParts(): Promise<void> {
+    const steps = [
+      () => this.postgres?.create(),
+      () => this.redis.start(),
+      // All at once: each would migrate, and the first one does.
+      () => Promise.all([...this.servers, ...this.workers].map(part => part.start())),
+      () => this.balancer.start(),
+      () => this.prometheus?.start(),
+    ];
+    for (const step of steps) if (!this.#closing) await step();
+  }
+
+  get closing(): boolean {
+    return this.#closing;
   }
 
   /** Replaces every server, one after the other, as a new release does. */
@@ -109,9 +141,13 @@ export class Cluster {
 
   /** Ends everything in the order in which nobody misses what has ended. */
   async close(): Promise<void> {
+    this.#closing = true;
+    await this.prometheus?.stop();
     await this.balancer.stop();
     await Promise.all([...this.servers, ...this.workers].map(part => part.stop()));
     await this.redis.stop();
+    // A database that is just being made can be stopped only once it is there. Nothing is begun after it.
+    await this.#starting.catch(() => {});
     await this.postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -125,9 +161,16 @@ export class Cluster {
 
   #server(i: number, release: string): Part {
     const url = this.serverUrls[i] ?? '';
-    const env = { ...this.#settings, PORT: new URL(url).port };
+    const env = { ...this.#settings, PORT: new URL(url).port, METRICS_PORT: `${this.#metricsPorts[i]}` };
     return this.#node(`server${i + 1}`, join(release, 'src/main.ts'), env, () =>
       answers(`${url}/health/ready`),
+    );
+  }
+
+  #worker(i: number): Part {
+    const env = { ...this.#settings, METRICS_PORT: `${this.#metricsPorts[this.servers.length + i]}` };
+    return this.#node(`worker${i + 1}`, join(here, 'src/worker.ts'), env, written =>
+      written().includes('The worker waits'),
     );
   }
 
@@ -147,8 +190,18 @@ type Ready = ConstructorParameters<typeof Part>[0]['ready'];
 type Ports = Awaited<ReturnType<typeof findPorts>>;
 
 async function findPorts({ servers = 3, workers = 2 }: Choices) {
-  const [postgres = 0, redis = 0, balancer = 0, ...others] = await freePorts(3 + servers);
-  return { postgres, redis, balancer, servers: others, workers: Array.from({ length: workers }) };
+  const free = await freePorts(4 + 2 * servers + workers);
+  const [postgres = 0, redis = 0, balancer = 0, prometheus = 0] = free.splice(0, 4);
+  const [ports, metrics] = [free.slice(0, servers), free.slice(servers)];
+  return {
+    postgres,
+    redis,
+    balancer,
+    prometheus,
+    servers: ports,
+    workers: Array.from({ length: workers }),
+    metrics,
+  };
 }
 
 /** Ports that nobody uses; all are held until all are found, so that none is given twice. */

@@ -48,18 +48,27 @@ export class LocalPostgres {
   }
 
   async start(): Promise<void> {
-    // Its own promise waits for words that a standby never says.
-    this.#server.start().catch(() => {});
-    await untilTrue(`${this.name} answers`, () => this.#answers());
+    // Its own promise waits for words that a standby never says; it does tell, though, that the server has ended.
+    let ended = false;
+    this.#server.start().catch(() => {
+      ended = true;
+    });
+    await untilTrue(`${this.name} answers`, () => {
+      if (ended) throw new Error(`${this.name} does not start`);
+      return this.#answers();
+    });
   }
 
   /** SIGINT ends it in order, SIGQUIT as a crash would: what was committed is recovered at the next start. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    const running = this.#process;
-    if (!running) return;
-    const gone = once(running, 'exit');
-    running.kill(signal);
-    await gone;
+    const server = this.#process;
+    if (!server) return;
+    // Ctrl-C reaches it, too: it may be gone already.
+    if (server.exitCode === null && server.signalCode === null) {
+      const gone = once(server, 'exit');
+      server.kill(signal);
+      await gone;
+    }
     this.#process = undefined;
   }
 

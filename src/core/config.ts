@@ -64,6 +64,9 @@ function contradictions(settings: Settings): string[] {
     );
   if (settings.METRICS_PORT !== undefined && settings.METRICS_PORT === settings.PORT && settings.PORT !== 0)
     problems.push('METRICS_PORT must differ from PORT: leave it out to have /metrics there');
+  const { OTEL_EXPORTER_OTLP_PROTOCOL: protocol = 'http/json' } = settings;
+  if (wantsTraces(settings) && protocol !== 'http/json')
+    problems.push('OTEL_EXPORTER_OTLP_PROTOCOL must be http/json, the one in which traces are sent');
   problems.push(...accessContradictions(settings));
   problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
   if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { SpanKind } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
@@ -16,7 +17,12 @@ import { tracedInside, turnOn } from './tracing.ts';
  * are wanted. The standard `OTEL_*` variables are read by the kit itself. Returns what sends the rest and ends it.
  */
 export function startTracing(version: string): () => Promise<void> {
-  const service = resourceFromAttributes({ 'service.name': 'triport', 'service.version': version });
+  const service = resourceFromAttributes({
+    'service.name': 'triport',
+    'service.version': version,
+    // Servers and workers have one name: this tells which of them it was.
+    'service.instance.id': `${hostname()}:${process.pid}`,
+  });
   const provider = new NodeTracerProvider({
     resource: defaultResource()
       .merge(service)
@@ -41,11 +47,20 @@ function traceStatements(sessions: unknown): void {
   session.prepareQuery = function (query, ...rest) {
     const statement = prepareQuery.call(this, query, ...rest);
     const execute = statement.execute.bind(statement);
-    const [name = 'statement'] = query.sql.trimStart().split(/\s/, 1);
+    const name = nameOf(query.sql);
     // The text has places for its values, not the values.
     const attributes = { 'db.system.name': 'postgresql', 'db.query.text': query.sql };
     statement.execute = values =>
       tracedInside(name, { kind: SpanKind.CLIENT, attributes }, () => execute(values));
     return statement;
   };
+}
+
+/** What a statement does first, and to which table: `insert webhook_events`. Functions are no tables. */
+export function nameOf(text: string): string {
+  const found = /\b(insert into|update|delete from|from)\s+"?([\w.]+)"?(?![\w.(])/i.exec(text);
+  if (!found) return text.trimStart().split(/\s/, 1)[0] || 'statement';
+  const [, words = '', table = ''] = found;
+  const [verb = ''] = words.toLowerCase().split(' ');
+  return `${verb === 'from' ? 'select' : verb} ${table}`;
 }

@@ -195,3 +195,12 @@ t.test('traces are made when it is said where they go, and not when they are for
   t.ok(wantsTraces(readSettings({ OTEL_TRACES_EXPORTER: 'otlp' })));
   t.notOk(wantsTraces(readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none' })));
 });
+
+t.test('traces that should go another way than as JSON over HTTP stop the start', async t => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' };
+  t.same(problems({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), [
+    'OTEL_EXPORTER_OTLP_PROTOCOL must be http/json, the one in which traces are sent',
+  ]);
+  t.same(problems({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }), []);
+  t.same(problems({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), [], 'nothing is sent');
+});

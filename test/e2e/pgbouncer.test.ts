@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ask, json } from '../../scripts/cluster/ask.ts';
+import { readSettings } from '../../src/core/config.ts';
+import { openLog } from '../../src/core/log.ts';
+import { connectTo } from '../../src/core/postgres.ts';
 import { has } from '../helper/cluster.ts';
 import { createPostgres } from '../helper/database.ts';
 import { call, freePort, makeFolder, queryPostgres, startService, until } from '../helper/process.ts';
@@ -11,6 +14,10 @@ import { all, pay, payMany, secrets, total } from '../helper/sender.ts';
 
 t.setTimeout(180_000);
 const sessions = 3;
+
+/** As README.md has it: the time limits that the service otherwise sets itself. */
+const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('README.md', 'utf8')) ?? [];
+const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 
 /** A real PgBouncer in transaction mode in front of a database. */
 async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {
@@ -20,7 +27,7 @@ async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {
   writeFileSync(
     file,
     `[databases]
-pooled = host=${hostname} port=${port} user=${username} password=${password} dbname=${pathname.slice(1)}
+pooled = host=${hostname} port=${port} user=${username} password=${password} dbname=${pathname.slice(1)} ${connectQuery}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${listen}
@@ -49,8 +56,6 @@ const skip = !has('pgbouncer') && 'pgbouncer is not installed';
 t.test('through PgBouncer in transaction mode everything works, on few sessions', { skip }, async t => {
   const direct = await createPostgres(t, { empty: true });
   const name = new URL(direct).pathname.slice(1);
-  // What a pooled session has instead of what the service sets: its role or database says it.
-  await queryPostgres(direct, `alter database ${name} set statement_timeout = '7s'`);
   await queryPostgres(direct, `alter database ${name} set timezone = 'Asia/Tokyo'`);
   const env = {
     DATABASE_URL: await startPgBouncer(t, direct),
@@ -59,6 +64,7 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
     DATABASE_POOL_SIZE: '10',
     WEBHOOK_SECRETS: secrets,
   };
+  t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same limits with and without it');
   // Both migrate, through the pooler, at once.
   const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
   // Before they were ready they told that they were not.
@@ -105,3 +111,16 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
       'no complaint',
     );
 });
+
+/** The limits of the sessions that the service opens by this URL. */
+async function limitsOf(url: string) {
+  const pooled = url.endsWith('/pooled');
+  const client = connectTo(
+    { url, connections: 1, pooled },
+    openLog(readSettings({ NODE_ENV: 'test' }), false),
+  );
+  const rows = await client`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.end();
+  t.equal(rows.length, 4);
+  return [...rows];
+}

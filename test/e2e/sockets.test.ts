@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { call, makeDataFolder, type Service, startService, untilReady } from '../helper/process.ts';
 
@@ -114,4 +116,28 @@ t.test('an ordinary client that sends 5 MB reads the 413, again and again', asyn
     t.match(await reply.json(), { error: { status: 413 } });
   }
   await untilReady(service);
+});
+
+t.test('a client that does not read what it asked for is cut, and nobody waits for it', async t => {
+  const limits = { HANDLER_TIMEOUT: '2', STATEMENT_TIMEOUT: '1', REQUEST_TIMEOUT: '1' };
+  const service = await startService(t, { DATA_DIR: makeFolder(t), ...limits });
+  const author = await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
+  for (let i = 0; i < 100; i++)
+    await call(service, 'POST', '/api/posts', { title: 'é'.repeat(500), authorId: author.body.id });
+
+  const asked = 500;
+  const socket = connect(service.port, '127.0.0.1');
+  socket.on('error', () => {});
+  // Far more than the buffers between the two hold: what does not fit there would fill the memory of the server.
+  socket.write('GET /api/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
+  for (let i = 0; i < 12; i++) {
+    t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);
+    await sleep(500);
+  }
+  let answers = 0;
+  socket.on('data', chunk => {
+    answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
+  });
+  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  t.ok(answers > 0 && answers < asked, `${answers} answers were on the way when it was cut`);
 });
