@@ -13,8 +13,12 @@ const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS
 export const measuring = fp<{ metrics: Metrics }>(async (app, { metrics }) => {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
-    const name = known.has(method) ? method : 'other';
-    metrics.requests.observe(reply.elapsedTime / 1000, name, routeOptions.url ?? 'none', reply.statusCode);
+    const labels = {
+      method: known.has(method) ? method : 'other',
+      route: routeOptions.url ?? 'none',
+      status: reply.statusCode,
+    };
+    metrics.requests.observe(labels, reply.elapsedTime / 1000);
     done();
   });
   metrics.watch('http_requests_in_flight', 'Requests that are worked on now.', undefined, () => {

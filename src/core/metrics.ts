@@ -1,7 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from './database.ts';
-import { Distribution } from './distribution.ts';
 
 /** In seconds. The last one is the default of HANDLER_TIMEOUT. */
 const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
@@ -21,14 +20,14 @@ type Reading = number | Map<string, number> | undefined;
 export class Metrics {
   readonly #registry = new Registry();
   readonly #caches = new Map<string, () => number>();
-  readonly #distributions: Distribution[] = [];
 
-  readonly requests = this.#distribution(
-    'http_request_duration_seconds',
-    'Requests by route, method and status, with the time until the answer was sent.',
-    ['method', 'route', 'status'],
-    durations,
-  );
+  readonly requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Requests by route, method and status, with the time until the answer was sent.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: durations,
+    registers: [this.#registry],
+  });
   readonly shed = this.#counter('http_requests_shed_total', 'Requests refused because of overload.');
   readonly webhooksReceived = this.#counter(
     'webhooks_received_total',
@@ -92,32 +91,26 @@ export class Metrics {
   /** What there is once in a process: memory, CPU, event loop, and what all applications in it gather. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
-    const gathered = this.#distribution(
-      'gathered_size',
-      'How many reads, writes or webhooks were done by one statement or one transaction.',
-      ['what'],
-      sizes,
-    );
+    const gathered = new Histogram({
+      name: 'gathered_size',
+      help: 'How many reads, writes or webhooks were done by one statement or one transaction.',
+      labelNames: ['what'],
+      buckets: sizes,
+      registers: [this.#registry],
+    });
     gathering.subscribe(message => {
       const { what, size } = message as Gathered;
-      gathered.observe(size, what);
+      gathered.observe({ what }, size);
     });
   }
 
   /** All of it in the text format of Prometheus. */
-  async read(): Promise<string> {
-    const others = await this.#registry.metrics();
-    return [others, ...this.#distributions.map(({ text }) => text)].join('\n');
+  read(): Promise<string> {
+    return this.#registry.metrics();
   }
 
   get contentType(): string {
     return this.#registry.contentType;
-  }
-
-  #distribution(name: string, help: string, labels: string[], bounds: number[]): Distribution {
-    const distribution = new Distribution({ name, help, labels, bounds });
-    this.#distributions.push(distribution);
-    return distribution;
   }
 
   #counter<Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> {

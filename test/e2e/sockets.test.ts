@@ -120,7 +120,7 @@ t.test('an ordinary client that sends 5 MB reads the 413, again and again', asyn
 
 t.test('a client that does not read what it asked for is cut, and nobody waits for it', async t => {
   const limits = { HANDLER_TIMEOUT: '2', STATEMENT_TIMEOUT: '1', REQUEST_TIMEOUT: '1' };
-  const service = await startService(t, { DATA_DIR: makeFolder(t), ...limits });
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t), ...limits });
   const author = await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
   for (let i = 0; i < 100; i++)
     await call(service, 'POST', '/api/posts', { title: 'é'.repeat(500), authorId: author.body.id });
