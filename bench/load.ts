@@ -25,6 +25,9 @@ export interface Target {
   tidy: () => Promise<void>;
 }
 
+/** Seconds in which the code gets compiled and the caches full. */
+const warmUp = 2;
+
 /** Sends a workload, or several in turn, for some seconds and tells what a request cost, with the jobs it left. One wrong answer ends the run. */
 export async function load(
   workloads: Workload[],
@@ -33,7 +36,7 @@ export async function load(
   seconds: number,
 ): Promise<Figures> {
   const { pid, postgres, settled, tidy } = target;
-  await send(workloads, sample, target, 1);
+  await send(workloads, sample, target, warmUp);
   await settled();
   await tidy();
   const before = { server: cpuOf(pid), postgres: cpuOf(postgres) };
