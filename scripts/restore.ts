@@ -1,4 +1,4 @@
-import { existsSync, openAsBlob } from 'node:fs';
+import { closeSync, existsSync, openAsBlob, openSync, readSync } from 'node:fs';
 import postgres from 'postgres';
 import { readSettings } from '../src/core/config.ts';
 import { openEmbedded } from '../src/core/embedded.ts';
@@ -9,11 +9,13 @@ import { runPgTool } from './pgTools.ts';
 /** `npm run restore -- <file>`: a backup into the database of the settings, which must be empty, then brought up to date. */
 async function main() {
   const [file] = process.argv.slice(2);
-  if (!file || !existsSync(file)) throw new Error('npm run restore -- <file>');
+  if (!file) throw new Error('npm run restore -- <file>');
+  if (!existsSync(file)) throw new Error(`There is no file ${file}.`);
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = readSettings(process.env);
   const log = openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false);
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
+  refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   if (url) {
     await refuseUnlessEmpty(url);
     // All or nothing. Owners and grants belong to the server that the backup came from.
@@ -34,6 +36,23 @@ async function main() {
     console.log(
       `Signing secrets are not in a backup: copy webhook-secrets.json to ${folder}, or set WEBHOOK_SECRETS.`,
     );
+}
+
+/** How a backup of each of the two databases begins; the other one cannot read it. */
+const beginnings = { PostgreSQL: 'PGDMP', embedded: '\x1f\x8b' };
+
+function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
+  const bytes = Buffer.alloc(5);
+  const open = openSync(file, 'r');
+  readSync(open, bytes);
+  closeSync(open);
+  const begins = (text: string) => bytes.toString('latin1').startsWith(text);
+  if (begins(beginnings[kind])) return;
+  if (begins(beginnings.embedded))
+    throw new Error(`${file} is of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`);
+  if (begins(beginnings.PostgreSQL))
+    throw new Error(`${file} is of a PostgreSQL server. Set DATABASE_URL to an empty database of one.`);
+  throw new Error(`${file} is no backup.`);
 }
 
 async function refuseUnlessEmpty(url: string): Promise<void> {

@@ -9,7 +9,7 @@ import { trimAudit } from './services/audit.ts';
 import { trimEvents } from './services/events.ts';
 import type { Handlers } from './services/handlers/handler.ts';
 import { handlers as known } from './services/handlers/index.ts';
-import { type Claimed, claimEvents, failEvent, processEvents } from './services/processing.ts';
+import { type Claimed, claimEvent, failEvent, jobsToDo, processEvents } from './services/processing.ts';
 
 interface Parts {
   settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;
@@ -77,11 +77,13 @@ async function doJobs(means: Means, jobs: DueJob[]): Promise<Outcome[]> {
     jobs.filter(({ again }) => !again),
   );
   const left = jobs.filter(({ event }) => !done.has(event));
-  const claimed = left.length === 0 ? [] : await claimEvents(means.context, left);
+  const due = left.length > 1 ? await jobsToDo(means.context, left) : left;
   const outcomes = new Map<string, Outcome>();
   // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
-  for (const event of claimed.sort(() => Math.random() - 0.5))
-    outcomes.set(event.event, await doAlone(means, event));
+  for (const job of due.toSorted(() => Math.random() - 0.5)) {
+    const event = await claimEvent(means.context, job);
+    if (event) outcomes.set(job.event, await doAlone(means, event));
+  }
   return jobs.map(job => outcomes.get(job.event));
 }
 
@@ -108,8 +110,8 @@ async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
   if (event.attempts > settings.WEBHOOK_RETRIES + 1)
     return fail(means, event, new Error('the process ended during the attempt'));
   try {
-    await processEvents(context, handlers, [event], 'processing');
-    metrics.eventsProcessed.inc();
+    const processed = await processEvents(context, handlers, [event], 'processing');
+    metrics.eventsProcessed.inc(processed.length);
   } catch (error) {
     return fail(means, event, error);
   }

@@ -33,8 +33,13 @@ async function kill(part: Part): Promise<void> {
   await part.start();
 }
 
+/** Every server and every worker is replaced, one after the other, as a new release does. */
 async function restart({ cluster }: Scene): Promise<void> {
   await cluster.restartServers();
+  for (const worker of cluster.workers) {
+    await worker.stop();
+    await worker.start();
+  }
 }
 
 async function killAnything({ cluster, seconds }: Scene): Promise<void> {
@@ -143,7 +148,7 @@ async function failOver({ primary, standby, address }: Scene): Promise<void> {
 
 /** In this order: after the failover there is no standby any more. */
 export const faults: Fault[] = [
-  { name: 'every server replaced', unnoticed: true, happen: restart },
+  { name: 'rolling restart', unnoticed: true, happen: restart },
   { name: 'two releases side by side', unnoticed: true, happen: mixReleases },
   { name: 'kill -9 of anything', happen: killAnything },
   { name: 'kill -9 of all workers', unnoticed: true, happen: killWorkers },

@@ -40,7 +40,7 @@ export class Load {
   async #client(client: number): Promise<void> {
     for (let i = 0; !this.#stopped; i++) {
       const id = `${this.#name}-${client}-${i}`;
-      if (i % 3 === 0) await this.#send(() => ask(`${this.#url}/api/users?limit=5`));
+      if (i % 3 === 0) await this.#send(() => ask(`${this.#url}/api/users?limit=5`), isPage);
       else if (i % 3 === 1) await this.#pay(id);
       else if (await this.#create(id)) this.emails.push(`${id}@example.com`);
     }
@@ -48,7 +48,10 @@ export class Load {
 
   #create(id: string): Promise<boolean> {
     const user = { name: 'Ada', email: `${id}@example.com` };
-    return this.#send(() => ask(`${this.#url}/api/users`, json(user)));
+    return this.#send(
+      () => ask(`${this.#url}/api/users`, json(user)),
+      text => text.includes(user.email),
+    );
   }
 
   /** A provider sends an event again when it was not acknowledged; some it sends twice though it was. */
@@ -65,13 +68,13 @@ export class Load {
       >;
       return ask(`${this.#url}/api/webhooks/stripe`, { method: 'POST', headers, body });
     };
-    const acknowledged = (await this.#send(send)) || (await this.#send(send));
+    const acknowledged = (await this.#send(send, isOk)) || (await this.#send(send, isOk));
     if (acknowledged) this.customers.push(`cus_${id}`);
-    if (acknowledged && Math.random() < 0.2) await this.#send(send);
+    if (acknowledged && Math.random() < 0.2) await this.#send(send, isOk);
   }
 
-  /** Whether it was answered as it should be. */
-  async #send(request: () => Promise<Answer>): Promise<boolean> {
+  /** Whether it was answered as it should be, with what was asked for. */
+  async #send(request: () => Promise<Answer>, fits: (text: string) => boolean): Promise<boolean> {
     this.counts.sent++;
     const answer = await request().catch(() => undefined);
     const status = answer?.status;
@@ -80,7 +83,7 @@ export class Load {
         ? 'lost'
         : status === 503
           ? 'refused'
-          : status < 300 || status === 409
+          : status === 409 || (status < 300 && fits(answer?.text ?? ''))
             ? 'answered'
             : 'wrong';
     this.counts[outcome]++;
@@ -89,6 +92,13 @@ export class Load {
     if (outcome !== 'answered') await sleep(50);
     return outcome === 'answered' && status !== 409;
   }
+}
+
+const isOk = (text: string) => text === 'OK';
+
+function isPage(text: string): boolean {
+  const { data, meta } = JSON.parse(text);
+  return data.length === Math.min(meta.total, 5) && data.every((user: { email?: string }) => user.email);
 }
 
 /** What became of what was promised. */

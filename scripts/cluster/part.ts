@@ -58,7 +58,9 @@ export class Part {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.running || !this.#child) return;
     const gone = once(this.#child, 'exit');
-    this.#child.kill(signal);
+    // The whole group: workers of a killed nginx would go on, and keep its port from the next one.
+    if (signal === 'SIGKILL' && this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
+    else this.#child.kill(signal);
     await gone;
   }
 }

@@ -20,9 +20,14 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
 
 /** Whether the server was out of reach, shutting down or full, so that trying again later makes sense. */
 export function isOutage({ code }: DatabaseFailure): boolean {
-  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || code === canceled;
+  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || passing.has(code);
 }
-const canceled = '57014';
+const passing = new Set([
+  '57014', // canceled, because it took too long
+  '25006', // only to be read: a standby that is not the primary yet
+  '25P03', // ended, because this process stood still in the middle of a transaction
+  '25P04', // ended, because the transaction took too long
+]);
 
 /** Whether a statement waited too long for a lock that another one holds. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';

@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
 
 /** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
-const mends = 'triport-3';
+const mends = 'triport-4';
 export type Client = postgres.Sql & {
   /** Drops every connection and fails all that waits for one. The next statement connects anew. */
   cut: () => void;

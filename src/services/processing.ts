@@ -23,26 +23,43 @@ const claimed = { event: id, round: replays, provider, type, customer, attempts 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
 const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
+const isToDo = inArray(status, ['received', 'processing', 'failed']);
 
-const claim = prepared('webhook events to do', (db: Orm) =>
+const find = prepared('webhook events to do', (db: Orm) =>
+  db.select({ event: id }).from(webhookEvents).innerJoin(jobsGiven, ofItsRound).where(isToDo),
+);
+
+/** The jobs whose events are still to be done. */
+export async function jobsToDo(context: Context, jobs: Job[]): Promise<Job[]> {
+  need(context, 'admin');
+  const rows = await find(context.db, 'only').execute({ jobs: JSON.stringify(jobs) });
+  const events = new Set(rows.map(({ event }) => event));
+  return jobs.filter(({ event }) => events.has(event));
+}
+
+const claim = prepared('webhook event to try', (db: Orm) =>
   db
     .update(webhookEvents)
     .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: time })
     .from(jobsGiven)
-    .where(and(ofItsRound, sql`${status} in ('received', 'processing', 'failed')`))
+    .where(and(ofItsRound, isToDo))
     .returning(claimed),
 );
 
-/** Begins an attempt at each event that is still to be done, and counts it: an event that ends the process is not tried for ever. */
-export async function claimEvents(context: Context, jobs: Job[]): Promise<Claimed[]> {
+/**
+ * Begins an attempt at an event, if it is still to be done. It is counted now, so that an event that ends the process is
+ * not tried for ever; and it alone, so that its neighbours do not die with it.
+ */
+export async function claimEvent(context: Context, job: Job): Promise<Claimed | undefined> {
   need(context, 'admin');
   const { db, now } = context;
-  const rows = await claim(db, 'only').execute({ jobs: JSON.stringify(jobs), time: now().toISOString() });
-  const traces = new Map(jobs.map(job => [job.event, job.trace]));
-  return rows.map(event => ({ ...event, trace: traces.get(event.event) }));
+  const values = { jobs: JSON.stringify([job]), time: now().toISOString() };
+  const [event] = await claim(db, 'only').execute(values);
+  return event && { ...event, trace: job.trace };
 }
 
-// The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do.
+// The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do. What another one
+// has failed at meanwhile is still to be done.
 const mark = prepared('webhook events done', (db: Orm, from: 'received' | 'processing') =>
   db
     .update(webhookEvents)
@@ -54,7 +71,7 @@ const mark = prepared('webhook events done', (db: Orm, from: 'received' | 'proce
       processedAt: time,
     })
     .from(jobsGiven)
-    .where(and(ofItsRound, eq(status, from)))
+    .where(and(ofItsRound, inArray(status, from === 'received' ? ['received'] : ['processing', 'failed'])))
     .returning(claimed),
 );
 
@@ -126,7 +143,10 @@ async function readPayload({ db }: Context, event: string): Promise<unknown> {
   return row && parseBody(row.body)?.value;
 }
 
-/** Notes that an attempt failed, and says whether there will be another one. */
+/**
+ * Notes that an attempt failed, and says whether there will be another one. When a later attempt has begun, by a worker that
+ * took this one for dead, nothing is noted: what becomes of the event is up to that one.
+ */
 export async function failEvent(
   context: Context,
   event: Claimed,
@@ -139,7 +159,7 @@ export async function failEvent(
   const at = now().toISOString();
   const reason = describe(error);
   const failure = JSON.stringify([{ attempt: event.attempts, at, error: reason }]);
-  await db
+  const noted = await db
     .update(webhookEvents)
     .set({
       status: next,
@@ -147,8 +167,16 @@ export async function failEvent(
       failures: sql`${webhookEvents.failures} || ${failure}::text::jsonb`,
       updatedAt: at,
     })
-    .where(and(eq(id, event.event), eq(replays, event.round), eq(status, 'processing')));
-  return next;
+    .where(
+      and(
+        eq(id, event.event),
+        eq(replays, event.round),
+        eq(attempts, event.attempts),
+        eq(status, 'processing'),
+      ),
+    )
+    .returning({ id });
+  return noted.length > 0 ? next : 'failed';
 }
 
 /** For the operator's eyes, through the API: a statement and its values stay in the log. */

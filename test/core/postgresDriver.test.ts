@@ -150,21 +150,12 @@ t.test(
 );
 
 t.test('a drained socket does not let others into an open transaction', onPostgres, async t => {
-  let socket: Socket | undefined;
-  // The types do not know this option; it is how the driver lets a test hold the socket.
-  const own = {
-    max: 1,
-    socket: async ({ host, port }: { host: string[]; port: number[] }) => {
-      socket = connect(port[0] ?? 0, host[0]);
-      await once(socket, 'connect');
-      return socket;
-    },
-  };
-  const { sql, notes } = await makePool(t, own);
+  const held = holdSocket();
+  const { sql, notes } = await makePool(t, { max: 1, socket: held.open });
   let other: PromiseLike<unknown> | undefined;
   const transaction = sql.begin(async tx => {
     await tx`insert into notes values ('rolled back')`;
-    socket?.emit('drain');
+    held.socket?.emit('drain');
     other = sql`insert into notes values ('of another')`.execute();
     await sleep(100);
     throw new Error('roll back');
@@ -173,3 +164,38 @@ t.test('a drained socket does not let others into an open transaction', onPostgr
   await other;
   t.same(await notes(), ['of another']);
 });
+
+// It waited for ever; or it was given the answer to the next statement, which got the answer to the one after that.
+t.test(
+  'what is asked between the error of a connection and its end settles, and answers stay with their statements',
+  onPostgres,
+  async t => {
+    const held = holdSocket();
+    const { sql } = await makePool(t, { max: 1, socket: held.open });
+    for (let round = 0; round < 3; round++) {
+      await sql`select 1`;
+      const again = sql`select pg_sleep(5)`.catch(() => sql`select 'again' as text`);
+      await sleep(50);
+      held.socket?.destroy(new Error('lost'));
+      t.match(await Promise.race([Promise.allSettled([again]), sleep(3000)]), [
+        { status: 'rejected', reason: { code: 'CONNECTION_CLOSED' } },
+      ]);
+      const texts = ['a', 'b', 'c', 'd'];
+      const answers = texts.map(text => sql`select ${text}::text as text`.then(([row]) => row?.text));
+      t.same(await Promise.race([Promise.all(answers), sleep(3000)]), texts);
+    }
+  },
+);
+
+/** The types do not know this option; it is how the driver lets a test hold the socket. */
+function holdSocket() {
+  const held = {
+    socket: undefined as Socket | undefined,
+    open: async ({ host, port }: { host: string[]; port: number[] }) => {
+      held.socket = connect(port[0] ?? 0, host[0]);
+      await once(held.socket, 'connect');
+      return held.socket;
+    },
+  };
+  return held;
+}

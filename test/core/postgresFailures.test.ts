@@ -17,6 +17,9 @@ t.test('a server that is out of reach is an outage, whatever the driver calls it
     'ENOTFOUND',
     '57P01',
     '57P03',
+    // A standby where the primary was, before it is promoted.
+    '25006',
+    '25P03',
     '53300',
     '57014',
   ]) {

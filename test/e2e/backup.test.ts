@@ -114,8 +114,22 @@ t.test('half a backup is no backup, and leaves nothing that looks like a databas
   const file = join(makeFolder(t), 'broken.tgz');
   writeFileSync(file, 'not a backup');
   const folder = makeFolder(t);
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /is no backup/ });
+  writeFileSync(file, Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(1000)]));
   t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1 });
   t.notOk(existsSync(join(folder, 'postgres')));
+});
+
+t.test('a backup of the other database is refused by name', async t => {
+  const [file, folder] = [join(makeFolder(t), 'backup'), makeFolder(t)];
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /There is no file/ });
+  writeFileSync(file, 'PGDMP');
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /Set DATABASE_URL/ });
+  writeFileSync(file, Buffer.from([0x1f, 0x8b]));
+  t.match(await run('restore.ts', [file], { DATABASE_URL: process.env.TEST_POSTGRES_URL ?? '' }), {
+    code: 1,
+    said: /without DATABASE_URL/,
+  });
 });
 
 t.test('without the programs of PostgreSQL the commands say what is missing', async t => {

@@ -30,6 +30,9 @@ t.test('a server that is away, full or too slow is unavailable', async t => {
     '53300',
     '57P01',
     '57P03',
+    // A standby where the primary was, before it is promoted.
+    '25006',
+    '25P03',
     '57014',
     '40P01',
     '40001',

@@ -1,0 +1,109 @@
+import t from 'tap';
+import { webhookEvents } from '../../drizzle/tables.ts';
+import { readSettings } from '../../src/core/config.ts';
+import type { Context } from '../../src/core/context.ts';
+import type { Work } from '../../src/core/queue.ts';
+import { startJobs } from '../../src/jobs.ts';
+import { handlers } from '../../src/services/handlers/index.ts';
+import { claimEvent, failEvent, processEvents } from '../../src/services/processing.ts';
+import { inside } from '../helper/access.ts';
+import { testLog } from '../helper/database.ts';
+import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+
+const retries = 10;
+
+/** An event that nobody works on by himself, and its job in the hands of two workers: the first one was thought dead. */
+async function heldByTwo(t: Parameters<typeof buildDoor>[0], before = 0) {
+  const { call, database, deliver, jobs } = await buildDoor(t);
+  await jobs.close();
+  await deliver(paymentEvent());
+  const { body } = await call('GET', '/api/webhook-events', 200);
+  const job = { event: body.data[0].id as string, round: 0 };
+  const context = inside(database);
+  const claimed = async () => {
+    const event = await claimEvent(context, job);
+    if (!event) throw new Error('The event cannot be claimed.');
+    return event;
+  };
+  for (let i = 0; i < before; i++) await claimed();
+  const [stale, fresh] = [await claimed(), await claimed()];
+  const stored = async () => (await call('GET', `/api/webhook-events/${job.event}`, 200)).body;
+  return { context, stale, fresh, stored };
+}
+
+// The second one then found the event `failed`, did nothing, and ended its job: nobody would have tried it again.
+t.test('a worker that comes back and fails does not take an event from the one that has it now', async t => {
+  const { context, stale, fresh, stored } = await heldByTwo(t);
+  t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
+  t.match(
+    await stored(),
+    { status: 'processing', attempts: 2, failures: [] },
+    'a later attempt is under way',
+  );
+  const done = await processEvents(context, handlers, [fresh], 'processing');
+  t.match(done, [{ event: fresh.event }]);
+  t.match(await stored(), { status: 'processed' });
+});
+
+t.test('nor does it keep one from the other, when it began again and failed', async t => {
+  const { context, stale, fresh, stored } = await heldByTwo(t);
+  t.equal(await failEvent(context, fresh, new Error('its connection was cut'), retries), 'failed');
+  t.match(await processEvents(context, handlers, [stale], 'processing'), [{ event: stale.event }]);
+  t.match(await stored(), { status: 'processed', lastError: null });
+});
+
+t.test(
+  'and if it was the last attempt, the event is not dead before the one under way has ended',
+  async t => {
+    const { context, stale, fresh, stored } = await heldByTwo(t, retries);
+    t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
+    t.match(await stored(), { status: 'processing' });
+    t.equal(await failEvent(context, fresh, new Error('always'), retries), 'dead');
+    t.match(await stored(), { status: 'dead', lastError: 'always' });
+  },
+);
+
+t.test('of two that both succeed one has the effect', async t => {
+  const { context, stale, fresh, stored } = await heldByTwo(t);
+  const done = await Promise.all(
+    [stale, fresh].map(event => processEvents(context, handlers, [event], 'processing')),
+  );
+  t.equal(done.flat().length, 1);
+  t.match(await stored(), { status: 'processed' });
+});
+
+// All of a batch were counted at once: neighbours of an event that ends the process again and again died with it.
+t.test('an event that waits while its neighbour is tried has not been tried', async t => {
+  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
+  await jobs.close();
+  for (const n of [1, 2, 3]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
+  const attempts = async (db = database.orm) =>
+    (await db.select({ attempts: webhookEvents.attempts }).from(webhookEvents))
+      .map(row => row.attempts)
+      .sort();
+  const seen: number[][] = [];
+  const handle = async ({ db }: Context) => void seen.push(await attempts(db));
+
+  // The queue would hand out what it has in one or several batches.
+  let work: Work = async () => [];
+  const queue = {
+    ready: Promise.resolve(),
+    add: async () => {},
+    work: (given: Work) => {
+      work = given;
+    },
+    rest: async () => {},
+    close: async () => {},
+  };
+  const handlers = new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]);
+  const settings = readSettings({ NODE_ENV: 'test' });
+  const hands = startJobs({ settings, database, queue, metrics, log: testLog, handlers });
+  t.teardown(() => hands.close());
+  const { body } = await call('GET', '/api/webhook-events', 200);
+  await work(body.data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: true })));
+  t.same(seen, [
+    [0, 0, 1],
+    [0, 1, 1],
+    [1, 1, 1],
+  ]);
+});
