@@ -48,11 +48,11 @@ const mostInOne = 50;
 /** Milliseconds for the jobs in hand. What takes longer is begun again by somebody else. */
 const restWithin = 5000;
 /** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
-const batchSize = 200;
+const batchSize = 50;
 const workers = 2;
 /**
- * A worker rests so many milliseconds between its batches. The first job is begun at once; those that follow under load are
- * gathered.
+ * A worker rests so many milliseconds after a batch, unless it was full. The first job is begun at once; those that follow under
+ * load are gathered.
  */
 const gatherFor = 50;
 
@@ -186,7 +186,7 @@ const handler = (work: Work) => async (parcels: Pick<PgBossJob<Parcel>, 'id' | '
     data.jobs.map(job => ({ ...job, again: retryCount > 0 })),
   );
   const reasons = await work(due);
-  await sleep(gatherFor);
+  if (parcels.length < batchSize) await sleep(gatherFor);
   return parcels.map(({ id, data }) => {
     const message = reasons.splice(0, data.jobs.length).find(reason => reason !== undefined);
     return message === undefined
