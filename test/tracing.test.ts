@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../src/core/config.ts';
+import { inTransaction } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
 import { nameOf, startTracing } from '../src/core/otel.ts';
+import { countRecords } from '../src/services/counts.ts';
+import { createUser } from '../src/services/users.ts';
+import { inside } from './helper/access.ts';
 import { build } from './helper/app.ts';
 import { openCollector, type Span } from './helper/collector.ts';
+import { openTestDatabase } from './helper/database.ts';
 import { buildDoor, paymentEvent } from './helper/webhooks.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
@@ -87,4 +92,17 @@ t.test('log lines of a request carry its trace and its id; health has no trace',
     spans.slice(before).filter(({ traceId }) => traceId === traceOf('d')),
     [],
   );
+});
+
+t.test('a statement belongs to the transaction it is run in', async t => {
+  const context = inside(await openTestDatabase(t));
+  for (const name of ['first', 'second', 'third']) {
+    const taken = inTransaction(context, async within => {
+      await createUser(within, { name, email: `${name}@example.com` });
+      t.equal((await countRecords(within)).users, 1);
+      throw new Error('not after all');
+    });
+    await t.rejects(taken, { message: 'not after all' });
+  }
+  t.equal((await countRecords(context)).users, 0);
 });

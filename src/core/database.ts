@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
-import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+import { is, sql } from 'drizzle-orm';
+import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg-core';
 import { databaseFailure } from './failure.ts';
 import { mapRows } from './rows.ts';
 import { tracedInside } from './tracing.ts';
@@ -71,27 +71,31 @@ export async function runPrepared(db: Orm, text: string, params: unknown[]): Pro
 
 /**
  * A statement that is built once for each shape it can take, and prepared: the builder costs five times what the statement
- * costs, and the driver sends what has no name unprepared. A transaction has a session of its own: there the same statement
- * gets another connection, and is not built again.
+ * costs, and the driver sends what has no name unprepared. A transaction is a session of its own: there the statement that the
+ * first one built gets another connection, and is not built again.
  */
 export function prepared<S extends object, Shape extends string = 'only'>(
   name: string,
   build: (db: Orm, shape: Shape) => Preparable<S>,
 ): (db: Orm, shape: Shape) => S {
   const kept = new WeakMap<Orm, Map<Shape, S>>();
-  const built = new Map<string, S>();
+  const inTransactions = new Map<string, S>();
+
+  const make = (db: Orm, shape: Shape) => mapRows(build(db, shape).prepare(`${name} ${shape}`));
+  function makeInside(transaction: Orm, shape: Shape): S {
+    const session = sessionOf(transaction);
+    const key = `${session.constructor.name} ${shape}`;
+    const first = inTransactions.get(key) ?? make(transaction, shape);
+    inTransactions.set(key, first);
+    return Object.assign(Object.create(Object.getPrototypeOf(first)), first, { client: session.client });
+  }
+
   return (db, shape) => {
     const shapes = kept.get(db) ?? new Map<Shape, S>();
     if (shapes.size === 0) kept.set(db, shapes);
     let statement = shapes.get(shape);
     if (statement === undefined) {
-      const session = sessionOf(db);
-      const key = `${session.constructor.name} ${shape}`;
-      const first = built.get(key) ?? mapRows(build(db, shape).prepare(`${name} ${shape}`));
-      built.set(key, first);
-      statement = Object.assign(Object.create(Object.getPrototypeOf(first)), first, {
-        client: session.client,
-      }) as S;
+      statement = is(db, PgTransaction) ? makeInside(db, shape) : make(db, shape);
       shapes.set(shape, statement);
     }
     return statement;

@@ -46,12 +46,14 @@ function traceStatements(sessions: unknown): void {
   const { prepareQuery } = session;
   session.prepareQuery = function (query, ...rest) {
     const statement = prepareQuery.call(this, query, ...rest);
-    const execute = statement.execute.bind(statement);
+    const { execute } = statement;
     const name = nameOf(query.sql);
     // The text has places for its values, not the values.
     const attributes = { 'db.system.name': 'postgresql', 'db.query.text': query.sql };
-    statement.execute = values =>
-      tracedInside(name, { kind: SpanKind.CLIENT, attributes }, () => execute(values));
+    // Not bound: `prepared` makes copies of a statement, each with a connection of its own.
+    statement.execute = function (values) {
+      return tracedInside(name, { kind: SpanKind.CLIENT, attributes }, () => execute.call(this, values));
+    };
     return statement;
   };
 }

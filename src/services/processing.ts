@@ -105,12 +105,12 @@ export async function processEvents(
 }
 
 /** None for an event that was received by a version which knew its type. */
-function handlerOf(handlers: Handlers, { type, customer }: Omit<Claimed, 'trace'>) {
+function handlerOf(handlers: Handlers, { type, customer }: Claimed) {
   const handler = type === null ? undefined : handlers.get(type);
   return handler?.needsCustomer && customer === null ? undefined : handler;
 }
 
-async function ignore({ db }: Context, events: Omit<Claimed, 'trace'>[]): Promise<void> {
+async function ignore({ db }: Context, events: Claimed[]): Promise<void> {
   const ids = events.map(({ event }) => event);
   await db.update(webhookEvents).set({ status: 'ignored', processedAt: null }).where(inArray(id, ids));
 }
@@ -127,10 +127,7 @@ function partOf<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
   return nested();
 }
 
-const inHand = (
-  inside: Context,
-  { event, provider, type, customer }: Omit<Claimed, 'trace'>,
-): EventInHand => ({
+const inHand = (inside: Context, { event, provider, type, customer }: Claimed): EventInHand => ({
   id: event,
   provider,
   type: type ?? '',

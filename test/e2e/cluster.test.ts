@@ -228,6 +228,10 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
   await cluster.servers[0]?.stop('SIGKILL');
   const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
   t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+  await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
+  const nobody = await ask(url, { from: '127.0.0.4' });
+  t.match(nobody, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
+  t.match(JSON.parse(nobody.text).error, { status: 503, details: { code: 'unavailable' } });
 });
 
 /** The events of the load that are done, and what they have done. */
