@@ -101,6 +101,12 @@ try {
     console.log(`${fault.name} …`);
     const { row, good } = await go(scene, fault);
     table[fault.name] = row;
+    // What is known is told, also when somebody ends it before the end.
+    console.log(
+      `  ${Object.entries(row)
+        .map(entry => entry.join(' '))
+        .join(', ')}`,
+    );
     if (!good) process.exitCode = 1;
   }
 } finally {
