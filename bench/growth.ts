@@ -1,17 +1,17 @@
 import { cpu, load } from './load.ts';
 import { onStage } from './stage.ts';
-import { pageAt } from './workloads.ts';
+import { pagesFrom } from './workloads.ts';
 
 const sizes = [10_000, 200_000, 1_000_000];
 
-/** What the first page, one in the middle and the last one cost, with few posts and with many; told as it becomes known. */
+/** What the first pages, those in the middle and the last ones cost, with few posts and with many; told as it becomes known. */
 export async function measureGrowth(users: number, seconds: number, tell: (line: string) => void) {
-  tell('| posts | first page, CPU ms | in the middle | last page |\n|---|---|---|---|');
+  tell('| posts | first pages, CPU ms | in the middle | last pages |\n|---|---|---|---|');
   for (const posts of sizes) {
     const costs = await onStage({ users, posts }, async ({ sample, ours }) => {
       const found: number[] = [];
-      for (const page of [1, posts / 40, posts / 20])
-        found.push(cpu(await load([pageAt(page)], sample, ours, seconds)));
+      for (const page of [1, posts / 40, posts / 20 - 99])
+        found.push(cpu(await load([pagesFrom(page)], sample, ours, seconds)));
       return found;
     });
     tell(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);

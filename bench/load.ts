@@ -51,6 +51,25 @@ export async function load(
   };
 }
 
+/**
+ * Loads several services on one Postgres at the same time, so that not even the weather is different, and tells the CPU
+ * milliseconds that a request costs each of them, with what it costs in Postgres on average.
+ */
+export async function loadTogether(
+  workload: Workload,
+  sample: Sample,
+  targets: Target[],
+  seconds: number,
+): Promise<number[]> {
+  const trees = () => [...targets.map(({ pid }) => pid), targets[0]?.postgres ?? 0].map(cpuOf);
+  const before = trees();
+  const results = await Promise.all(targets.map(target => send([workload], sample, target, seconds)));
+  const used = trees().map((cpu, i) => cpu - (before[i] ?? 0));
+  const answered = results.map(result => result['2xx']);
+  const postgres = (used.at(-1) ?? 0) / answered.reduce((sum, count) => sum + count);
+  return answered.map((count, i) => (used[i] ?? 0) / count + postgres);
+}
+
 async function send(
   workloads: Workload[],
   sample: Sample,
