@@ -24,6 +24,7 @@ const files = given.filter(name => !names.includes(name));
 const folder = mkdtempSync(join(placeOf(), 'triport-test-'));
 // Run by root, the server runs as another user, who must be able to get in.
 chmodSync(folder, 0o755);
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const counts = { passed: 0, failed: 0 };
 /** These ask how long an answer takes at most, of several processes under load: nothing runs beside them. The others run in pairs. */
 const alone = /e2e\/(cluster|outage|redis|webhooks-outage)\.test\.ts$/;

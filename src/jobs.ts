@@ -31,7 +31,7 @@ const day = 24 * hour;
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
   const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
   const context = systemContext(database.orm, 'jobs', 'job', now);
-  queue.work(jobs => doJobs({ ...parts, context, handlers }, jobs));
+  queue.work((jobs, signal) => doJobs({ ...parts, context, handlers }, jobs, signal));
 
   let closed = false;
   async function trim() {
@@ -71,7 +71,7 @@ interface Means extends Omit<Parts, 'database' | 'queue'> {
 type Outcome = string | undefined;
 
 /** Does together what is begun for the first time, and the rest each for itself. */
-async function doJobs(means: Means, jobs: DueJob[]): Promise<Outcome[]> {
+async function doJobs(means: Means, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
   const done = await doTogether(
     means,
     jobs.filter(({ again }) => !again),
@@ -81,8 +81,9 @@ async function doJobs(means: Means, jobs: DueJob[]): Promise<Outcome[]> {
   const outcomes = new Map<string, Outcome>();
   // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
   for (const job of due.toSorted(() => Math.random() - 0.5)) {
-    const event = await claimEvent(means.context, job);
+    const event = signal.aborted ? undefined : await claimEvent(means.context, job);
     if (event) outcomes.set(job.event, await doAlone(means, event));
+    else if (signal.aborted) outcomes.set(job.event, 'not reached in time');
   }
   return jobs.map(job => outcomes.get(job.event));
 }

@@ -97,8 +97,12 @@ export class Load {
 const isOk = (text: string) => text === 'OK';
 
 function isPage(text: string): boolean {
-  const { data, meta } = JSON.parse(text);
-  return data.length === Math.min(meta.total, 5) && data.every((user: { email?: string }) => user.email);
+  try {
+    const { data, meta } = JSON.parse(text);
+    return data.length === Math.min(meta.total, 5) && data.every((user: { email?: string }) => user.email);
+  } catch {
+    return false;
+  }
 }
 
 /** What became of what was promised. */

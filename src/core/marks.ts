@@ -21,7 +21,7 @@ export class Marks {
   }
 
   async set(name: string): Promise<void> {
-    // While Redis is away nobody reads from a replica, so there is nobody to tell.
+    // While Redis is away from all, nobody reads from a replica. From one alone: ARCHITECTURE.md, what is not promised.
     await this.#redis.set(name, 1, 'PX', this.#life).catch(() => {});
   }
 

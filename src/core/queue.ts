@@ -26,8 +26,8 @@ export interface Queue {
   add(db: Orm, jobs: Job[]): Promise<void>;
 }
 
-/** Does jobs, and returns for each why it must be tried again, or nothing. */
-export type Work = (jobs: DueJob[]) => Promise<(string | undefined)[]>;
+/** Does jobs, and returns for each why it must be tried again, or nothing. After the signal they belong to somebody else. */
+export type Work = (jobs: DueJob[], signal: AbortSignal) => Promise<(string | undefined)[]>;
 
 export interface WorkQueue extends Queue {
   /** Has the jobs done from now on, also those that are waiting. */
@@ -48,7 +48,7 @@ const mostInOne = 50;
 /** Milliseconds for the jobs in hand. What takes longer is begun again by somebody else. */
 const restWithin = 5000;
 /** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
-const batchSize = 50;
+const batchSize = 10;
 const workers = 2;
 /**
  * A worker rests so many milliseconds after a batch, unless it was full. The first job is begun at once; those that follow under
@@ -179,13 +179,14 @@ async function prepare(boss: PgBoss, settings: QueueSettings): Promise<void> {
 interface Parcel {
   jobs: Job[];
 }
+type Given = Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount' | 'signal'>;
 
 /** What pg-boss expects: the outcome of each of its jobs by its id. */
-const handler = (work: Work) => async (parcels: Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount'>[]) => {
+const handler = (work: Work) => async (parcels: Given[]) => {
   const due = parcels.flatMap(({ data, retryCount }) =>
     data.jobs.map(job => ({ ...job, again: retryCount > 0 })),
   );
-  const reasons = await work(due);
+  const reasons = await work(due, AbortSignal.any(parcels.map(({ signal }) => signal)));
   if (parcels.length < batchSize) await sleep(gatherFor);
   return parcels.map(({ id, data }) => {
     const message = reasons.splice(0, data.jobs.length).find(reason => reason !== undefined);

@@ -37,6 +37,8 @@ interface Means {
   /** Alone on its connection: what it asks never waits behind reads. */
   probe: Client;
   primary: Client;
+  /** Seconds that a read may wait for a connection. */
+  wait: number;
   log: Log;
 }
 
@@ -47,6 +49,7 @@ export class Replica {
   upTo = Number.NEGATIVE_INFINITY;
   readonly #name: string;
   readonly #means: Means;
+  readonly #impatience: NodeJS.Timeout;
   #asking = false;
   #away = false;
   #closed = false;
@@ -54,6 +57,7 @@ export class Replica {
   constructor(name: string, means: Means) {
     this.#name = name;
     this.#means = means;
+    this.#impatience = setInterval(() => means.client.refuse(means.wait * 1000), 100).unref();
     this.orm = drizzle(readingFrom(means, error => this.#lost(error))) as unknown as Orm;
   }
 
@@ -73,6 +77,7 @@ export class Replica {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#impatience);
     await Promise.all([hangUp(this.#means.client), hangUp(this.#means.probe)]);
   }
 
@@ -105,7 +110,7 @@ function readingFrom({ client: replica, primary }: Means, lost: (error: unknown)
         return await read(replica);
       } catch (error) {
         const failure = databaseFailure(error);
-        if (!failure || !isOutage(failure)) throw error;
+        if (!failure || !isOutage(failure) || tooLong.has(failure.code)) throw error;
         if (failure.code !== recoveryConflict) lost(error);
         return read(primary);
       }
@@ -120,3 +125,5 @@ function readingFrom({ client: replica, primary }: Means, lost: (error: unknown)
   return { options: replica.options, unsafe, begin: primary.begin } as unknown as postgres.Sql;
 }
 const recoveryConflict = '40001';
+/** What takes too long or waits too long here would do so on the primary too, and there in the way of writes. */
+const tooLong = new Set(['57014', 'CONNECTION_WAIT_TIMEOUT']);

@@ -16,6 +16,8 @@ type ReplicaSettings = Pick<
   | 'DATABASE_REPLICA_URLS'
   | 'REPLICA_MAX_LAG'
   | 'REDIS_URL'
+  | 'STATEMENT_TIMEOUT'
+  | 'DATABASE_POOL_WAIT'
 >;
 
 /** Milliseconds. */
@@ -24,13 +26,14 @@ const checkEvery = 250;
 /** Undefined when there are none: then nothing is asked and nothing is marked. */
 export function openReplicas(settings: ReplicaSettings, database: Database, log: Log): Replicas | undefined {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
+  const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const maxLag = settings.REPLICA_MAX_LAG * 1000;
   const primary = (database.orm as unknown as { $client: Client }).$client;
   const replicas = urls.map((url, i) => {
-    const client = connectTo({ url, connections }, log);
-    return new Replica(`Replica ${i + 1}`, { client, probe: connectProbe(url, log), primary, log });
+    const client = connectTo({ url, connections, statementTimeout }, log);
+    return new Replica(`Replica ${i + 1}`, { client, probe: connectProbe(url, log), primary, log, wait });
   });
   const probe = connectProbe(DATABASE_URL, log, { prepare: DATABASE_POOLER === 'none' });
   const marks = new Marks(REDIS_URL, maxLag + 1000, log);

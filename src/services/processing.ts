@@ -90,8 +90,6 @@ export async function processEvents(
     inTransaction(context, async inside => {
       const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
       const events = await mark(inside.db, from).execute(values);
-      // One order for all, so that two workers with events of the same customers do not lock crosswise.
-      events.sort((a, b) => ((a.customer ?? '') < (b.customer ?? '') ? -1 : 1));
       for (const [handler, own] of Map.groupBy(events, event => handlerOf(handlers, event)))
         if (handler)
           await handler.handle(
