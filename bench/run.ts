@@ -5,6 +5,7 @@ import { measureGrowth } from './growth.ts';
 import { measureKey } from './key.ts';
 import { measureMemory } from './memory.ts';
 import { onStage } from './stage.ts';
+import { measureStatements } from './statements.ts';
 import { compare, tableOf } from './table.ts';
 import { workloads } from './workloads.ts';
 import { measureWrites } from './writes.ts';
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     memory: { type: 'boolean' },
     writes: { type: 'boolean' },
     key: { type: 'boolean' },
+    statements: { type: 'string' },
   },
 });
 const { chart, profile } = values;
@@ -36,7 +38,11 @@ const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) 
 if (values.growth) await measureGrowth(size.users, effort.seconds, console.log);
 else if (values.memory) console.log(await measureMemory(size, effort.seconds));
 else if (values.key) console.log(await measureKey(size, effort));
-else if (values.writes) console.log(await measureWrites(size, effort));
+else if (values.statements) {
+  const workload = workloads.find(({ name }) => name === values.statements);
+  if (!workload) throw new Error(`There is no workload ${values.statements}.`);
+  console.log(await measureStatements(size, workload, effort.seconds));
+} else if (values.writes) console.log(await measureWrites(size, effort));
 else {
   const chosen = workloads.filter(({ name }) => only?.includes(name) ?? true);
   const rows = await onStage({ ...size, profile }, stage => compare(stage, chosen, effort));

@@ -14,10 +14,13 @@ const env = {
   WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
 };
 
+type Database = Awaited<ReturnType<typeof openBenchDatabase>>;
+
 export interface Stage {
   sample: Sample;
   floor: Target;
   ours: Target;
+  statementsOf: Database['statementsOf'];
   /** Another service on the same Postgres, with other settings. */
   another: (settings: Record<string, string>) => Promise<Target>;
 }
@@ -46,6 +49,7 @@ export async function onStage<T>(
       sample: { ...(await database.sample()), secret },
       floor: await open(['bench/floor.ts'], 4100, database.floorUrl),
       ours: await open([...profiling, 'src/main.ts'], 4101, database.url),
+      statementsOf: database.statementsOf,
       another: settings => open(['src/main.ts'], 4102, database.url, settings),
     });
   } finally {

@@ -23,7 +23,9 @@ const claimed = { event: id, round: replays, provider, type, customer, attempts 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
 const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
-const isToDo = inArray(status, ['received', 'processing', 'failed']);
+// Events are found by their ids. By its index, a state would lead through all that ever had it since the last vacuum.
+const state = sql`${status} || ''`;
+const isToDo = inArray(state, ['received', 'processing', 'failed']);
 
 const find = prepared('webhook events to do', (db: Orm) =>
   db.select({ event: id }).from(webhookEvents).innerJoin(jobsGiven, ofItsRound).where(isToDo),
@@ -71,7 +73,7 @@ const mark = prepared('webhook events done', (db: Orm, from: 'received' | 'proce
       processedAt: time,
     })
     .from(jobsGiven)
-    .where(and(ofItsRound, inArray(status, from === 'received' ? ['received'] : ['processing', 'failed'])))
+    .where(and(ofItsRound, inArray(state, from === 'received' ? ['received'] : ['processing', 'failed'])))
     .returning(claimed),
 );
 
