@@ -20,10 +20,11 @@ export async function measureStatements(
         await target.settled();
       });
       lines.push('', `| us a request, ${name} | rows a call | statement |`, '|---|---|---|');
-      for (const { text, calls, rows, microseconds } of statements)
-        lines.push(
-          `| ${(microseconds / requests).toFixed(1)} | ${(rows / calls).toFixed(1)} | ${text.slice(0, 100)} |`,
-        );
+      for (const { text, calls, rows, microseconds } of statements) {
+        const share = microseconds / requests;
+        if (share >= 0.5)
+          lines.push(`| ${share.toFixed(1)} | ${(rows / calls).toFixed(1)} | ${text.slice(0, 100)} |`);
+      }
     }
     return lines.join('\n');
   });

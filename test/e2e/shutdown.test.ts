@@ -111,9 +111,10 @@ t.test('a webhook in hand when the signal comes is stored with its job, and done
   await sql.begin(async tx => {
     await tx`lock table webhook_events in exclusive mode`;
     paid = pay(service.url, 'evt_1', 'cus_1');
-    await sleep(500);
+    // As above, well below what a lock may take.
+    await sleep(300);
     service.child.kill('SIGTERM');
-    await sleep(1500);
+    await sleep(500);
   });
   t.equal(await paid, 200);
   t.equal(await service.ended, 0);
