@@ -1,13 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../src/core/config.ts';
 import type { Orm } from '../../src/core/database.ts';
 import { openDatabase } from '../../src/core/openDatabase.ts';
+import { folderOf } from '../helper/cluster.ts';
 import { testLog } from '../helper/database.ts';
 import { call, freePort, makeFolder, queryPostgres, startService, until } from '../helper/process.ts';
 import { pay, secrets } from '../helper/sender.ts';
@@ -141,10 +142,8 @@ t.test('without the programs of PostgreSQL the commands say what is missing', as
 });
 
 // pg_dump refuses a server that is newer than itself: so a server of its own release is needed.
-const [pgDump = ''] = globSync('/usr/lib/postgresql/*/bin/pg_dump').sort().reverse();
-const bin = dirname(pgDump);
-const skip =
-  (!pgDump || !existsSync(join(bin, 'initdb'))) && 'no PostgreSQL with pg_dump in /usr/lib/postgresql';
+const bin = folderOf('initdb') ?? '';
+const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
 
 t.test('a PostgreSQL database is restored into an empty one', { skip }, async t => {
   const [from, to] = [await startInstalled(t), await startInstalled(t)];

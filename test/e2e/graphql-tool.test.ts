@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import t from 'tap';
 import { build } from '../helper/app.ts';
+import { folderOf } from '../helper/cluster.ts';
 import { fill } from '../helper/graphql.ts';
 
-const executablePath = '/usr/bin/chromium';
+const executablePath = join(folderOf('chromium') ?? '', 'chromium');
 const args =
   '--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 

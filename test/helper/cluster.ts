@@ -1,9 +1,15 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
 import { Cluster } from '../../scripts/cluster/cluster.ts';
 import { LocalPostgres } from '../../scripts/cluster/postgres.ts';
 
 export const has = (program: string) => spawnSync(program, ['-v']).error === undefined;
+
+/** The folder of a program that is on the PATH. */
+export const folderOf = (program: string) =>
+  process.env.PATH?.split(delimiter).find(folder => existsSync(join(folder, program)));
 
 /** A whole cluster, gone when the test ends. */
 export async function openCluster(t: Test, choices: Parameters<typeof Cluster.open>[0] = {}) {
