@@ -93,11 +93,12 @@ export const auditLog = pgTable(
     door: textByCode().$type<AuditEntry['door']>().notNull(),
     address: textByCode(),
     requestId: textByCode('request_id'),
+    details: jsonb().$type<AuditEntry['details']>(),
   },
   table => [
+    index('audit_log_action_index').on(table.action, table.id),
     index('audit_log_record_index').on(table.recordId, table.id),
     index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
-    index('audit_log_time_index').using('brin', table.createdAt),
   ],
 );
 

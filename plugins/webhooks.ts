@@ -92,7 +92,8 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
       if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
       const facts = { provider: provider.name, outcome: receipt.outcome, secret: verdict.secret };
       metrics.webhooksReceived.inc(facts);
-      request.log.info({ ...facts, event: receipt.id, type: receipt.type }, 'webhook received');
+      const { id: event, eventId, type } = receipt;
+      request.log.info({ ...facts, event, eventId, type }, 'webhook received');
       return 'OK';
     },
   );

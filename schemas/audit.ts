@@ -10,6 +10,7 @@ export const auditActions = [
   'post.delete',
   'key.create',
   'key.revoke',
+  'subscription.change',
   'event.replay',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
@@ -23,7 +24,26 @@ const orNull = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
 
 const action = oneOf(auditActions, 'What was done.');
-const recordId = Type.String({ description: 'The id of the record.', examples: Id.examples });
+const recordId = Type.String({
+  description: 'The id of the record; of a subscription `<provider>:<customer>`.',
+  examples: Id.examples,
+});
+
+const StateChange = strict({
+  event: Type.String({
+    description: 'The id of the webhook event that changed the state.',
+    examples: Id.examples,
+  }),
+  eventId: orNull("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
+  from: orNull('The state before; null when there was no subscription.', 'past_due'),
+  to: Type.String({ description: 'The state after.', examples: ['active'] }),
+});
+export type StateChange = Static<typeof StateChange>;
+const stateChange = Type.Unsafe<StateChange | null>({
+  ...StateChange,
+  type: ['object', 'null'],
+  description: 'Of `subscription.change`: the event, and the states before and after. Otherwise null.',
+});
 
 export const AuditEntry = strict(
   {
@@ -47,6 +67,7 @@ export const AuditEntry = strict(
     door: oneOf(doors, 'By which door.'),
     address: orNull('From which address, if one was involved.', '203.0.113.7'),
     requestId: orNull('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
+    details: stateChange,
   },
   { $id: 'AuditEntry', description: 'One write: who, what, when, from where and by which door.' },
 );

@@ -34,19 +34,22 @@ export function startJobs(parts: Parts): { close: () => Promise<void> } {
   queue.work((jobs, signal) => doJobs({ ...parts, context, handlers }, jobs, signal));
 
   let closed = false;
-  async function trim() {
-    const before = new Date(now().getTime() - settings.WEBHOOK_RETENTION_DAYS * day);
+  /** Batch by batch, so that no write waits for long, and the end of the process not either. */
+  async function trim(what: string, days: number, deleteBatch: typeof trimEvents) {
+    const before = new Date(now().getTime() - days * day);
     let trimmed = 0;
     for (let deleted = -1; deleted !== 0 && !closed; trimmed += deleted)
-      deleted = await trimEvents(context, before);
-    if (trimmed > 0) log.info(`Trimmed ${trimmed} webhook events.`);
-    if (settings.AUDIT_RETENTION_DAYS === 0) return;
-    const entries = await trimAudit(context, new Date(now().getTime() - settings.AUDIT_RETENTION_DAYS * day));
-    if (entries > 0) log.info(`Trimmed ${entries} entries of the audit log.`);
+      deleted = await deleteBatch(context, before);
+    if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
+  }
+  async function trimAll() {
+    await trim('webhook events', settings.WEBHOOK_RETENTION_DAYS, trimEvents);
+    const { AUDIT_RETENTION_DAYS: days } = settings;
+    if (days > 0) await trim('entries of the audit log', days, trimAudit);
   }
   let trimming = Promise.resolve();
   const startTrimming = () => {
-    trimming = trim().catch(report);
+    trimming = trimAll().catch(report);
   };
   queue.ready.then(startTrimming, () => {});
   const timer = setInterval(startTrimming, hour).unref();
@@ -122,7 +125,8 @@ async function fail(means: Means, event: Claimed, error: unknown): Promise<Outco
   const { context, settings, metrics, log } = means;
   const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
   metrics.attemptsFailed.inc({ outcome: state });
-  const facts = { err: error, event: event.event, type: event.type, attempt: event.attempts };
+  const { event: id, eventId, type, attempts: attempt } = event;
+  const facts = { err: error, event: id, eventId, type, attempt };
   if (state === 'failed') {
     log.warn(facts, 'A webhook event failed and will be tried again.');
     return 'tried and failed';

@@ -28,3 +28,9 @@ export function newId(milliseconds: number): string {
 
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
+
+/** No id made at this time or later is lower. */
+export function lowestId(time: Date): string {
+  const hex = time.getTime().toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}

@@ -55,7 +55,7 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
   };
   await inTransaction(context, async inside => {
     await inside.db.insert(apiKeys).values({ ...record, secretHash: hashOf(key) });
-    await recordWrites(inside, 'key.create', [id]);
+    await recordWrites(inside, 'key.create', [{ recordId: id }]);
   });
   return { ...record, key };
 }
@@ -72,6 +72,6 @@ export async function revokeKey(context: Context, id: string): Promise<void> {
       .where(sql`${apiKeys.id} = ${id} and ${apiKeys.revokedAt} is null`)
       .returning({ id: apiKeys.id });
     // Two may have tried at once: one of them did it.
-    if (revoked.length > 0) await recordWrites(inside, 'key.revoke', [id]);
+    if (revoked.length > 0) await recordWrites(inside, 'key.revoke', [{ recordId: id }]);
   });
 }

@@ -1,25 +1,27 @@
-import { eq, getTableColumns, gte, inArray, lt, sql } from 'drizzle-orm';
+import { eq, getTableColumns, gte, inArray, lt, sql, type WithSubquery } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { auditLog } from '../../drizzle/tables.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
 import type { Context } from '../core/context.ts';
-import { prepared } from '../core/database.ts';
+import { type Orm, prepared } from '../core/database.ts';
 import { invalid } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { lowestId, newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { rowsOf, sharedInsert } from '../core/sharedRows.ts';
+import { rowsOf } from '../core/sharedRows.ts';
 import { need } from './access.ts';
 import { listing } from './lists.ts';
 
+/** What an entry says besides who did it, when and from where. */
+export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
+
 /** The entry of a write that this context does. */
-function entryOf({ actor, door, origin, now }: Context, action: AuditAction, recordId: string): AuditEntry {
+function entryOf({ actor, door, origin, now }: Context, action: AuditAction, write: Write): AuditEntry {
   const time = now();
   return {
     id: newId(time.getTime()),
     createdAt: time.toISOString(),
     action,
-    recordId,
     changed: [],
     actorKind: actor.kind as AuditEntry['actorKind'],
     actorId: actor.id,
@@ -27,6 +29,8 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, rec
     door,
     address: origin?.ip ?? null,
     requestId: origin?.id ?? null,
+    details: null,
+    ...write,
   };
 }
 
@@ -35,53 +39,62 @@ const insertEntries = prepared('audit entries', db => db.insert(auditLog).select
 const entriesAtOnce = 10_000;
 
 /** Writes down what is done to these records. Belongs into the transaction of the write itself. */
-export async function recordWrites(
-  context: Context,
-  action: AuditAction,
-  recordIds: string[],
-  changed: string[] = [],
-): Promise<void> {
-  for (let first = 0; first < recordIds.length; first += entriesAtOnce) {
-    const ids = recordIds.slice(first, first + entriesAtOnce);
-    const rows = ids.map(id => ({ ...entryOf(context, action, id), changed }));
+export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
+  for (let first = 0; first < writes.length; first += entriesAtOnce) {
+    const some = writes.slice(first, first + entriesAtOnce);
+    const rows = some.map(write => entryOf(context, action, write));
     await insertEntries(context.db, 'only').execute({ rows: JSON.stringify(rows) });
   }
 }
 
 type Recorded = PgTable & { id: PgColumn };
 
-/** Inserts rows, each with its audit entry: both or neither, and what arrives at once in one statement. */
+/** A function that inserts a row and its audit entry in one statement: both or neither. */
 export function auditedInsert<T extends Recorded>(table: T, action: AuditAction) {
-  const insert = sharedInsert(action, table, auditLog);
+  const insert = prepared(action, db => {
+    const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
+    const row = Object.fromEntries(columns) as T['$inferInsert'];
+    return withEntry(db, db.$with('written').as(db.insert(table).values(row).returning({ id: table.id })));
+  });
   return async (context: Context, row: T['$inferInsert'] & { id: string }): Promise<void> => {
-    await insert(context.db, [row, entryOf(context, action, row.id)]);
+    await insert(context.db, 'only').execute({ ...row, ...entryValues(context, action, row.id) });
   };
 }
 
-/** Deletes a row and writes down that it went, in one statement; tells whether there was one. */
+/** A function that deletes a row and writes its audit entry in one statement; it returns whether there was a row. */
 export function auditedDelete(table: Recorded, action: AuditAction) {
   const deletion = prepared(action, db => {
-    const gone = db.$with('gone').as(
-      db
-        .delete(table)
-        .where(eq(table.id, sql.placeholder('recordId')))
-        .returning({ id: table.id }),
+    const ofRecord = eq(table.id, sql.placeholder('deleted'));
+    return withEntry(
+      db,
+      db.$with('written').as(db.delete(table).where(ofRecord).returning({ id: table.id })),
     );
-    const columns = Object.entries(getTableColumns(auditLog));
-    const values = columns.map(
-      ([name, column]) => sql`${sql.placeholder(name)}::${sql.raw(column.getSQLType())}`,
-    );
-    return db
-      .with(gone)
-      .insert(auditLog)
-      .select(sql`select ${sql.join(values, sql`, `)} from ${gone}`)
-      .returning({ id: auditLog.id });
   });
   return async (context: Context, id: string): Promise<boolean> => {
-    const written = await deletion(context.db, 'only').execute(entryOf(context, action, id));
+    const entry = entryValues(context, action, id);
+    const written = await deletion(context.db, 'only').execute({ deleted: id, ...entry });
     return written.length > 0;
   };
 }
+
+const entryColumns = Object.entries(getTableColumns(auditLog));
+
+/** The statement of a write, followed by its audit entry for the row that it returns. */
+function withEntry(db: Orm, written: WithSubquery) {
+  const values = entryColumns.map(
+    ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
+  );
+  return db
+    .with(written)
+    .insert(auditLog)
+    .select(sql`select ${sql.join(values, sql`, `)} from ${written}`)
+    .returning({ id: auditLog.id });
+}
+
+const entryValues = (context: Context, action: AuditAction, recordId: string) =>
+  Object.fromEntries(
+    Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
+  );
 
 const listEntries = listing<AuditEntry, 'action' | 'record' | 'actor' | 'since' | 'before', 'createdAt'>(
   'audit',
@@ -115,21 +128,18 @@ function instantIn(query: AuditQuery, name: 'since' | 'before'): string | undefi
   return instant;
 }
 
-/** Deletes the entries from before a day; a batch at a time, so that no write waits for long. */
+/** Deletes a batch of the entries from before a time; returns how many it deleted. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  for (let trimmed = 0; ; ) {
-    const batch = context.db
-      .select({ id: auditLog.id })
-      .from(auditLog)
-      .where(lt(auditLog.createdAt, before.toISOString()))
-      .limit(trimBatch);
-    const gone = await context.db
-      .delete(auditLog)
-      .where(inArray(auditLog.id, batch))
-      .returning({ id: auditLog.id });
-    trimmed += gone.length;
-    if (gone.length < trimBatch) return trimmed;
-  }
+  const { db } = context;
+  // The table keeps entries of the last day, by the clock of the database, which may be behind ours.
+  const old = db
+    .select({ id: auditLog.id })
+    .from(auditLog)
+    .where(sql`${auditLog.id} < ${lowestId(before)} and ${auditLog.createdAt} < now() - interval '1 day'`)
+    .orderBy(auditLog.id)
+    .limit(batch);
+  const deleted = await db.delete(auditLog).where(inArray(auditLog.id, old)).returning({ id: auditLog.id });
+  return deleted.length;
 }
-const trimBatch = 5000;
+const batch = 5000;

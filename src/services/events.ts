@@ -11,7 +11,7 @@ import {
 import type { Context } from '../core/context.ts';
 import { inTransaction } from '../core/database.ts';
 import { AppError, found, notFound } from '../core/errors.ts';
-import { isId } from '../core/ids.ts';
+import { isId, lowestId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import type { Queue } from '../core/queue.ts';
 import { traceparent } from '../core/tracing.ts';
@@ -136,7 +136,7 @@ async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise
   await recordWrites(
     inside,
     'event.replay',
-    jobs.map(job => job.event),
+    jobs.map(({ event }) => ({ recordId: event })),
   );
   return jobs.length;
 }
@@ -155,10 +155,4 @@ export async function trimEvents(context: Context, before: Date): Promise<number
     .for('update', { skipLocked: true });
   const deleted = await db.delete(webhookEvents).where(inArray(id, old)).returning({ id });
   return deleted.length;
-}
-
-/** No id made at this time or later is lower. */
-function lowestId(time: Date): string {
-  const hex = time.getTime().toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

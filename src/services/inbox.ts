@@ -21,7 +21,10 @@ export interface Delivery {
 }
 
 export interface Receipt {
-  id: string;
+  /** The stored event; undefined for one that was repeated and deleted at the same time. */
+  id: string | undefined;
+  /** The provider's id of it. */
+  eventId: string | null;
   type: string | null;
   /** `repeated`: the event was stored before, and nothing was done. */
   outcome: 'received' | 'ignored' | 'repeated';
@@ -50,9 +53,10 @@ export function openInbox(queue: Queue, handlers: Handlers) {
   });
   return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
     const row = rowOf(context, handlers, delivery);
-    const { id, type, status } = row;
-    const isNew = await storeShared(context.db, { row, trace: traceparent() });
-    return { id, type, outcome: isNew ? (status as 'received' | 'ignored') : 'repeated' };
+    const { id, eventId = null, type, status } = row;
+    const stored = await storeShared(context.db, { row, trace: traceparent() });
+    const outcome = stored === id ? (status as 'received' | 'ignored') : 'repeated';
+    return { id: stored, eventId, type, outcome };
   };
 }
 export type Receive = ReturnType<typeof openInbox>;
@@ -88,8 +92,18 @@ const insertEvents = prepared('webhook events', (db: Orm) =>
     .returning({ id: webhookEvents.id }),
 );
 
-/** Writes rows and jobs in one transaction; tells for each row whether it was new. */
-async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<boolean[]> {
+const findEvents = prepared('webhook events stored before', (db: Orm) =>
+  db
+    .select({ sent: sql<string>`sent.id`, stored: webhookEvents.id })
+    .from(sql`(${rowsOf(webhookEvents, 'rows')}) as sent`)
+    .innerJoin(
+      webhookEvents,
+      sql`${webhookEvents.provider} = sent.provider and ${webhookEvents.fingerprint} = sent.fingerprint`,
+    ),
+);
+
+/** Writes rows and jobs in one transaction; returns for each row the id under which its event is stored. */
+async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<(string | undefined)[]> {
   await queue.ready;
   const texts = arrivals.map(({ row }) => ({
     ...row,
@@ -104,6 +118,12 @@ async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<boolea
       inside.db,
       work.map(({ row, trace }) => ({ event: row.id, round: 0, trace })),
     );
-    return arrivals.map(({ row }) => ids.has(row.id));
+    const repeated = texts.filter(({ id }) => !ids.has(id)).map(({ body: _, ...text }) => text);
+    const known =
+      repeated.length > 0
+        ? await findEvents(inside.db, 'only').execute({ rows: JSON.stringify(repeated) })
+        : [];
+    const storedAs = new Map(known.map(({ sent, stored }) => [sent, stored]));
+    return arrivals.map(({ row }) => (ids.has(row.id) ? row.id : storedAs.get(row.id)));
   });
 }

@@ -11,14 +11,15 @@ import type { EventInHand, Handlers } from './handlers/handler.ts';
 
 /** An event that this process has begun to process. */
 export interface Claimed extends Job {
+  eventId: string | null;
   provider: string;
   type: string | null;
   customer: string | null;
   attempts: number;
 }
 
-const { id, provider, type, customer, attempts, replays, status } = webhookEvents;
-const claimed = { event: id, round: replays, provider, type, customer, attempts };
+const { id, eventId, provider, type, customer, attempts, replays, status } = webhookEvents;
+const claimed = { event: id, round: replays, eventId, provider, type, customer, attempts };
 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
@@ -127,8 +128,9 @@ function partOf<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
   return nested();
 }
 
-const inHand = (inside: Context, { event, provider, type, customer }: Claimed): EventInHand => ({
+const inHand = (inside: Context, { event, eventId, provider, type, customer }: Claimed): EventInHand => ({
   id: event,
+  eventId,
   provider,
   type: type ?? '',
   customer,

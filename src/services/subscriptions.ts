@@ -1,6 +1,11 @@
-import { eq, getTableColumns, ne, sql } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { subscriptions } from '../../drizzle/tables.ts';
-import type { Subscription, SubscriptionQuery, subscriptionSorts } from '../../schemas/subscription.ts';
+import type {
+  Subscription,
+  SubscriptionQuery,
+  SubscriptionStatus,
+  subscriptionSorts,
+} from '../../schemas/subscription.ts';
 import type { Context } from '../core/context.ts';
 import { type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
@@ -8,6 +13,8 @@ import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import { rowsOf } from '../core/sharedRows.ts';
 import { need } from './access.ts';
+import { recordWrites } from './audit.ts';
+import type { EventInHand } from './handlers/handler.ts';
 import { listing } from './lists.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
@@ -20,24 +27,38 @@ const ofCustomer = prepared('subscriptions of a customer', (db: Orm) =>
     .orderBy(subscriptions.id),
 );
 
-// A repeated event meets a subscription that is active, and then nothing is even locked, as the upsert alone would do.
-const inactive = sql`not exists (
-  select from ${subscriptions} as known
-  where known.customer = new.customer and known.provider = new.provider and known.status = 'active'
-)`;
-const activation = prepared('subscription activation', (db: Orm) =>
+// One order for all, so that two workers with the same customers do not lock crosswise.
+const newRows = sql`${rowsOf(subscriptions, 'rows')} order by customer, provider`;
+
+const insertNew = prepared('new subscriptions', (db: Orm) =>
   db
     .insert(subscriptions)
-    // One order for all, so that two workers with the same customers do not lock crosswise.
-    .select(sql`${rowsOf(subscriptions, 'rows')} where ${inactive} order by customer, provider`)
-    .onConflictDoUpdate({
-      target: [subscriptions.customer, subscriptions.provider],
-      set: {
-        status: 'active',
-        activatedAt: sql`coalesce(${subscriptions.activatedAt}, excluded.activated_at)`,
-        updatedAt: sql`excluded.updated_at`,
-      },
-      setWhere: ne(subscriptions.status, 'active'),
+    .select(newRows)
+    .onConflictDoNothing({ target: [subscriptions.customer, subscriptions.provider] })
+    .returning({ customer: subscriptions.customer, provider: subscriptions.provider }),
+);
+
+// Locked before they are read: the state before is the one that this change ends. Active ones are not even locked.
+const inactive = sql`(
+  select known.id, known.status, new.status as to_status, new."activatedAt", new."updatedAt"
+  from (${newRows}) as new join ${subscriptions} as known using (customer, provider)
+  where known.status <> new.status
+  order by known.customer, known.provider for no key update of known
+) as before`;
+const activateKnown = prepared('known subscriptions', (db: Orm) =>
+  db
+    .update(subscriptions)
+    .set({
+      status: sql`before.to_status`,
+      activatedAt: sql`coalesce(${subscriptions.activatedAt}, before."activatedAt")`,
+      updatedAt: sql`before."updatedAt"`,
+    })
+    .from(inactive)
+    .where(eq(subscriptions.id, sql`before.id`))
+    .returning({
+      customer: subscriptions.customer,
+      provider: subscriptions.provider,
+      from: sql<SubscriptionStatus>`before.status`,
     }),
 );
 
@@ -85,23 +106,39 @@ export async function getSubscription(
 
 const storable = (customer: string) => customer.isWellFormed() && !customer.includes('\0');
 
-interface Payer {
-  provider: string;
-  customer: string | null;
+/** What a payment says about a subscription, and the event that brought it. */
+type Payment = Pick<EventInHand, 'id' | 'eventId' | 'provider' | 'customer'>;
+
+const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) => `${provider}:${customer}`;
+
+/**
+ * Makes the subscriptions of customers active, whatever their state and whether or not they exist. The first activation keeps
+ * its time. Belongs into the transaction that marks the events.
+ */
+export async function activateSubscriptions(context: Context, payments: Payment[]): Promise<void> {
+  need(context, 'write');
+  // One statement may meet a row only once; the first payment is the one that counts.
+  const first = new Map<string, Payment>();
+  for (const payment of payments.filter(({ customer }) => customer !== null))
+    if (!first.has(nameOf(payment))) first.set(nameOf(payment), payment);
+  const rows = [...first.values()].map(payment => activeRow(payment, context.now()));
+
+  const made = await insertNew(context.db, 'only').execute({ rows: JSON.stringify(rows) });
+  const isMade = new Set(made.map(nameOf));
+  const known = rows.filter(row => !isMade.has(nameOf(row)));
+  const activated =
+    known.length > 0 ? await activateKnown(context.db, 'only').execute({ rows: JSON.stringify(known) }) : [];
+
+  const changes = [...made.map(subscription => ({ ...subscription, from: null })), ...activated];
+  const entries = changes.map(({ from, ...subscription }) => {
+    const { id: event, eventId } = first.get(nameOf(subscription)) as Payment;
+    return { recordId: nameOf(subscription), details: { event, eventId, from, to: 'active' } };
+  });
+  await recordWrites(context, 'subscription.change', entries);
 }
 
-/** Makes the subscriptions of customers active, whatever they were and whether they were. The first activation keeps its time. */
-export async function activateSubscriptions(context: Context, payers: Payer[]): Promise<void> {
-  need(context, 'write');
-  const now = context.now();
+function activeRow({ customer, provider }: Payment, now: Date) {
   const time = now.toISOString();
-  // One statement may meet a row only once.
-  const rows = new Map<string, object>();
-  for (const { provider, customer } of payers)
-    if (customer !== null)
-      rows.set(`${provider} ${customer}`, {
-        ...{ id: newId(now.getTime()), customer, provider, status: 'active' },
-        ...{ activatedAt: time, createdAt: time, updatedAt: time },
-      });
-  await activation(context.db, 'only').execute({ rows: JSON.stringify([...rows.values()]) });
+  const state = { status: 'active', activatedAt: time };
+  return { id: newId(now.getTime()), customer, provider, ...state, createdAt: time, updatedAt: time };
 }

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog } from '../../drizzle/tables.ts';
-import { newId } from '../../src/core/ids.ts';
+import { lowestId, newId } from '../../src/core/ids.ts';
 import { trimAudit } from '../../src/services/audit.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -91,10 +91,22 @@ t.test('the log is append-only, and trimmed only of what is old', async t => {
   for (const statement of ['update audit_log set door = null', 'delete from audit_log', 'truncate audit_log'])
     await t.rejects(database.orm.execute(sql.raw(statement)), statement);
   const entry = (await database.orm.select().from(auditLog))[0] as typeof auditLog.$inferSelect;
-  const old = new Date(Date.now() - 400 * 86_400_000).toISOString();
-  for (let i = 0; i < 3; i++)
-    await database.orm.insert(auditLog).values({ ...entry, id: newId(Date.now()), createdAt: old });
-  const yearAgo = new Date(Date.now() - 365 * 86_400_000);
-  t.equal(await trimAudit(inside(database), yearAgo), 3);
-  t.equal((await call('GET', '/api/audit', 200)).body.meta.total, 1);
+  const day = 86_400_000;
+  const ago = (time: number) => new Date(Date.now() - time);
+  const entryOf = (time: Date) => ({
+    ...entry,
+    id: lowestId(time).replace(/.{12}$/, newId(0).slice(-12)),
+    createdAt: time.toISOString(),
+  });
+  for (let i = 0; i < 3; i++) await database.orm.insert(auditLog).values(entryOf(ago(400 * day)));
+  t.equal(await trimAudit(inside(database), ago(365 * day)), 3);
+  t.equal(await trimAudit(inside(database), ago(365 * day)), 0);
+  t.equal(await database.orm.$count(auditLog), 1);
+
+  await database.orm.insert(auditLog).values([entryOf(ago(day + 60_000)), entryOf(ago(day - 50))]);
+  t.equal(
+    await trimAudit(inside(database), ago(day - 100)),
+    1,
+    'an entry that only our clock takes for a day old stays, and does not stop the others (nothing was ever trimmed)',
+  );
 });

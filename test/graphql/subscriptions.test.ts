@@ -3,12 +3,14 @@ import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
+const payment = (customer: string, provider: string) => ({ id: 'x', eventId: null, customer, provider });
+
 t.test('subscriptions are the same by GraphQL and by REST', async t => {
   const { call, database } = await build(t);
   const context = inside(database);
   for (const customer of ['cus_1', 'cus_2'])
-    await activateSubscriptions(context, [{ customer, provider: 'stripe' }]);
-  await activateSubscriptions(context, [{ customer: 'cus_2', provider: 'other' }]);
+    await activateSubscriptions(context, [payment(customer, 'stripe')]);
+  await activateSubscriptions(context, [payment('cus_2', 'other')]);
 
   const fields = 'customer provider status activatedAt createdAt updatedAt';
   const ask = async (query: string) => (await call('POST', '/api/graphql', 200, { body: { query } })).body;

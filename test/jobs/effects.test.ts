@@ -1,17 +1,24 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { subscriptions } from '../../drizzle/tables.ts';
+import { auditLog, subscriptions } from '../../drizzle/tables.ts';
+import { inTransaction } from '../../src/core/database.ts';
+import { newId } from '../../src/core/ids.ts';
 import { trimEvents } from '../../src/services/events.ts';
 import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
+import { openTestDatabase } from '../helper/database.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 t.test('an effect without its mark is taken back', async t => {
   let calls = 0;
   const { call, deliver, eventually } = await buildDoor(t, {
-    handle: async (context, { customer, provider, payload }) => {
-      await activateSubscriptions(context, [{ customer: `${customer}-${calls}`, provider }]);
-      t.match(await payload(), { data: { object: { amount: 2000 } } }, 'a handler can read the whole event');
+    handle: async (context, event) => {
+      await activateSubscriptions(context, [{ ...event, customer: `${event.customer}-${calls}` }]);
+      t.match(
+        await event.payload(),
+        { data: { object: { amount: 2000 } } },
+        'a handler can read the whole event',
+      );
       if (++calls === 1) throw new Error('after the effect');
     },
   });
@@ -28,7 +35,7 @@ t.test('activation makes any state active and keeps the first time', async t => 
   let clock = new Date('2026-01-01T00:00:00Z');
   const { call, database } = await buildDoor(t, { now: () => clock });
   const context = inside(database, () => clock);
-  const who = { customer: 'cus_1', provider: 'stripe' };
+  const who = { id: newId(0), eventId: 'evt_1', customer: 'cus_1', provider: 'stripe' };
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
   await activateSubscriptions(context, [who]);
   const first = await read();
@@ -43,6 +50,54 @@ t.test('activation makes any state active and keeps the first time', async t => 
   await activateSubscriptions(context, [who]);
   t.same(await read(), { ...first, updatedAt: '2026-02-01T00:00:00.000Z' });
 });
+
+t.test('every change of state is in the audit log, with its event (it left no trace)', async t => {
+  const { call, database, deliver, eventually } = await buildDoor(t);
+  const pay = async (id: string) => {
+    await deliver(paymentEvent({ id }));
+    return eventually('limit=1', 'processed');
+  };
+  const first = await pay('evt_1');
+  await pay('evt_2');
+  await database.orm.update(subscriptions).set({ status: 'past_due' });
+  const third = await pay('evt_3');
+  const { data } = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body;
+  const story = data.map(({ action, details }: Record<string, unknown>) => [action, details]);
+  t.same(
+    new Set(story),
+    new Set([
+      ['subscription.change', { event: first.id, eventId: 'evt_1', from: null, to: 'active' }],
+      ['subscription.change', { event: third.id, eventId: 'evt_3', from: 'past_due', to: 'active' }],
+    ]),
+    'the second payment changed nothing',
+  );
+  t.match(data[0], { actorKind: 'system', actorName: 'jobs', door: 'job' });
+});
+
+t.test(
+  'payments of one customer that come together, or at once by several workers, are one change',
+  async t => {
+    const database = await openTestDatabase(t);
+    const context = inside(database);
+    const payments = ['a', 'b', 'a', 'b', 'a'].map((customer, i) => ({
+      ...{ id: newId(Date.now()), eventId: `evt_${i}`, provider: 'stripe', customer },
+    }));
+    const pay = () => inTransaction(context, within => activateSubscriptions(within, payments));
+    await Promise.all(Array.from({ length: 6 }, pay));
+    await database.orm.update(subscriptions).set({ status: 'unpaid' });
+    await Promise.all(Array.from({ length: 6 }, pay));
+    const entries = await database.orm.select().from(auditLog).orderBy(auditLog.id);
+    t.same(
+      entries.map(({ recordId, details }) => [recordId, details?.eventId, details?.from]).sort(),
+      [
+        ['stripe:a', 'evt_0', 'unpaid'],
+        ['stripe:a', 'evt_0', null],
+        ['stripe:b', 'evt_1', 'unpaid'],
+        ['stripe:b', 'evt_1', null],
+      ].sort(),
+    );
+  },
+);
 
 t.test('old events are trimmed in batches, those that failed never', async t => {
   // Later than any other test: ids never go back within a process.

@@ -1,4 +1,5 @@
 import { count } from 'drizzle-orm';
+import { pino } from 'pino';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { Queue } from '../../src/core/queue.ts';
@@ -68,4 +69,28 @@ t.test('a database that is away is asked once, not once for each', async t => {
   const results = await Promise.allSettled([1, 2, 3].map(n => receive(context, delivery(`evt_${n}`))));
   t.ok(results.every(({ status }) => status === 'rejected'));
   t.equal(asked, 1);
+});
+
+t.test('a repeated delivery is logged with the event that it repeats (the id was of none)', async t => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { call } = await build(t, { log, settings: { WEBHOOK_SECRETS: secrets } });
+  const send = (id: string) => {
+    const raw = JSON.stringify(paymentEvent({ id }));
+    const headers = { 'stripe-signature': signatureOf(raw) };
+    return call('POST', '/api/webhooks/stripe', 200, { raw, headers });
+  };
+  await send('evt_1');
+  // Two that are new and two that are not, in one transaction.
+  await Promise.all(['evt_1', 'evt_2', 'evt_2', 'evt_3'].map(send));
+  await send('evt_2');
+  const { data } = (await call('GET', '/api/webhook-events', 200)).body;
+  t.equal(data.length, 3);
+  const received = lines.filter(({ msg }) => msg === 'webhook received');
+  t.same(received.map(({ outcome }) => outcome).sort(), [
+    ...Array(3).fill('received'),
+    ...Array(3).fill('repeated'),
+  ]);
+  const stored = new Map(data.map(({ id, eventId }: Record<string, string>) => [id, eventId]));
+  for (const { event, eventId } of received) t.equal(stored.get(event), eventId);
 });

@@ -3,6 +3,8 @@ import type { Context } from '../../core/context.ts';
 /** An event as a handler sees it. */
 export interface EventInHand {
   readonly id: string;
+  /** The provider's id of it. */
+  readonly eventId: string | null;
   readonly provider: string;
   readonly type: string;
   readonly customer: string | null;
