@@ -39,7 +39,7 @@ export default fp<Options>(async (app, { database, replicas, limits, now }) => {
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {
-      return contextOf(this, this.replica ?? database.orm);
+      return contextOf(this, this.replica ?? database.reads);
     },
   });
   app.decorateRequest('context', {

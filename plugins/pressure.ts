@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../schemas/settings.ts';
-import { AppError, overloaded } from '../src/core/errors.ts';
+import { type AppError, overloaded, tookTooLong } from '../src/core/errors.ts';
 import type { Metrics } from '../src/core/metrics.ts';
 
 declare module 'fastify' {
@@ -59,7 +59,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     if (counts(request)) pressure.inFlight++;
     request.atWork = setTimeout(() => {
-      if (!reply.sent) reply.send(tooSlow());
+      if (!reply.sent) reply.send(tookTooLong());
     }, settings.HANDLER_TIMEOUT * 1000);
     // Without an answer, when the client has gone.
     reply.raw.once('close', () => end(request));
@@ -83,8 +83,6 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
     done();
   });
 });
-
-const tooSlow = () => new AppError('unavailable', 'The service took too long. Try again shortly.');
 
 /** Whether the event loop was late on average, and the time before too: one long task alone is no overload. */
 function watchDelay(most: number, onClose: (stop: () => void) => void): () => boolean {

@@ -29,7 +29,7 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL for requests; one more watches it, and three work on events. Few are enough: statements are pipelined.',
+    'Connections to PostgreSQL for reads, and as many for writes; one more watches it, and three work on events. Few are enough: reads are pipelined.',
   ),
   STATEMENT_TIMEOUT: whole(
     1,

@@ -91,7 +91,7 @@ t.test('while the event loop is late, requests are refused, and not for longer',
 });
 
 t.test(
-  'a pool whose connections are all held: 503 after a bounded wait, then all is well',
+  'writes whose connections are all held: 503 after a bounded wait, reads go on, then all is well',
   onPostgres,
   async t => {
     const database = openPostgres({ url: await createPostgres(t), connections: 2, wait: 1 }, testLog);
@@ -102,16 +102,14 @@ t.test(
     const holders = [1, 2].map(() => database.orm.transaction(async () => end.promise));
     await sleep(100);
     const asked = performance.now();
-    const [reading, writing] = await Promise.all([
-      call('GET', '/api/users', 503),
-      call('POST', '/api/users', 503, { body: { name: 'Ada', email: 'ada@example.com' } }),
-    ]);
-    t.match([reading, writing], [refused, refused]);
+    const body = { name: 'Ada', email: 'ada@example.com' };
+    t.match(await call('POST', '/api/users', 503, { body }), refused);
     t.ok(performance.now() - asked < 1500, `after ${performance.now() - asked} ms`);
-    t.match(database.load?.(), { connections: 2, used: 2, waiting: 0 });
+    t.match(database.load?.(), { connections: 4, used: 2, waiting: 0 });
+    await call('GET', '/api/users', 200);
     end.resolve();
     await Promise.all(holders);
-    await call('POST', '/api/users', 201, { body: { name: 'Ada', email: 'ada@example.com' } });
+    await call('POST', '/api/users', 201, { body });
   },
 );
 

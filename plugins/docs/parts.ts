@@ -80,7 +80,7 @@ const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
   timeout: ['The request did not arrive in time.', 'The request did not arrive in time.'],
   conflict: [
     'The request contradicts what is stored.',
-    'A user with this e-mail address exists already.',
+    'A user with this e-mail address already exists.',
     { code: 'email_taken', path: '/email' },
   ],
   too_large: ['The body is too large.', 'The body is too large.'],

@@ -55,7 +55,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.put(
     '/posts/:post_id',
     {
-      config: { scope: 'write', errors: ['not_found'] },
+      config: { scope: 'write', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'replacePost',
@@ -70,7 +70,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.patch(
     '/posts/:post_id',
     {
-      config: { scope: 'write', errors: ['not_found'] },
+      config: { scope: 'write', errors: ['not_found', 'conflict'] },
       schema: {
         tags,
         operationId: 'updatePost',

@@ -10,13 +10,18 @@ export type Orm = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 /** An open database. Both backends give one; nobody else needs to know which it is. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
+  /** For writes and transactions. Each has a connection to itself, because it may wait for a lock. */
   readonly orm: Orm;
+  /** For reads alone. They never wait for a lock, so one connection takes many at a time. */
+  readonly reads: Orm;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they never will. */
   readonly ready: Promise<void>;
   /** Asks the server for a sign of life. */
   readonly ping: () => Promise<void>;
+  /** Settles when a read and a write got a connection each. */
+  readonly getConnections: () => Promise<void>;
   /** How busy the connections are; the embedded database has none. */
   readonly load?: () => { connections: number; used: number; waiting: number };
   readonly close: () => Promise<void>;

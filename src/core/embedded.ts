@@ -44,9 +44,11 @@ function opened(client: PGlite, orm: Orm, room: Room, release: () => void): Data
   return {
     kind: 'embedded',
     orm,
+    reads: orm,
     available: () => !closing && room.isThere(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
+    getConnections: async () => {},
     close: () => {
       // It waits for an open transaction and for the statement at work; later ones are refused.
       room.stop();

@@ -43,6 +43,13 @@ export const unavailable = (cause?: unknown) =>
     cause,
   });
 
+export const tookTooLong = (cause?: unknown) =>
+  new AppError('unavailable', 'The service took too long. Try again shortly.', undefined, { cause });
+
+/** Somebody else holds the record for too long. Nothing was changed. */
+export const lockedOut = () =>
+  new AppError('unavailable', 'Another change of the same record takes too long. Try again shortly.');
+
 /** More than the process can do now. Waiting in line would only make all answers late. */
 export const overloaded = () =>
   new AppError('unavailable', 'The service has too much to do. Try again shortly.', { code: 'overloaded' });

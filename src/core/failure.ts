@@ -1,19 +1,28 @@
+import { DrizzleQueryError } from 'drizzle-orm';
+
 export interface DatabaseFailure {
   /** The SQLSTATE, or the driver's own code when there was no answer. */
   code: string;
   constraint: string | undefined;
+  /** Whether it was a deletion: a foreign key refuses rows that are referenced, and references to rows that are not there. */
+  deleting: boolean;
 }
 
+const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
 /** What the driver and the operating system say when there was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
+const deletion = /^(with \S+ as \()?delete from /i;
+
 /** What a failed statement failed on, when the error comes from a database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
+  let deleting = false;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
+    if (cause instanceof DrizzleQueryError) deleting = deletion.test(cause.query);
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
-      return { code, constraint: (constraint_name ?? constraint) as string | undefined };
+      return { code, constraint: (constraint_name ?? constraint) as string | undefined, deleting };
   }
   return undefined;
 }
@@ -23,11 +32,15 @@ export function isOutage({ code }: DatabaseFailure): boolean {
   return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || passing.has(code);
 }
 const passing = new Set([
-  '57014', // canceled, because it took too long
+  canceled,
   '25006', // only to be read: a standby that is not the primary yet
   '25P03', // ended, because this process stood still in the middle of a transaction
   '25P04', // ended, because the transaction took too long
 ]);
+
+/** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */
+export const isTooSlow = ({ code }: DatabaseFailure) =>
+  code === canceled || code === 'CONNECTION_WAIT_TIMEOUT';
 
 /** Whether a statement waited too long for a lock that another one holds. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';

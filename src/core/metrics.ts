@@ -9,7 +9,7 @@ const sizes = [1, 2, 5, 10, 20, 50, 100, 200];
 /** What was done together, said by whoever did it. It costs nothing while nobody listens. */
 export const gathering = channel('triport:gathered');
 export interface Gathered {
-  what: 'reads' | 'lists' | 'writes' | 'webhooks';
+  what: 'reads' | 'lists' | 'webhooks';
   size: number;
 }
 
@@ -93,7 +93,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
     const gathered = new Histogram({
       name: 'gathered_size',
-      help: 'How many reads, writes or webhooks were done by one statement or one transaction.',
+      help: 'How many reads or lists one statement answered, and how many webhooks one transaction stored.',
       labelNames: ['what'],
       buckets: sizes,
       registers: [this.#registry],

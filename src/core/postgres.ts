@@ -23,6 +23,7 @@ const patience = 5000;
 
 export interface Server {
   url: string;
+  /** For reads, and as many for writes. */
   connections: number;
   /** Whether a pooler gives each transaction another session. */
   pooled?: boolean;
@@ -65,6 +66,9 @@ export function connectTo(
   }) as postgres.Sql as Client;
 }
 
+/** An option that the types of the driver leave out. */
+const notPipelined = { max_pipeline: 0 } as postgres.Options<Record<string, never>>;
+
 /** One connection that asks how a server is, and does nothing else. */
 export const connectProbe = (url: string, log: Log, options: postgres.Options<Record<string, never>> = {}) =>
   connectTo({ url, connections: 1 }, log, {
@@ -89,12 +93,17 @@ export function openPostgres(server: Server, log: Log): Database {
   const pause = makePause();
 
   const onclose = () => reachable && pause.end();
-  const client = connectTo(server, log, { onclose });
+  const reads = connectTo(server, log, { onclose });
+  // Not pipelined: what is sent behind a write that waits for a lock would wait with it.
+  const writes = connectTo(server, log, { onclose, ...notPipelined });
+  const clients = [reads, writes];
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server.url, log, { onclose, prepare: !server.pooled });
-  const orm = drizzle(client) as unknown as Orm;
+  const orm = drizzle(writes) as unknown as Orm;
   // Without an end to their wait, requests would pile up behind those that hold every connection.
-  const impatience = setInterval(() => client.refuse(wait * 1000), 100).unref();
+  const impatience = setInterval(() => {
+    for (const client of clients) client.refuse(wait * 1000);
+  }, 100).unref();
 
   let asked: Promise<void> | undefined;
   const ping = () => {
@@ -120,7 +129,7 @@ export function openPostgres(server: Server, log: Log): Database {
         if (reachable) log.error({ err: error }, 'The database is out of reach. Trying until it is back.');
         reachable = false;
         // What waits for a server that is gone would wait until TCP gives up.
-        client.cut();
+        for (const client of clients) client.cut();
       }
       await pause.begin(reachable ? checkEvery : retryEvery);
     }
@@ -148,17 +157,25 @@ export function openPostgres(server: Server, log: Log): Database {
   return {
     kind: 'postgres',
     orm,
+    reads: drizzle(reads) as unknown as Orm,
     available: () => migrated && reachable && !closed,
     ready: ready.promise,
     ping,
-    load: () => ({ connections: server.connections, ...client.load() }),
+    getConnections: async () => void (await Promise.all(clients.map(client => client.unsafe('select 1')))),
+    load: () => {
+      const [reading, writing] = [reads.load(), writes.load()];
+      return {
+        connections: 2 * server.connections,
+        used: reading.used + writing.used,
+        waiting: reading.waiting + writing.waiting,
+      };
+    },
     close: async () => {
       closed = true;
       clearInterval(impatience);
       pause.end();
-      await Promise.all([client.end({ timeout: 1 }), probe.end({ timeout: 0 })]);
-      client.cut();
-      probe.cut();
+      await Promise.all([...clients.map(client => client.end({ timeout: 1 })), probe.end({ timeout: 0 })]);
+      for (const client of [...clients, probe]) client.cut();
       ready.resolve();
     },
   };

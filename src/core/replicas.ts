@@ -30,7 +30,7 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const maxLag = settings.REPLICA_MAX_LAG * 1000;
-  const primary = (database.orm as unknown as { $client: Client }).$client;
+  const primary = (database.reads as unknown as { $client: Client }).$client;
   const replicas = urls.map((url, i) => {
     const client = connectTo({ url, connections, statementTimeout }, log);
     return new Replica(`Replica ${i + 1}`, { client, probe: connectProbe(url, log), primary, log, wait });

@@ -1,6 +1,6 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { type Orm, prepared } from './database.ts';
+import type { Orm } from './database.ts';
 import { shared } from './shared.ts';
 
 /** Reads records by id: what is asked for at once is one statement. It finds them in any order, and leaves some out. */
@@ -11,31 +11,6 @@ export function sharedRead<T extends { id: string }>(
     const records = new Map<string, T>();
     for (const record of await find(db, `{${ids.join()}}`)) records.set(record.id, record);
     return ids.map(id => records.get(id));
-  });
-}
-
-/**
- * Inserts whole rows into two tables, those of one call together or not at all. What is asked for at once is one
- * statement, one commit and one run of the triggers.
- */
-export function sharedInsert<A extends PgTable, B extends PgTable>(name: string, first: A, second: B) {
-  type Rows = [A['$inferInsert'], B['$inferInsert']];
-  const insertion = prepared(name, db => {
-    const inserted = db.$with('inserted').as(
-      db
-        .insert(first as PgTable)
-        .select(rowsOf(first, 'first'))
-        .returning({ done: sql<number>`1`.as('done') }),
-    );
-    return db.with(inserted).insert(second).select(rowsOf(second, 'second'));
-  });
-  return shared('writes', async (db, rows: Rows[]) => {
-    const values = {
-      first: JSON.stringify(rows.map(([row]) => row)),
-      second: JSON.stringify(rows.map(([, row]) => row)),
-    };
-    await insertion(db, 'only').execute(values);
-    return rows;
   });
 }
 

@@ -105,7 +105,7 @@ export class KeyRing {
 
   async #read(ids: string[]): Promise<void> {
     const trustedUntil = performance.now() + trustedFor;
-    const rows = await this.#parts.database.orm.select().from(apiKeys).where(inArray(apiKeys.id, ids));
+    const rows = await this.#parts.database.reads.select().from(apiKeys).where(inArray(apiKeys.id, ids));
     const found = new Set(rows.map(({ id }) => id));
     for (const id of ids) if (!found.has(id)) this.forget(id);
     for (const row of rows) {

@@ -28,8 +28,8 @@ interface Backlog {
 const { status, createdAt } = webhookEvents;
 
 /** How many events are not done, and for how long the oldest has waited for its first attempt. */
-async function readBacklog({ orm }: Database): Promise<Backlog> {
-  const rows = await orm
+async function readBacklog({ reads }: Database): Promise<Backlog> {
+  const rows = await reads
     .select({ status, total: count(), oldest: min(createdAt) })
     .from(webhookEvents)
     .where(inArray(status, open))

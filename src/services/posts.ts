@@ -2,15 +2,17 @@ import { eq, sql } from 'drizzle-orm';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../schemas/post.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction, type Orm, prepared } from '../core/database.ts';
+import { type Orm, prepared } from '../core/database.ts';
 import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
+import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
 import { sharedRead } from '../core/sharedRows.ts';
+import { inTurn } from '../core/turns.ts';
 import { need } from './access.ts';
 import { auditedDelete, auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
-import { changesTo } from './records.ts';
+import { changeRecord, changesTo } from './records.ts';
 
 const byIds = prepared('posts by ids', (db: Orm) =>
   db
@@ -57,27 +59,29 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertPost(context, post);
+  // The foreign key waits for the lock of the author.
+  await inTurn(post.authorId, () => insertPost(context, post));
   return post;
 }
 
 /** The post as it is after the change, which may name all members or some; invalid when the author does not exist. */
 export async function changePost(context: Context, id: string, input: PostUpdate): Promise<Post> {
   need(context, 'write');
-  return inTransaction(context, async inside => {
+  return changeRecord(context, id, async inside => {
     const { db, now } = inside;
-    const [post] = isId(id) ? await db.select().from(posts).where(eq(posts.id, id)).for('update') : [];
+    const query = db.select().from(posts).where(eq(posts.id, id)).for('no key update');
+    const [post] = isId(id) ? await query : [];
     const stored = found('Post', post);
     const changes = changesTo(stored, input);
     if (!changes) return stored;
-    const written = { ...changes, updatedAt: now().toISOString() };
+    const written = { ...changes, updatedAt: timeOfChange(now(), stored.updatedAt) };
     await db.update(posts).set(written).where(eq(posts.id, id));
-    await recordWrites(inside, 'post.change', [id], Object.keys(changes));
+    await recordWrites(inside, 'post.change', [{ recordId: id, changed: Object.keys(changes) }]);
     return { ...stored, ...written };
   });
 }
 
 export async function deletePost(context: Context, id: string): Promise<void> {
   need(context, 'write');
-  if (!isId(id) || !(await removePost(context, id))) throw notFound('Post');
+  if (!isId(id) || !(await inTurn(id, () => removePost(context, id)))) throw notFound('Post');
 }

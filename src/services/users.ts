@@ -2,15 +2,16 @@ import { count, eq, sql } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
 import type { User, UserCreate, UserQuery, UserUpdate, userSorts } from '../../schemas/user.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction, type Orm, prepared } from '../core/database.ts';
+import { type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
+import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
 import { sharedRead } from '../core/sharedRows.ts';
 import { need } from './access.ts';
 import { auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
-import { changesTo } from './records.ts';
+import { changeRecord, changesTo } from './records.ts';
 
 const byIds = prepared('users by ids', (db: Orm) =>
   db
@@ -19,7 +20,6 @@ const byIds = prepared('users by ids', (db: Orm) =>
     .where(sql`${users.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
 );
 const readUser = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
-const lockById = (db: Orm, id: string) => db.select().from(users).where(eq(users.id, id)).for('update');
 const insertUser = auditedInsert(users, 'user.create');
 
 const pageOfUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
@@ -60,52 +60,65 @@ export async function createUser(context: Context, input: UserCreate): Promise<U
 /** The user as it is after the change, which may name all members or some; a conflict when the address is taken. */
 export async function changeUser(context: Context, id: string, input: UserUpdate): Promise<User> {
   need(context, 'write');
-  return inTransaction(context, async inside => {
+  return changeRecord(context, id, async inside => {
     const { db, now } = inside;
-    const [user] = isId(id) ? await lockById(db, id) : [];
-    const stored = found('User', user);
+    // Their posts go on being written: the id, which is all that these refer to, does not change.
+    const stored = await lockUser(db, id, 'no key update');
     const changes = changesTo(stored, input);
     if (!changes) return stored;
-    const written = { ...changes, updatedAt: now().toISOString() };
+    const written = { ...changes, updatedAt: timeOfChange(now(), stored.updatedAt) };
     await db.update(users).set(written).where(eq(users.id, id));
-    await recordWrites(inside, 'user.change', [id], Object.keys(changes));
+    await recordWrites(inside, 'user.change', [{ recordId: id, changed: Object.keys(changes) }]);
     return { ...stored, ...written };
   });
 }
 
-/** Deletes a user who has no posts, or with `cascade` the posts too. */
+/** Posts that are deleted with their user, all in one transaction, within a fraction of the time that a request has. */
+const mostCascaded = 10_000;
+
+/** Deletes a user who has no posts, or with `cascade` the posts too, unless they are very many. */
 export async function deleteUser(
   context: Context,
   id: string,
   { cascade }: { cascade: boolean },
 ): Promise<void> {
   need(context, 'write');
-  await inTransaction(context, async inside => {
+  await changeRecord(context, id, async inside => {
     const { db } = inside;
-    // The lock keeps new posts of this user out until the end.
-    const [user] = isId(id) ? await lockById(db, id) : [];
-    found('User', user);
-    if (cascade) await deletePostsOf(inside, id);
-    else await refuseWithPosts(db, id);
+    // Keeps new posts of this user out until the end.
+    await lockUser(db, id, 'update');
+    const [counted] = await db.select({ total: count() }).from(posts).where(eq(posts.authorId, id));
+    const total = counted?.total ?? 0;
+    if (total > 0 && !cascade) throw hasPosts(total);
+    if (total > mostCascaded) throw hasTooManyPosts(total);
+    if (total > 0) await deletePostsOf(inside, id);
     await db.delete(users).where(eq(users.id, id));
-    await recordWrites(inside, 'user.delete', [id]);
+    await recordWrites(inside, 'user.delete', [{ recordId: id }]);
   });
+}
+
+async function lockUser(db: Orm, id: string, lock: 'update' | 'no key update'): Promise<User> {
+  const [user] = isId(id) ? await db.select().from(users).where(eq(users.id, id)).for(lock) : [];
+  return found('User', user);
 }
 
 async function deletePostsOf(inside: Context, authorId: string): Promise<void> {
-  const gone = await inside.db.delete(posts).where(eq(posts.authorId, authorId)).returning({ id: posts.id });
-  await recordWrites(
-    inside,
-    'post.delete',
-    gone.map(({ id }) => id),
-  );
+  const gone = await inside.db
+    .delete(posts)
+    .where(eq(posts.authorId, authorId))
+    .returning({ recordId: posts.id });
+  await recordWrites(inside, 'post.delete', gone);
 }
 
-async function refuseWithPosts(db: Orm, authorId: string): Promise<void> {
-  const [counted] = await db.select({ total: count() }).from(posts).where(eq(posts.authorId, authorId));
-  if (!counted?.total) return;
-  throw new AppError('conflict', 'The user still has posts. Delete them first, or with `?cascade=true`.', {
+const hasPosts = (total: number) =>
+  new AppError('conflict', 'The user still has posts. Delete them first, or with `?cascade=true`.', {
     code: 'user_has_posts',
-    posts: counted.total,
+    posts: total,
   });
-}
+
+const hasTooManyPosts = (total: number) =>
+  new AppError(
+    'conflict',
+    `The user has ${total} posts, and at most ${mostCascaded} are deleted with a user. Delete some of them first.`,
+    { code: 'too_many_posts', posts: total, maximum: mostCascaded },
+  );

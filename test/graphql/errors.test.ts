@@ -8,7 +8,7 @@ const url = '/api/graphql';
 
 /** A database whose statements fail, from the first one that matches. */
 function breaking(database: Database, pattern: RegExp, error: Error): Database {
-  const { session } = database.orm as unknown as {
+  const { session } = database.reads as unknown as {
     session: { prepareQuery(query: { sql: string }, ...rest: unknown[]): { execute(): Promise<unknown> } };
   };
   const prepare = session.prepareQuery.bind(session);

@@ -1,7 +1,8 @@
+import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { build } from '../helper/app.ts';
 
-const { call, newUser, newPost } = await build(t);
+const { call, newUser, newPost, database } = await build(t);
 
 t.test('a user without posts is deleted', async t => {
   const { id } = await newUser();
@@ -49,6 +50,23 @@ t.test('with cascade the posts go too, and only those', async t => {
   t.equal((await call('GET', `/api/posts?author=${ada.id}`, 200)).body.meta.total, 0);
   await call('GET', `/api/posts/${other.id}`, 200);
 });
+
+t.test(
+  'a cascade over more posts than fit into a request is refused with their number (it was a 503 or took minutes)',
+  async t => {
+    const { id } = await newUser();
+    await database.orm.execute(sql`
+    insert into posts (id, title, author_id, created_at, updated_at)
+    select gen_random_uuid(), 'x', ${id}, now(), now() from generate_series(1, 10001)`);
+    const { error } = (await call('DELETE', `/api/users/${id}?cascade=true`, 409)).body;
+    t.same(error.details, { code: 'too_many_posts', posts: 10_001, maximum: 10_000 });
+    const { data, meta } = (await call('GET', `/api/posts?author=${id}`, 200)).body;
+    t.equal(meta.total, 10_001, 'nothing is deleted');
+    await call('DELETE', `/api/posts/${data[0].id}`, 204);
+    await call('DELETE', `/api/users/${id}?cascade=true`, 204);
+    t.equal((await call('GET', `/api/posts?author=${id}`, 200)).body.meta.total, 0);
+  },
+);
 
 t.test('cascade on a user without posts is a delete', async () => {
   const { id } = await newUser();

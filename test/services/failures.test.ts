@@ -1,7 +1,12 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import t from 'tap';
+import { posts, users } from '../../drizzle/tables.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
+import { newId } from '../../src/core/ids.ts';
+import { auditedDelete } from '../../src/services/audit.ts';
 import { explain } from '../../src/services/failures.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
 
 /** An error as the query builder wraps the one of a driver. */
 const failure = (members: object) =>
@@ -18,6 +23,28 @@ t.test('a constraint that refuses a write has a meaning, with either driver', as
       details: [{ in: 'body', path: '/authorId' }],
     });
   }
+});
+
+t.test('a foreign key refuses in two directions, and the callers of both learn which', async t => {
+  const { newUser, newPost, database } = await build(t);
+  const user = await newUser();
+  const { id: _, ...post } = await newPost({ authorId: user.id });
+  const refused = (write: Promise<unknown>) => write.then(() => undefined, explain);
+  const nobody = newId(Date.now());
+  const { orm } = database;
+  t.match(await refused(orm.insert(posts).values({ ...post, id: newId(Date.now()), authorId: nobody })), {
+    code: 'invalid',
+    details: [{ path: '/authorId' }],
+  });
+  t.match(await refused(orm.update(posts).set({ authorId: nobody })), { code: 'invalid' });
+  t.match(await refused(orm.delete(users)), { code: 'conflict', details: { code: 'user_has_posts' } });
+  const remove = auditedDelete(users, 'user.delete');
+  t.match(await refused(remove(inside(database), user.id)), { code: 'conflict' });
+});
+
+t.test('a statement that was ended because it took too long is not told as an outage', async t => {
+  const told = explain(failure({ code: '57014' }));
+  t.match(told, { code: 'unavailable', message: 'The service took too long. Try again shortly.' });
 });
 
 t.test('a server that is away, full or too slow is unavailable', async t => {

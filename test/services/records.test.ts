@@ -22,12 +22,8 @@ t.test('read-only times are compared as times, everything else as it is', async 
   t.same(changesTo(stored, { name: stored.createdAt }), { name: stored.createdAt });
 });
 
-t.test('every read-only member that differs is told', async t => {
-  for (const input of [
-    { id: 'x' },
-    { createdAt: '2027-01-01T00:00:00Z' },
-    { createdAt: 'never', updatedAt: 'never' },
-  ])
+t.test('every constant member that differs is told', async t => {
+  for (const input of [{ id: 'x' }, { createdAt: '2027-01-01T00:00:00Z' }, { id: 'x', createdAt: 'never' }])
     try {
       changesTo(stored, { ...input, name: 'x' });
       t.fail('it is refused');

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import t from 'tap';
+import { users } from '../../drizzle/tables.ts';
+import { createPost } from '../../src/services/posts.ts';
+import { createUser } from '../../src/services/users.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { backend } from '../helper/database.ts';
+import { until } from '../helper/process.ts';
+
+if (backend === 'embedded') {
+  t.pass('there is one connection: nothing happens beside a transaction');
+  process.exit();
+}
+const { call, newUser, newPost, database } = await build(t);
+
+/** Holds a row as another session would, until it is released. */
+async function hold(id: string, lock: 'update' | 'no key update') {
+  const gate = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = database.orm.transaction(async tx => {
+    await tx.select().from(users).where(eq(users.id, id)).for(lock);
+    locked.resolve();
+    await gate.promise;
+  });
+  await locked.promise;
+  return async () => {
+    gate.resolve();
+    await holding;
+  };
+}
+
+const someone = () => ({ name: 'Someone', email: `${randomUUID()}@example.com` });
+const post = (authorId: string, status: number) =>
+  call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
+
+t.test('strangers do not wait for a row that somebody holds (they waited 2 s behind it)', async t => {
+  const [held, other] = [await newUser(), await newUser()];
+  // Each connection has prepared the statements: only then does the driver send others behind them.
+  for (let round = 0; round < 5; round++) {
+    const authors = Array.from({ length: 20 }, () => createUser(inside(database), someone()));
+    const texts = (await Promise.all(authors)).map(({ id }) => ({ title: 'Notes', authorId: id }));
+    await Promise.all(texts.map(text => createPost(inside(database), text)));
+  }
+  const release = await hold(held.id, 'update');
+  let refused = 0;
+  const note = () => {
+    refused++;
+  };
+  // More than there are connections, by every way that waits for this row.
+  const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
+  await until('the first of them waits for the row', () => database.load?.().used === 2);
+  for (const name of ['A', 'B', 'C'])
+    blocked.push(call('PATCH', `/api/users/${held.id}`, 503, { body: { name } }).then(note));
+  blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
+  for (let round = 0; round < 3; round++) {
+    const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
+    // So many in one turn that they are sent on every connection that takes them.
+    others.push(...Array.from({ length: 20 }, () => createUser(inside(database), someone())));
+    const { id } = await newPost({ authorId: other.id });
+    others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
+    others.push(...Array.from({ length: 20 }, () => call('GET', `/api/users/${held.id}`, 200)));
+    others.push(call('GET', '/api/posts?limit=1', 200), call('GET', '/health/ready', 200));
+    await Promise.all(others);
+  }
+  t.equal(refused, 0, 'all of that was answered while the blocked ones still waited');
+  await Promise.all(blocked);
+  const { body, headers } = await call('PATCH', `/api/users/${held.id}`, 503, { body: { name: 'D' } });
+  t.match(body.error, { message: /^Another change of the same record takes too long/ });
+  t.match(headers, { 'retry-after': '1' });
+  await release();
+  await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
+  const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
+  t.equal(meta.total, 0, 'what was refused is not there');
+});
+
+t.test('a change of a user does not hold up posts by that user', async () => {
+  const { id } = await newUser();
+  const release = await hold(id, 'no key update');
+  await post(id, 201);
+  await release();
+});
+
+t.test('a request that changes a user takes no stronger lock than that', async t => {
+  const { id } = await newUser();
+  const { orm } = database;
+  await orm.transaction(async tx => {
+    // What the foreign key of a new post takes; a change waits for it only with a lock that is too strong.
+    await tx.execute(sql`select from users where id = ${id} for key share`);
+    await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
+  });
+  t.equal((await call('GET', `/api/users/${id}`, 200)).body.name, 'Ada King');
+});
+
+/** The lock that folds take, as somebody else's prepared transaction holds it. */
+const holdFolds = sql`select pg_advisory_xact_lock(7283452)`;
+const bulk = sql`
+  insert into users (id, name, email, created_at, updated_at)
+  select id, 'bulk', id || '@example.com', now(), now() from (select gen_random_uuid() as id from generate_series(1, 1500)) as new`;
+
+t.test(
+  'no commit waits for the lock of a fold (a bulk write stopped all connections of a server)',
+  async t => {
+    await database.orm.transaction(async tx => {
+      await tx.execute(holdFolds);
+      for (let i = 0; i < 5; i++) await database.orm.execute(bulk);
+      await database.orm.execute(sql`select list_refresh()`);
+      t.equal((await call('GET', '/api/users?name=bulk&limit=1', 200)).body.meta.total, 7500);
+    });
+    const { meta } = (await call('GET', '/api/users?limit=1', 200)).body;
+    t.equal(meta.total, await database.orm.$count(users));
+  },
+);
+
+t.test('a truncate under repeatable read is refused (it left wrong totals until a repair)', async t => {
+  const refused = database.orm.transaction(async tx => void (await tx.execute(sql`truncate users, posts`)), {
+    isolationLevel: 'repeatable read',
+  });
+  await t.rejects(refused, { cause: { message: /use read committed/ } });
+  await database.orm.execute(sql`truncate users, posts`);
+  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
+});
+
+t.test('ready says so when no connection gets free (it said 200 while all writes stood)', async t => {
+  const end = Promise.withResolvers<void>();
+  const [waiting] = [database.load?.().connections ?? 0];
+  const holders = Array.from({ length: waiting / 2 }, () => database.orm.transaction(() => end.promise));
+  const { error } = (await call('GET', '/health/ready', 503)).body;
+  t.match(error.message, /No connection/);
+  end.resolve();
+  await Promise.all(holders);
+  await call('GET', '/health/ready', 200);
+});
