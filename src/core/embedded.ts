@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/pglite';
 import type { Database, Orm } from './database.ts';
+import { openClient } from './embeddedClient.ts';
 import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
 
@@ -27,7 +28,7 @@ export async function openEmbedded(place: Place, log: Log): Promise<Database> {
     client =
       'folder' in place
         ? await openFolder(place, log)
-        : await PGlite.create({ startParams, ...from(place.snapshot) });
+        : await openClient({ startParams, ...from(place.snapshot) });
     const orm = drizzle(client) as unknown as Orm;
     await migrate(orm);
     return opened(client, orm, room, release);
@@ -104,10 +105,10 @@ async function openFolder(
     // Made beside its place and moved there whole, so that a process killed half way leaves no broken one.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });
-    await (await PGlite.create(unfinished, { startParams, ...from(snapshot) })).close();
+    await (await openClient({ dataDir: unfinished, startParams, ...from(snapshot) })).close();
     renameSync(unfinished, data);
   }
-  return PGlite.create(data, { startParams });
+  return openClient({ dataDir: data, startParams });
 }
 
 /**

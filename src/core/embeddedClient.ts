@@ -1,0 +1,60 @@
+import { messages, PGlite, type PGliteOptions } from '@electric-sql/pglite';
+
+type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
+type Options = Parameters<PGlite['execProtocol']>[1];
+
+/** Starts Postgres inside the process. */
+export async function openClient(options: PGliteOptions): Promise<PGlite> {
+  const client = new EmbeddedClient(options);
+  await client.waitReady;
+  return client;
+}
+
+/**
+ * PGlite 0.5.16 drops U+FEFF at the beginning of every text that it reads: `BufferReader` of its pg-protocol makes a
+ * TextDecoder without `ignoreBOM`. The stored text is right, but a payment of "\ufeffcus_1" activated "cus_1".
+ * Every answer of Postgres comes through this method, so the texts are read again here where the answer has a U+FEFF.
+ */
+class EmbeddedClient extends PGlite {
+  override async execProtocolStream(message: Uint8Array, options: Options = {}): Promise<Message[]> {
+    const { messages: read, data } = await this.execProtocol(message, { ...options, throwOnError: false });
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+    if (bytes.includes('\ufeff')) readAgain(read, bytes);
+    const error = read.find(one => one instanceof messages.DatabaseError);
+    if (error && options.throwOnError !== false) throw error;
+    return read;
+  }
+}
+
+/** Each message stands in the bytes as a letter, its length without the letter, and its content. */
+function readAgain(read: Message[], bytes: Buffer): void {
+  let start = 0;
+  for (const message of read) {
+    const end = start + 1 + bytes.readInt32BE(start + 1);
+    const content = bytes.subarray(start + 5, end);
+    if (message instanceof messages.DataRowMessage) readRow(message, content);
+    if (message instanceof messages.DatabaseError) readError(message, content);
+    start = end;
+  }
+}
+
+/** The number of values, then the length of each, which is -1 for null, and its text. */
+function readRow({ fields }: messages.DataRowMessage, content: Buffer): void {
+  let start = 2;
+  for (const index of fields.keys()) {
+    const length = content.readInt32BE(start);
+    start += 4;
+    if (length < 0) continue;
+    fields[index] = content.toString('utf8', start, start + length);
+    start += length;
+  }
+}
+
+/** Texts that end with NUL; the first letter of each says what it is. */
+function readError(error: messages.DatabaseError, content: Buffer): void {
+  for (const text of content.toString('utf8').split('\0')) {
+    if (text.startsWith('M')) error.message = text.slice(1);
+    if (text.startsWith('D')) error.detail = text.slice(1);
+    if (text.startsWith('H')) error.hint = text.slice(1);
+  }
+}
