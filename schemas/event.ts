@@ -7,6 +7,9 @@ export type EventStatus = (typeof eventStatuses)[number];
 /** The states from which an operator may have an event processed again. */
 export const replayable = ['failed', 'dead', 'ignored'] as const;
 
+/** Of an event's id and type so many characters are kept beside the body; an index could not hold any length. */
+export const longestShown = 255;
+
 const nullable = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
 const word = (description: string, example: string) =>
@@ -21,8 +24,14 @@ const status = Type.Unsafe<EventStatus>({
 const members = {
   id: readOnly.id,
   provider: word('Who sent it.', 'stripe'),
-  eventId: nullable("The provider's id of the event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-  type: nullable('The kind of the event.', 'payment_intent.succeeded'),
+  eventId: nullable(
+    `The provider's id of the event, at most its first ${longestShown} characters.`,
+    'evt_3MtwBwLkdIwHu7ix28a3tqPa',
+  ),
+  type: nullable(
+    `The kind of the event, at most its first ${longestShown} characters.`,
+    'payment_intent.succeeded',
+  ),
   customer: nullable('The customer it concerns.', 'cus_NffrFeUfNV2Hib'),
   status,
   attempts: Type.Integer({ description: 'How often processing was begun.', examples: [1] }),

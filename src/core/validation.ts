@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import { idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
+import { firstCharacters } from './characters.ts';
 import { nearest } from './names.ts';
 
 /** More than these would say no more, and a body of 30,000 unknown members would be work for nothing. */
@@ -37,7 +38,7 @@ function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
 }
 
 const pointerPart = (name: string) =>
-  name.slice(0, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+  firstCharacters(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
 function pathOf({ instancePath, params }: ErrorObject): string {
   const member = params.additionalProperty ?? params.missingProperty;

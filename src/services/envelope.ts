@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
+import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
+import { firstCharacters } from '../core/characters.ts';
 
 /** What the service reads of an event. Everything is optional: whatever a provider sends is kept. */
 export interface Envelope {
@@ -55,11 +57,12 @@ function asIdentifier(value: unknown): string | undefined {
 }
 
 function unusable(customer: string): string | undefined {
-  if (customer.length > longestCustomer) return `the customer is longer than ${longestCustomer} characters`;
+  if (firstCharacters(customer, longestCustomer) !== customer)
+    return `the customer is longer than ${longestCustomer} characters`;
   if (customer.includes('\0') || !customer.isWellFormed())
     return 'the customer contains NUL or half of a surrogate pair';
   return undefined;
 }
 
 /** As a text column can hold it; what it is compared by is the fingerprint. */
-const shown = (text: string) => text.slice(0, 255).toWellFormed().replaceAll('\0', '\ufffd');
+const shown = (text: string) => firstCharacters(text, longestShown).toWellFormed().replaceAll('\0', '\ufffd');

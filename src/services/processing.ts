@@ -1,5 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
+import { firstCharacters } from '../core/characters.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { databaseFailure } from '../core/failure.ts';
@@ -183,5 +184,5 @@ function describe(error: unknown): string {
   const failure = databaseFailure(error);
   if (failure) return `database error ${failure.code}`;
   const message = error instanceof Error ? error.message : String(error);
-  return message.slice(0, 500).toWellFormed().replaceAll('\0', '\ufffd');
+  return firstCharacters(message, 500).toWellFormed().replaceAll('\0', '\ufffd');
 }

@@ -74,6 +74,28 @@ t.test('a customer may be a number, an expanded object or of another script', as
   await call('GET', '/api/subscriptions?provider=%00', 400);
 });
 
+t.test('bug: a customer of 130 emoji was ignored, because each was counted as two characters', async t => {
+  const { call, deliver, eventually } = await buildDoor(t);
+  for (const length of [130, 255]) {
+    const customer = '😀'.repeat(length);
+    await deliver(paymentEvent({ id: `evt_${length}`, customer }));
+    await eventually(`customer=${encodeURIComponent(customer)}`, 'processed');
+    const { body } = await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200);
+    t.match(body, { customer, status: 'active' });
+  }
+  await deliver(paymentEvent({ id: 'evt_256', customer: '😀'.repeat(256) }));
+  const ignored = await eventually('status=ignored', 'ignored');
+  t.match(ignored, { customer: null, lastError: 'the customer is longer than 255 characters' });
+});
+
+t.test('bug: a long id or type of an event was cut in the middle of a character', async t => {
+  const { call, deliver } = await buildDoor(t);
+  const shown = `x${'😀'.repeat(254)}`;
+  await deliver({ id: `${shown}😀`, type: `${shown}😀` });
+  const { body } = await call('GET', `/api/webhook-events?type=${encodeURIComponent(shown)}`, 200);
+  t.match(body.data, [{ eventId: shown, type: shown }], 'a filter finds what is shown');
+});
+
 t.test('the same id of two providers is two events', async t => {
   const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: ['a'], acme: ['b'] }) };
   const { call, eventually } = await buildDoor(t, { settings });
