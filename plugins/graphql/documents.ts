@@ -108,7 +108,7 @@ function choose(document: Document, name: string | undefined): Operation {
   if (!definition || (name === undefined && definitions.length > 1))
     throw unknownOperation(name, definitions);
   if (definition.operation === OperationTypeNode.SUBSCRIPTION)
-    throw refuse('GRAPHQL_VALIDATION_FAILED', 'There are no subscriptions here: ask with a query.', 400);
+    throw refuse('GRAPHQL_VALIDATION_FAILED', 'There are no subscriptions here: ask with a query.');
   const known = operations.get(definition);
   if (known) return known;
   // A copy for each operation: Mercurius keeps one compiled query for each document, and would run the wrong one.
@@ -118,8 +118,8 @@ function choose(document: Document, name: string | undefined): Operation {
 }
 
 function unknownOperation(name: string | undefined, definitions: OperationDefinitionNode[]): DocumentError {
-  if (definitions.length === 0) return refuse('BAD_REQUEST', 'The document has no operation.', 400);
+  if (definitions.length === 0) return refuse('BAD_REQUEST', 'The document has no operation.');
   if (name === undefined)
-    return refuse('BAD_REQUEST', 'The document has several operations: name one in operationName.', 400);
-  return refuse('BAD_REQUEST', 'The document has no operation of the name in operationName.', 400);
+    return refuse('BAD_REQUEST', 'The document has several operations: name one in operationName.');
+  return refuse('BAD_REQUEST', 'The document has no operation of the name in operationName.');
 }
