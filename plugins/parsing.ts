@@ -89,12 +89,13 @@ const byteOrderMark = '\ufeff';
 
 /** Query strings are text: where the schema asks for a number or a boolean, digits and words become that. */
 function fromQuery(schema: TSchema) {
-  const typeOf = (name: string) => schema.properties?.[name]?.type;
+  const properties: Record<string, TSchema> = schema.properties ?? {};
+  const types = new Map(Object.entries(properties).map(([name, { type }]) => [name, type]));
   return (query: unknown) =>
     Object.fromEntries(
       Object.entries(query as object).map(([name, value]) => {
-        if (typeOf(name) === Type.Integer().type && /^-?\d+$/.test(value)) return [name, Number(value)];
-        if (typeOf(name) === Type.Boolean().type && /^(true|false)$/.test(value))
+        if (types.get(name) === Type.Integer().type && /^-?\d+$/.test(value)) return [name, Number(value)];
+        if (types.get(name) === Type.Boolean().type && /^(true|false)$/.test(value))
           return [name, value === 'true'];
         return [name, value];
       }),

@@ -54,11 +54,11 @@ async function revoke(context: Context, { positionals: [, id = ''] }: Given): Pr
   console.log(`Revoked ${id}. It ends on every instance within 5 seconds.`);
 }
 
-const commands: Record<string, (context: Context, given: Given) => Promise<void>> = { create, list, revoke };
+const commands = new Map(Object.entries({ create, list, revoke }));
 
 async function main() {
   const given = parseArgs({ allowPositionals: true, options });
-  const run = commands[given.positionals[0] ?? ''];
+  const run = commands.get(given.positionals[0] ?? '');
   if (run === undefined) throw new Error(usage);
   if (existsSync('.env')) process.loadEnvFile('.env');
   const settings = { ...readSettings(process.env), LOG_LEVEL: 'error' as const };

@@ -135,9 +135,9 @@ async function replay() {
   console.log(`${status}, replay ${replays}`);
 }
 
-const commands: Record<string, () => Promise<void>> = { send, list, show, replay };
+const commands = new Map(Object.entries({ send, list, show, replay }));
 try {
-  const run = commands[command];
+  const run = commands.get(command);
   if (run) await run();
   else console.log(usage);
 } catch (error) {

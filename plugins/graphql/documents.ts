@@ -66,6 +66,7 @@ function read(text: string, length: number, tokens: number): Document {
 function parseBounded(text: string, maxTokens: number): DocumentNode {
   try {
     const node = parse(text, { maxTokens });
+    refuseUnusable(node);
     unchain(node.loc?.startToken);
     return node;
   } catch (error) {
@@ -77,6 +78,19 @@ function parseBounded(text: string, maxTokens: number): DocumentNode {
       error instanceof GraphQLError ? error : new GraphQLError('The document is nested too deeply.');
     throw new DocumentError(withCode('GRAPHQL_PARSE_FAILED', [problem]));
   }
+}
+
+/**
+ * The libraries that run a document keep variables and results in plain objects, where `__proto__` is no name like
+ * others: a `limit` from a variable of that name was not applied, and a field under that alias was missing.
+ */
+function refuseUnusable({ loc }: DocumentNode): void {
+  for (let token = loc?.startToken ?? null; token; token = token.next)
+    if (token.kind === TokenKind.NAME && token.value === '__proto__')
+      throw new GraphQLError('The name __proto__ cannot be used.', {
+        source: loc?.source ?? null,
+        positions: [token.start],
+      });
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

@@ -66,7 +66,8 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
       reply.header('allow', 'POST');
       throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
     }
-    const variables = asked.variables ?? {};
+    // Without a prototype: a compiled query took its `toString` for the value of `$toString`.
+    const variables: Record<string, unknown> = Object.assign(Object.create(null), asked.variables);
     const price = holdLimits(schema, operation, variables, limits);
     // The request itself was counted when it came.
     if (price > 1) await request.charge(reply, price - 1);

@@ -127,7 +127,9 @@ class Walk {
     this.dependent = true;
     const variable = value.name.value;
     // A variable that is given as null is null; only for one that is absent there is the default.
-    const given = variable in this.#variables ? this.#variables[variable] : this.#defaultOf(variable);
+    const given = Object.hasOwn(this.#variables, variable)
+      ? this.#variables[variable]
+      : this.#defaultOf(variable);
     return typeof given === 'number' ? pageSize(given) : undefined;
   }
 
