@@ -17,9 +17,26 @@ query FirstLook {
 }
 `;
 
+const { getOperationAST, parse } = GraphiQL.GraphQL;
+const send = GraphiQL.createFetcher({ url: '/api/graphql' });
+
+/** GraphiQL 3.8.3 reads the names of operations 100 ms after the last edit: a Run before that sent the old name. */
+function fetcher(request, options) {
+  return send(hasOperation(request) ? request : { ...request, operationName: undefined }, options);
+}
+
+function hasOperation({ query, operationName }) {
+  try {
+    return getOperationAST(parse(query), operationName) !== null;
+  } catch {
+    // The server says what is wrong with the text.
+    return true;
+  }
+}
+
 ReactDOM.createRoot(document.getElementById('tool')).render(
   React.createElement(GraphiQL, {
-    fetcher: GraphiQL.createFetcher({ url: '/api/graphql' }),
+    fetcher,
     defaultQuery: firstQuery,
     defaultEditorToolsVisibility: true,
   }),
