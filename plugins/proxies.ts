@@ -1,8 +1,19 @@
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
+import { withoutPorts } from '../src/core/addresses.ts';
+
+/** Makes the header of a trusted proxy readable, before anything asks for the address of the client. */
+export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
+  if (!trusted) return warnOnce(app);
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+    const forwarded = headers['x-forwarded-for'];
+    if (typeof forwarded === 'string') headers['x-forwarded-for'] = withoutPorts(forwarded);
+    done();
+  });
+});
 
 /** Behind a proxy that is not trusted all callers have one address, and one limit. That is said once. */
-export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
-  if (trusted) return;
+function warnOnce(app: FastifyInstance): void {
   let told = false;
   app.addHook('onRequest', (request, _reply, done) => {
     if (
@@ -16,4 +27,4 @@ export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
     }
     done();
   });
-});
+}

@@ -65,6 +65,7 @@ export async function buildApp(parts: Parts) {
   const replicas = openReplicas(settings, database, log);
 
   if (isTracing()) await app.register(tracing);
+  await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   await app.register(parsing);
   await app.register(writing);
   await app.register(headers);
@@ -72,7 +73,6 @@ export async function buildApp(parts: Parts) {
   await app.register(measuring, { metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
-  await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   await app.register(identity, { bearers, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);

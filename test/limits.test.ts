@@ -128,3 +128,25 @@ t.test('with addresses only those are believed, however many there are', async t
   t.equal(await left('fd00::1', '198.51.100.1'), 1);
   t.equal(await left('198.51.100.1', '203.0.113.7'), 0, 'a stranger that plays proxy is counted itself');
 });
+
+t.test('a port that a proxy writes behind the address is no other caller', async t => {
+  for (const trusted of ['1', '10.0.0.0/8']) {
+    const { left } = await limited(t, trusted);
+    t.equal(await left('10.0.0.1', '198.51.100.1:1024'), 2, `TRUST_PROXY=${trusted}`);
+    t.equal(await left('10.0.0.1', '203.0.113.9:1,198.51.100.1:1025'), 1);
+    t.equal(await left('10.0.0.1', '198.51.100.1'), 0);
+    t.equal(await left('10.0.0.1', '[2001:db8:1:2::1]:443'), 2);
+    t.equal(await left('10.0.0.1', '[2001:db8:1:2::2]'), 1);
+    t.equal(await left('10.0.0.1', '2001:db8:1:2::443'), 0, 'IPv6 without brackets has no port');
+  }
+  const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
+  const behindThree = '203.0.113.9, 198.51.100.1:1024, 10.2.3.4:80, [fd00::2]:80';
+  t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is known with its port');
+  t.equal(await left('10.0.0.1', '198.51.100.1'), 1);
+});
+
+t.test('a port in a header that nobody trusts changes nothing', async t => {
+  const { left } = await limited(t);
+  t.equal(await left('192.0.2.1', '198.51.100.1:1024'), 2);
+  t.equal(await left('192.0.2.1', '198.51.100.2:1025'), 1);
+});

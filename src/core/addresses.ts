@@ -14,3 +14,14 @@ export function networkOf(address: string): string {
   const groups = [...left, ...zeros, ...right].slice(0, 4).map(group => group.replace(/^0+(?=.)/, ''));
   return `${groups.join(':')}::/64`;
 }
+
+/**
+ * The addresses of an `X-Forwarded-For`, without the ports that some proxies write (`192.0.2.1:443`, `[2001:db8::1]:443`).
+ * With its port, each connection of a client would be another caller. IPv6 without brackets is left whole: its last
+ * group looks like a port.
+ */
+export const withoutPorts = (forwarded: string): string =>
+  forwarded
+    .split(',')
+    .map(entry => entry.trim().replace(/^(?:([\d.]+):\d+|\[([^\]]+)\](?::\d+)?)$/, '$1$2'))
+    .join(', ');

@@ -3,7 +3,7 @@ import t from 'tap';
 import identity from '../../plugins/identity.ts';
 import limiting from '../../plugins/limits.ts';
 import proxies from '../../plugins/proxies.ts';
-import { networkOf } from '../../src/core/addresses.ts';
+import { networkOf, withoutPorts } from '../../src/core/addresses.ts';
 import { newId } from '../../src/core/ids.ts';
 import { Limits } from '../../src/core/limits.ts';
 import { MemoryTallies } from '../../src/core/tallies.ts';
@@ -88,6 +88,27 @@ t.test('an IPv6 network is one caller', async t => {
   for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8:0:1::1'])
     seen.push(await from(address));
   t.same(seen, [200, 200, 429, 200]);
+});
+
+t.test('an address of X-Forwarded-For is read without its port', async t => {
+  for (const [written, read] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1:443', '192.0.2.1'],
+    [' 192.0.2.1:1 ,\t192.0.2.2:65535', '192.0.2.1, 192.0.2.2'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['2001:db8::1:443', '2001:db8::1:443'],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
+    ['[::ffff:192.0.2.1]:443', '::ffff:192.0.2.1'],
+    ['[2001:db8::1]:443, 192.0.2.1:80, fd00::1', '2001:db8::1, 192.0.2.1, fd00::1'],
+    ['unknown', 'unknown'],
+    ['_hidden:443', '_hidden:443'],
+    ['192.0.2.1:', '192.0.2.1:'],
+    ['[', '['],
+    ['', ''],
+  ] as const)
+    t.equal(withoutPorts(written), read, JSON.stringify(written));
 });
 
 t.test('a window ends, a cost counts, and the memory has a bound', async t => {
