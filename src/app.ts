@@ -130,6 +130,8 @@ function serverOf(settings: Settings, log: Log) {
       requireHostHeader: false,
     },
   });
+  // Node keeps the address of a peer once it was read. Of a client that sends and resets at once it is unknown later.
+  server.server.on('connection', socket => void socket.remoteAddress);
   // And with an empty 417; an expectation that is not known may be left unmet.
   server.server.on('checkExpectation', (request, reply) => server.server.emit('request', request, reply));
   return server.withTypeProvider<TypeBoxTypeProvider>();

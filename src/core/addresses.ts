@@ -1,8 +1,10 @@
 /**
  * The name under which an address is counted. An IPv6 network is a /64 at least, and whoever has one has all
- * its addresses: counted singly they would be without limit.
+ * its addresses: counted singly they would be without limit. A client that resets its connection before it is
+ * accepted has no address any more; all of these share one name, so that leaving early is no way around the limit.
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string | undefined): string {
+  if (address === undefined) return 'unknown';
   if (!address.includes(':')) return address;
   const [plain = ''] = address.toLowerCase().split('%');
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain);

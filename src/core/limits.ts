@@ -25,14 +25,14 @@ export class Limits {
   }
 
   /** Whoever has shown a key or a token pays with that, wherever he is; everybody else by his address. */
-  accountOf(actor: Actor, address: string): Account {
+  accountOf(actor: Actor, address: string | undefined): Account {
     return actor.id === null
       ? { name: `address:${networkOf(address)}`, maximum: this.#forAddress }
       : { name: `${actor.kind}:${actor.id}`, maximum: this.#forKey };
   }
 
   /** Looking up credentials that are no good is paid by the address, beside what it asks for. */
-  guessesOf(address: string): Account {
+  guessesOf(address: string | undefined): Account {
     return { name: `guess:${networkOf(address)}`, maximum: this.#forAddress };
   }
 

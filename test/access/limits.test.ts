@@ -79,6 +79,7 @@ t.test('an IPv6 network is one caller', async t => {
   t.equal(networkOf('::1'), '0:0:0:0::/64');
   t.equal(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64');
   t.equal(networkOf('1:2:3:4:5:6:7::'), '1:2:3:4::/64');
+  t.equal(networkOf(undefined), 'unknown', 'of a connection that was reset before it was accepted');
   const { app } = await build(t, { settings: { RATE_LIMIT_MAX: 2, TRUST_PROXY: '1' } });
   const from = (address: string) =>
     app

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { call, makeDataFolder, type Service, startService, untilReady } from '../helper/process.ts';
+import { call, makeDataFolder, type Service, startService, until, untilReady } from '../helper/process.ts';
 
 t.setTimeout(180_000);
 
@@ -96,6 +96,38 @@ t.test('on a raw socket', async t => {
         t.ok(answer.seconds > 1.5 && answer.seconds < 8, `after ${answer.seconds} s`);
       });
   });
+
+  /** Sends a request and resets the connection in the same moment. */
+  async function sendAndReset(whenAccepted: boolean) {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    if (whenAccepted) await sleep(300);
+    socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+
+  for (const [moment, whenAccepted] of [
+    ['before it is accepted', false],
+    ['right after sending', true],
+  ] as const)
+    await t.test(`a client that resets ${moment} is counted, and is no failure`, async t => {
+      const clients = 300;
+      let asked = 0;
+      const left = async () => {
+        asked++;
+        return Number((await call(service, 'GET', '/nothing')).headers['ratelimit-remaining']);
+      };
+      const said = service.lines.length;
+      const before = await left();
+      await Promise.all(Array.from({ length: clients }, () => sendAndReset(whenAccepted)));
+      // One that was reset before it was accepted may have no address any more; it is counted by another name.
+      if (whenAccepted)
+        await until('all are counted', async () => before - (await left()) === clients + asked - 1);
+      t.equal((await call(service, 'GET', '/health/live')).status, 200);
+      const failures = service.lines.slice(said).filter(({ level }) => level >= 50);
+      t.same(failures.slice(0, 3), []);
+    });
 
   await t.test('and the service still answers', async t => {
     t.equal((await call(service, 'GET', '/health/live')).status, 200);
