@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 import type { Settings } from '../../schemas/settings.ts';
+import { LogOutput } from './logOutput.ts';
 import { isTracing, traceIds } from './tracing.ts';
 
 export type Log = Logger;
@@ -9,8 +10,7 @@ export type Log = Logger;
 export function openLog(
   settings: Pick<Settings, 'LOG_LEVEL' | 'LOG_FORMAT'>,
   terminal: boolean,
-  // Written at once: the last line before an exit is the one that is wanted most.
-  destination: DestinationStream = pino.destination({ sync: true }),
+  destination?: DestinationStream,
 ): Log {
   const pretty = settings.LOG_FORMAT === 'pretty' || (settings.LOG_FORMAT === 'auto' && terminal);
   const options = {
@@ -19,8 +19,18 @@ export function openLog(
     ...(isTracing() && { mixin: traceIds }),
     redact: ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.secret'],
   };
-  const look = { ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: terminal };
-  return pino(options, pretty ? PinoPretty({ sync: true, destination, ...look }) : destination);
+  const output =
+    destination ??
+    new LogOutput(lines =>
+      log.warn({ lines }, 'The log was not read in time: this many lines were dropped.'),
+    );
+  const log = pino(options, pretty ? prettyLines(output, terminal) : output);
+  return log;
+}
+
+function prettyLines(destination: DestinationStream, colorize: boolean): DestinationStream {
+  const format = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize });
+  return { write: line => destination.write(format(line) ?? '') };
 }
 
 /**
