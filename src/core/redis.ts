@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Log } from './log.ts';
 import { MemoryTallies, type Tallies, type Tally } from './tallies.ts';
@@ -23,6 +24,12 @@ export const impatient = {
   enableAutoPipelining: true,
 } as const;
 
+/** Milliseconds. */
+const checkEvery = 250;
+
+/** It is connected and does not answer: only a new connection tells when it is well again. */
+export const isLate = (error: Error) => error.message === 'Command timed out';
+
 type Scripted = Redis & { tally(name: string, cost: number, window: number): Promise<[number, number]> };
 
 /**
@@ -35,6 +42,8 @@ export class RedisTallies implements Tallies {
   readonly #window: number;
   readonly #log: Log;
   #away = false;
+  #failures = 0;
+  #closed = false;
 
   constructor(url: string, window: number, log: Log) {
     this.#window = window;
@@ -47,21 +56,18 @@ export class RedisTallies implements Tallies {
     }) as Scripted;
     this.#redis.on('error', error => this.#lost(error));
     this.#redis.on('close', () => this.#lost(new Error('The connection was closed.')));
-    this.#redis.on('ready', () => {
-      if (this.#away) log.info('Redis is back: the limits are counted for all instances again.');
-      this.#away = false;
-    });
   }
 
   add(name: string, cost: number): Tally | Promise<Tally> {
-    if (this.#redis.status !== 'ready') return this.#alone.add(name, cost);
+    if (this.#redis.status !== 'ready') {
+      this.#failures++;
+      return this.#alone.add(name, cost);
+    }
     return this.#redis.tally(name, cost, this.#window).then(
       ([used, endsIn]) => ({ used, endsIn }),
       error => {
         this.#lost(error);
-        // It is connected and does not answer: only a new connection tells when it is well again.
-        if (error.message === 'Command timed out' && this.#redis.status === 'ready')
-          this.#redis.disconnect(true);
+        if (isLate(error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
         return this.#alone.add(name, cost);
       },
     );
@@ -72,16 +78,32 @@ export class RedisTallies implements Tallies {
   }
 
   async close(): Promise<void> {
-    this.#away = true;
+    this.#closed = true;
     this.#redis.disconnect();
   }
 
   #lost(error: Error): void {
-    if (this.#away) return;
+    this.#failures++;
+    if (this.#away || this.#closed) return;
     this.#away = true;
     this.#log.warn(
       { err: error },
-      'Redis is out of reach: until it is back each instance counts for itself.',
+      'Redis is out of reach or refuses to count: until it is back each instance counts for itself.',
     );
+    void this.#waitForRedis();
+  }
+
+  /** A connection is no proof: a replica, or one that is full, is connected and refuses every write. */
+  async #waitForRedis(): Promise<void> {
+    let failures: number;
+    do {
+      // Of one that is nearly full some counts succeed between others that fail: then it is not back yet.
+      failures = this.#failures;
+      await sleep(checkEvery);
+      if (this.#closed) return;
+      await this.add('probe', 0);
+    } while (failures !== this.#failures);
+    this.#away = false;
+    this.#log.info('Redis is back: the limits are counted for all instances again.');
   }
 }

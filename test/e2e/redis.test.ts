@@ -3,8 +3,8 @@ import t, { type Test } from 'tap';
 import { openPostgres } from '../../src/core/postgres.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { createPostgres, testLog } from '../helper/database.ts';
-import { type Service, startService } from '../helper/process.ts';
-import { hasRedis, startRedis } from '../helper/redis.ts';
+import { type Service, startService, until } from '../helper/process.ts';
+import { hasRedis, refusals, startRedis } from '../helper/redis.ts';
 
 const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 
@@ -95,6 +95,30 @@ t.test('a Redis that hangs holds no request up for long', options, async t => {
     t.equal(said(instance, 'Redis is back'), 1);
   }
 });
+
+for (const [fault, { begin, end }] of Object.entries(refusals))
+  t.test(`a Redis that ${fault}: each instance counts alone, and says so once`, options, async t => {
+    const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
+    for (let outage = 1; outage <= 2; outage++) {
+      await redis.command(begin);
+      const statuses: number[] = [];
+      for (let i = 0; i < 100; i += 20)
+        statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(i + k)))));
+      t.equal(statuses.filter(status => status === 200).length, 80, 'each allows as many as all together do');
+      t.equal(statuses.filter(status => status === 429).length, 20);
+      // Longer than the connection and the counts by which it could seem to be back.
+      await sleep(1000);
+      for (const instance of instances) {
+        t.equal(said(instance, 'Redis is out of reach'), outage, `outage ${outage}: said once`);
+        t.equal(said(instance, 'Redis is back'), outage - 1, 'not back yet');
+      }
+      await redis.command(end);
+      for (const instance of instances)
+        await until('it is back', () => said(instance, 'Redis is back') === outage);
+      // What was counted alone has ended.
+      await sleep(2000);
+    }
+  });
 
 t.test('an instance starts without its Redis, and finds it later', options, async t => {
   const redis = await startRedis(t);

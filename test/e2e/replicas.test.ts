@@ -5,7 +5,7 @@ import { freePorts } from '../../scripts/cluster/cluster.ts';
 import type { LocalPostgres } from '../../scripts/cluster/postgres.ts';
 import { openLocalPostgres } from '../helper/cluster.ts';
 import { makeFolder, startService, until } from '../helper/process.ts';
-import { hasRedis, startRedis } from '../helper/redis.ts';
+import { hasRedis, refusals, startRedis } from '../helper/redis.ts';
 
 t.setTimeout(220_000);
 
@@ -26,7 +26,7 @@ t.test('reads from a replica that lags', { skip }, async t => {
     startService(t, {
       DATABASE_URL: primary.url,
       DATABASE_REPLICA_URLS: lagging.url,
-      REPLICA_MAX_LAG: '20',
+      REPLICA_MAX_LAG: '8',
       REDIS_URL: redis.url,
       TRUST_PROXY: '',
       ...more,
@@ -53,6 +53,19 @@ t.test('reads from a replica that lags', { skip }, async t => {
     });
     return JSON.parse(text).data.user !== null;
   };
+
+  /** Until the replica has it, or longer. */
+  async function sawForLong(t: Test, id: string, from: string) {
+    let stale = 0;
+    for (const end = Date.now() + delay * 1000; Date.now() < end; await sleep(50))
+      if (!(await sees(two, id, from))) stale++;
+    t.equal(stale, 0, 'it never misses what it wrote');
+  }
+  const readAgain = () =>
+    until('both instances read from the replica again', async () => {
+      const id = await create(one, writer);
+      return !(await sees(one, id, stranger)) && !(await sees(two, id, stranger));
+    });
 
   await t.test('who wrote sees it at once on every instance; others later, from the replica', async t => {
     const id = await create(one, writer);
@@ -117,11 +130,42 @@ t.test('reads from a replica that lags', { skip }, async t => {
     const id = await create(one, writer);
     t.equal(await sees(two, id, stranger), true);
     await redis.start();
-    await until(
-      'the replica is read again',
-      async () => !(await sees(two, await create(one, writer), stranger)),
-    );
+    await readAgain();
   });
+
+  await t.test('who wrote while Redis was away sees it when Redis is back, too', async t => {
+    await redis.kill();
+    await sleep(1000);
+    const id = await create(one, '127.0.3.1');
+    await redis.start();
+    await sawForLong(t, id, '127.0.3.1');
+    await readAgain();
+  });
+
+  let outages = 2;
+  for (const [fault, { begin, end }] of Object.entries(refusals))
+    await t.test(`a Redis that ${fault}: who wrote sees it on every instance`, async t => {
+      await redis.command(begin);
+      let stale = 0;
+      let id = '';
+      const waits: number[] = [];
+      for (let i = 1; i <= 12; i++) {
+        const from = `127.0.4.${i}`;
+        const began = performance.now();
+        id = await create(one, from);
+        waits.push(Math.round(performance.now() - began));
+        if (!(await sees(two, id, from))) stale++;
+      }
+      t.equal(stale, 0, 'at once, and while it lasts');
+      t.comment(`the writes took ${waits} ms`);
+      await redis.command(end);
+      await sawForLong(t, id, '127.0.4.12');
+      await readAgain();
+      outages++;
+      for (const { lines } of [one, two])
+        for (const words of ['does not take who has written', 'takes again who has written'])
+          t.equal(lines.filter(({ msg }) => msg.includes(words)).length, outages, `"${words}" once`);
+    });
 
   await t.test(
     'a replica that goes away takes no request with it, and is used again when it is back',

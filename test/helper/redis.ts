@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { Redis } from 'ioredis';
 import type { Test } from 'tap';
 import { freePort } from './process.ts';
 
@@ -12,6 +13,12 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+/** How a Redis answers and refuses every write, and what ends that. */
+export const refusals = {
+  'has become a replica': { begin: 'replicaof 127.0.0.1 1', end: 'replicaof no one' },
+  'is full': { begin: 'config set maxmemory 1', end: 'config set maxmemory 0' },
+};
 
 /** A Redis that can be killed, started again and frozen. It keeps nothing on disk. */
 export async function startRedis(t: Test) {
@@ -29,6 +36,12 @@ export async function startRedis(t: Test) {
   return {
     url: `redis://127.0.0.1:${port}`,
     start,
+    command: async (line: string) => {
+      const [name = '', ...words] = line.split(' ');
+      const client = new Redis(port);
+      await client.call(name, ...words);
+      client.disconnect();
+    },
     kill: async () => {
       child?.kill('SIGKILL');
       if (child) await once(child, 'exit');
