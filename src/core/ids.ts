@@ -21,16 +21,25 @@ export function newId(milliseconds: number): string {
   pool[used] = 0x80 | ((pool[used] ?? 0) & 0x3f);
   const random = pool.toString('hex', used, used + 8);
   used += 8;
-  const time = last.toString(16).padStart(12, '0');
+  const time = hexOf(last);
   const count = counter.toString(16).padStart(3, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${random.slice(0, 4)}-${random.slice(4)}`;
 }
 
+const hexOf = (milliseconds: number) => milliseconds.toString(16).padStart(12, '0');
+
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
 
-/** No id made at this time or later is lower. */
+/**
+ * The time in an id, which can be later than the time it was made from. A record whose `createdAt` were the
+ * earlier one would not be found by it: time filters compare ids.
+ */
+export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+
+/** Below every id made at this time or later, and above every id made before. No id is equal to it. */
 export function lowestId(time: Date): string {
-  const hex = time.getTime().toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+  // Ids know no time before 1970.
+  const hex = hexOf(Math.max(0, time.getTime()));
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

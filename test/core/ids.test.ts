@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isId, newId } from '../../src/core/ids.ts';
+import { isId, lowestId, newId, timeOf } from '../../src/core/ids.ts';
 
 const now = Date.parse('2026-11-21T09:30:00.000Z');
 
@@ -39,4 +39,19 @@ t.test('only an id in its one notation is one', async t => {
     `${id}0`,
   ])
     t.notOk(isId(wrong), wrong);
+});
+
+t.test('the time of an id is the one inside it, also where that is not the one it was made from', async t => {
+  const ahead = newId(now + 120_000);
+  t.equal(timeOf(ahead).getTime(), now + 120_000);
+  t.equal(timeOf(newId(now)).getTime(), now + 120_000, 'the clock has stepped back');
+});
+
+t.test('a time parts the ids of before from those of its own', async t => {
+  const time = timeOf(newId(now + 200_000));
+  const [same, later] = [newId(0), newId(time.getTime() + 1)];
+  t.ok(lowestId(time) < same && same < lowestId(new Date(time.getTime() + 1)));
+  t.ok(lowestId(new Date(time.getTime() + 1)) < later);
+  t.equal(lowestId(new Date('0001-01-01T00:00:00Z')), lowestId(new Date(0)), 'ids know no time before 1970');
+  for (const year of [1, 1970, 2026, 9999]) t.ok(isId(lowestId(new Date(Date.UTC(year, 0)))));
 });
