@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, listOf, paging, readOnly, sortBy, strict, Time, text } from './common.ts';
+import { cursorListOf, cursorPaging, Id, period, readOnly, strict, Time, text } from './common.ts';
 
 export const auditActions = [
   'user.create',
@@ -76,14 +76,12 @@ export type AuditEntry = Static<typeof AuditEntry>;
 const only = (description: string) =>
   Type.Optional(text(1, 255, description, '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'));
 export const AuditQuery = strict({
-  ...paging,
-  sort: sortBy(['createdAt'] as const),
+  ...cursorPaging,
   action: Type.Optional({ ...action, description: 'Only entries of this action.' }),
   record: only('Only entries about the record with this id.'),
   actor: only('Only entries of the key with this id, or the token with this subject.'),
-  since: Type.Optional(Time('Only entries from this instant on.')),
-  before: Type.Optional(Time('Only entries before this instant.')),
+  ...period,
 });
 export type AuditQuery = Static<typeof AuditQuery>;
 
-export const AuditList = listOf(AuditEntry, 'AuditList');
+export const AuditList = cursorListOf(AuditEntry, 'AuditList');

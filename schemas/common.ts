@@ -53,6 +53,35 @@ export const paging = {
   }),
 };
 
+/** The query parameters of a list that goes by cursor. */
+export const cursorPaging = {
+  limit: paging.limit,
+  after: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'A cursor from `meta`: the page that follows it. Empty, or absent like `before`: the first page.',
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'A cursor from `meta`: the page that precedes it. Empty: the last page. Not together with `after`.',
+    }),
+  ),
+};
+
+const bound = (description: string) =>
+  Type.Optional(
+    Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] }),
+  );
+/** The query parameters that select by the time of creation. */
+export const period = {
+  createdSince: bound('Only records from this instant on, RFC 3339.'),
+  createdBefore: bound('Only records from before this instant, RFC 3339.'),
+};
+
 /** `field` ascends, `-field` descends. Equal values follow in the order of creation. */
 export const sortBy = <T extends string>(fields: readonly T[]) =>
   Type.Unsafe<T | `-${T}`>({
@@ -73,9 +102,28 @@ export const PageMeta = strict(
 );
 export type PageMeta = Static<typeof PageMeta>;
 
-/** The envelope of a list. */
-export const listOf = <T extends TObject>(item: T, $id: string) =>
+const cursor = (description: string) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description,
+    examples: ['Jx2d0bQmMDE5YWE1ZDAtN2MyZS03ZDRmLTliMWEtM2Y2YzJmMWU4YTkw'],
+  });
+export const CursorMeta = strict(
+  {
+    limit: Type.Integer({ description: 'The page size used.', examples: [20] }),
+    next: cursor('The cursor for `after`, which leads to the next page; null at the end.'),
+    previous: cursor('The cursor for `before`, which leads to the previous page; null at the beginning.'),
+  },
+  { $id: 'CursorMeta', description: 'Where a page stands in a list that goes by cursor.' },
+);
+export type CursorMeta = Static<typeof CursorMeta>;
+
+const envelopeOf = <T extends TObject, M extends TObject>(item: T, meta: M, $id: string) =>
   strict(
-    { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta: ref(PageMeta) },
+    { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta: ref(meta) },
     { $id, description: `A page of a list of ${item.$id}.` },
   );
+/** The envelope of a list. */
+export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, PageMeta, $id);
+/** The envelope of a list that goes by cursor. */
+export const cursorListOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, CursorMeta, $id);

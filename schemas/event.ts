@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { listOf, paging, readOnly, sortBy, strict, wholeText } from './common.ts';
+import { cursorListOf, cursorPaging, period, readOnly, strict, wholeText } from './common.ts';
 
 /** `received` → `processing`, when done for itself → `processed`, or `failed` and tried again until `dead`. `ignored`: nothing to do. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
@@ -83,10 +83,10 @@ const filters = {
 };
 
 export const EventQuery = strict({
-  ...paging,
-  sort: sortBy(['createdAt'] as const),
+  ...cursorPaging,
   ...filters,
   status: only(status, 'in this state'),
+  ...period,
 });
 export type EventQuery = Static<typeof EventQuery>;
 
@@ -115,7 +115,7 @@ export const Replayed = strict(
 );
 export type Replayed = Static<typeof Replayed>;
 
-export const WebhookEventList = listOf(WebhookEvent, 'WebhookEventList');
+export const WebhookEventList = cursorListOf(WebhookEvent, 'WebhookEventList');
 
 /** What the service reads of an event; providers send much more, and all of it is kept. */
 export const ProviderEvent = Type.Object(

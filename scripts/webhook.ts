@@ -86,7 +86,7 @@ function eventOf(type: string, id: string, customer: string) {
 
 /** Shows what became of the event. */
 async function follow(provider: string, customer: string) {
-  const query = new URLSearchParams({ provider, customer, sort: '-createdAt', limit: '1' });
+  const query = new URLSearchParams({ provider, customer, limit: '1' });
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await call('GET', `/api/webhook-events?${query}`)).data;
     if (event && !['received', 'processing'].includes(event.status)) {
@@ -109,11 +109,11 @@ const given = () =>
   );
 
 async function list() {
-  const query = new URLSearchParams({ ...given(), sort: '-createdAt', limit: '50' });
+  const query = new URLSearchParams({ ...given(), limit: '50' });
   const { data, meta } = await call('GET', `/api/webhook-events?${query}`);
   for (const { id, createdAt, status, attempts, type, customer, lastError } of data)
     console.log([id, createdAt, status, attempts, type, customer, lastError ?? ''].join('  '));
-  console.log(`${data.length} of ${meta.total}, the newest first`);
+  console.log(`${data.length} shown, the newest first${meta.next === null ? '' : '; there are more'}`);
 }
 
 async function show() {

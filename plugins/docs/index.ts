@@ -94,7 +94,7 @@ function complete(operation: Operation, route: RouteOptions | undefined, open: b
     // The page would send the example as a filter, and find nothing.
     delete parameter.example;
   }
-  const isList = parameters.some(({ name }) => name === 'page');
+  const isList = parameters.some(({ name }) => name === 'limit');
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, limited) });
   const own = route?.config?.errors ?? [];
@@ -108,7 +108,7 @@ function complete(operation: Operation, route: RouteOptions | undefined, open: b
 const about = `Users and posts over REST. The same data is one GraphQL endpoint away.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
-- **Lists** are pages: \`data\` and \`meta\`, and a \`Link\` header. Filters compare for equality.
+- **Lists** are pages: \`data\` and \`meta\`, and a \`Link\` header. The audit log and the received events go by cursor. Filters compare for equality.
 - **Bodies and query parameters** are strict: what is not known is refused by name, never dropped.
 - **Errors** all look alike: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
 - **Access**: where the service asks for credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, \`admin\` includes both.

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { AuditList, AuditQuery } from '../../schemas/audit.ts';
 import { ref } from '../../schemas/common.ts';
 import { listAudit } from '../../src/services/audit.ts';
-import { sendPage } from './replies.ts';
+import { sendCursorPage } from './replies.ts';
 
 export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
@@ -13,11 +13,11 @@ export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
         tags: ['Access'],
         operationId: 'listAudit',
         summary: 'List who changed what',
-        description: 'Every write, oldest first; `sort=-createdAt` turns that round.',
+        description: 'Every write, the newest first. It goes by cursor and has no total.',
         querystring: AuditQuery,
         response: { 200: ref(AuditList) },
       },
     },
-    async (request, reply) => sendPage(request, reply, await listAudit(request.context, request.query)),
+    async (request, reply) => sendCursorPage(request, reply, await listAudit(request.context, request.query)),
   );
 };

@@ -10,7 +10,7 @@ import {
 } from '../../schemas/event.ts';
 import type { Queue } from '../../src/core/queue.ts';
 import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/services/events.ts';
-import { sendPage } from './replies.ts';
+import { sendCursorPage } from './replies.ts';
 
 const tags = ['Webhook events'];
 
@@ -24,11 +24,13 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
         tags,
         operationId: 'listWebhookEvents',
         summary: 'List received events',
+        description: 'The newest first. The list goes by cursor and has no total.',
         querystring: EventQuery,
         response: { 200: ref(WebhookEventList) },
       },
     },
-    async (request, reply) => sendPage(request, reply, await listEvents(request.context, request.query)),
+    async (request, reply) =>
+      sendCursorPage(request, reply, await listEvents(request.context, request.query)),
   );
   app.get(
     '/webhook-events/:event_id',

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { linkHeader, type Page } from '../../src/core/pages.ts';
+import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
 
 /** The schema of an answer without a body. */
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
@@ -10,8 +10,26 @@ const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localho
 
 /** A page of a list, with the links to its neighbours. */
 export function sendPage<T>(request: FastifyRequest, reply: FastifyReply, page: Page<T>): Page<T> {
-  reply.header('link', linkHeader(pathOf(request), request.query as object, page.meta));
+  setLink(request, reply, pagesAround(request.query as object, page.meta));
   return page;
+}
+
+/** The same for a list that goes by cursor. */
+export function sendCursorPage<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: CursorPage<T>,
+): CursorPage<T> {
+  setLink(request, reply, cursorsAround(request.query as object, page.meta));
+  return page;
+}
+
+function setLink(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  neighbours: Parameters<typeof linkHeader>[1],
+): void {
+  reply.header('link', linkHeader(pathOf(request), neighbours));
 }
 
 /** A new record, with the place where it can be read from now on. */

@@ -1,4 +1,4 @@
-import type { PageMeta } from '../../schemas/common.ts';
+import type { CursorMeta, PageMeta } from '../../schemas/common.ts';
 
 export interface PageRequest {
   page: number;
@@ -10,6 +10,11 @@ export interface Page<T> {
   meta: PageMeta;
 }
 
+export interface CursorPage<T> {
+  data: T[];
+  meta: CursorMeta;
+}
+
 export const skipped = ({ page, limit }: PageRequest) => (page - 1) * limit;
 
 export const pageOf = <T>(data: T[], total: number, { page, limit }: PageRequest): Page<T> => ({
@@ -17,14 +22,34 @@ export const pageOf = <T>(data: T[], total: number, { page, limit }: PageRequest
   meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
 });
 
-/** The `Link` header (RFC 8288) of a page: the same list, the same filters, another page. */
-export function linkHeader(path: string, query: object, { page, totalPages }: PageMeta): string {
+/** The queries of the pages around one, by their relations; undefined where there is no such page. */
+type Neighbours = Record<string, object | undefined>;
+
+export function pagesAround(query: object, { page, totalPages }: PageMeta): Neighbours {
   const last = Math.max(1, totalPages);
-  const pages = { first: 1, prev: page > 1 && Math.min(page - 1, last), next: page < last && page + 1, last };
-  return Object.entries(pages)
-    .filter(([, number]) => number !== false)
-    .map(
-      ([rel, number]) => `<${path}?${new URLSearchParams({ ...query, page: String(number) })}>; rel="${rel}"`,
-    )
-    .join(', ');
+  const at = (number: number) => ({ ...query, page: number });
+  return {
+    first: at(1),
+    prev: page > 1 ? at(Math.min(page - 1, last)) : undefined,
+    next: page < last ? at(page + 1) : undefined,
+    last: at(last),
+  };
 }
+
+export function cursorsAround(
+  { after: _after, before: _before, ...query }: { after?: string; before?: string },
+  { next, previous }: CursorMeta,
+): Neighbours {
+  return {
+    first: query,
+    prev: previous === null ? undefined : { ...query, before: previous },
+    next: next === null ? undefined : { ...query, after: next },
+  };
+}
+
+/** The `Link` header (RFC 8288) of a page: the same list, the same filters, other pages. */
+export const linkHeader = (path: string, neighbours: Neighbours): string =>
+  Object.entries(neighbours)
+    .filter(([, query]) => query)
+    .map(([relation, query]) => `<${path}?${new URLSearchParams({ ...query })}>; rel="${relation}"`)
+    .join(', ');

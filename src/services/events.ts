@@ -12,12 +12,12 @@ import type { Context } from '../core/context.ts';
 import { inTransaction } from '../core/database.ts';
 import { AppError, found, notFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
-import type { Page } from '../core/pages.ts';
+import type { CursorPage } from '../core/pages.ts';
 import type { Queue } from '../core/queue.ts';
 import { traceparent } from '../core/tracing.ts';
 import { need } from './access.ts';
 import { recordWrites } from './audit.ts';
-import { listing } from './lists.ts';
+import { logging } from './logs.ts';
 
 const { id, provider, eventId, type, customer, status, attempts, replays, lastError } = webhookEvents;
 const { failures, body, createdAt, updatedAt, processedAt } = webhookEvents;
@@ -26,25 +26,17 @@ const shown = {
   ...{ createdAt, updatedAt, processedAt },
 };
 
-const pageOfEvents = listing<WebhookEvent, 'provider' | 'type' | 'customer' | 'status', 'createdAt'>(
-  'webhook events',
-  {
-    table: webhookEvents,
-    columns: shown,
-    filters: {
-      provider: value => eq(provider, value),
-      type: value => eq(type, value),
-      customer: value => eq(customer, value),
-      status: value => eq(status, value),
-    },
-    sorts: { createdAt: [] },
-  },
-);
+const readEvents = logging<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>('webhook events', {
+  table: webhookEvents,
+  columns: shown,
+  filters: { customer, type, status, provider },
+  indexed: ['customer', 'type', 'status'],
+});
 
 /** A page of events, without their bodies. */
-export async function listEvents(context: Context, query: EventQuery): Promise<Page<WebhookEvent>> {
+export async function listEvents(context: Context, query: EventQuery): Promise<CursorPage<WebhookEvent>> {
   need(context, 'admin');
-  return pageOfEvents(context, query);
+  return readEvents(context, query);
 }
 
 /** One event with its body and its failed attempts. */

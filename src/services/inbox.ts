@@ -4,7 +4,7 @@ import type { EventStatus } from '../../schemas/event.ts';
 import type { Context } from '../core/context.ts';
 import { inTransaction, type Orm, prepared } from '../core/database.ts';
 import { AppError } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
+import { newId, timeOf } from '../core/ids.ts';
 import type { Queue } from '../core/queue.ts';
 import { mostTogether, shared } from '../core/shared.ts';
 import { bytesIn, rowsOf } from '../core/sharedRows.ts';
@@ -67,9 +67,10 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
   const { problem, ...envelope } = readEnvelope(parsed.value, body, sentId);
   const handler = envelope.type === null ? undefined : handlers.get(envelope.type);
   const idle = !handler || (handler.needsCustomer && envelope.customer === null);
-  const time = now();
+  const id = newId(now().getTime());
+  const time = timeOf(id).toISOString();
   return {
-    id: newId(time.getTime()),
+    id,
     provider,
     ...envelope,
     status: idle ? 'ignored' : 'received',
@@ -78,8 +79,8 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
     failures: [],
     lastError: problem,
     body,
-    createdAt: time.toISOString(),
-    updatedAt: time.toISOString(),
+    createdAt: time,
+    updatedAt: time,
   };
 }
 

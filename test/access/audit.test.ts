@@ -29,7 +29,7 @@ t.test('every write says who, what, when, from where and by which door', async t
   });
   await call('DELETE', `/api/keys/${key.id}`, 204, { headers });
 
-  const { data } = (await call('GET', `/api/audit?actor=${admin.id}`, 200, { headers })).body;
+  const data = (await call('GET', `/api/audit?actor=${admin.id}`, 200, { headers })).body.data.reverse();
   const short = data.map(({ action, recordId, changed }: Record<string, unknown>) => [
     action,
     recordId,
@@ -66,23 +66,45 @@ t.test('what was refused or rolled back leaves no entry', async t => {
   const { body } = await call('GET', '/api/audit', 200);
   t.same(
     body.data.map(({ action }: { action: string }) => action),
-    ['user.create', 'post.create'],
+    ['post.create', 'user.create'],
   );
   t.match(body.data[0], { actorKind: 'anyone', actorId: null });
 });
 
-t.test('the log is filtered and paged', async t => {
+t.test('the log is filtered, and read by cursor', async t => {
   const { call } = await build(t);
   for (let i = 0; i < 3; i++)
     await call('POST', '/api/users', 201, { body: { name: 'A', email: `a${i}@b.example` } });
-  t.equal((await call('GET', '/api/audit?action=user.create&limit=2', 200)).body.meta.totalPages, 2);
-  t.equal((await call('GET', '/api/audit?action=user.delete', 200)).body.meta.total, 0);
-  const { data } = (await call('GET', '/api/audit?sort=-createdAt', 200)).body;
-  t.ok(data[0].id > data[2].id);
-  t.equal((await call('GET', `/api/audit?since=${data[0].createdAt}`, 200)).body.meta.total >= 1, true);
-  t.equal((await call('GET', '/api/audit?before=2001-01-01T00:00:00Z', 200)).body.meta.total, 0);
-  for (const query of ['since=0000-01-01T00:00:00Z', 'before=9999-12-31T23:59:59-14:00', 'record=%00', 'x=1'])
-    await call('GET', `/api/audit?${query}`, 400);
+  const read = async (query: string) => (await call('GET', `/api/audit?${query}`, 200)).body;
+  const { data, meta } = await read('action=user.create&limit=2');
+  t.match(meta, { limit: 2, next: String, previous: null });
+  const { data: rest } = await read(`action=user.create&limit=2&after=${meta.next}`);
+  const ids = [...data, ...rest].map(({ id }) => id);
+  t.same(ids, ids.toSorted().toReversed(), 'the newest first');
+  t.equal(ids.length, 3);
+  t.same(await read('action=user.delete'), { data: [], meta: { limit: 20, next: null, previous: null } });
+  t.equal((await read(`record=${data[0].recordId}`)).data.length, 1);
+  for (const gone of ['page=1', 'sort=createdAt', 'since=2001-01-01T00:00:00Z', 'record=%00', 'x=1'])
+    await call('GET', `/api/audit?${gone}`, 400);
+});
+
+// Bug: ids never go back, so after a step of the clock the time in an id was later than `createdAt`. Time filters compare
+// ids: they would have missed the entry.
+t.test('an entry is found by its time, also when the clock steps back', async t => {
+  let clock = Date.now() + 60_000;
+  const { call } = await build(t, { now: () => new Date(clock) });
+  for (let i = 0; i < 3; i++) {
+    const { id } = (await call('POST', '/api/users', 201, { body: { name: 'A', email: `a${i}@b.example` } }))
+      .body;
+    await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'B' } });
+    clock -= 5000;
+  }
+  const { data } = (await call('GET', '/api/audit', 200)).body;
+  t.equal(data.length, 6);
+  for (const { id, createdAt } of data) t.equal(timeOf(id).toISOString(), createdAt);
+  const oldest = data.at(-1).createdAt;
+  t.equal((await call('GET', `/api/audit?createdSince=${oldest}`, 200)).body.data.length, 6);
+  t.equal((await call('GET', `/api/audit?createdBefore=${oldest}`, 200)).body.data.length, 0);
 });
 
 t.test('the log is append-only, and trimmed only of what is old', async t => {

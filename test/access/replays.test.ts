@@ -13,8 +13,8 @@ t.test('each replay is in the audit log, by one or by many', async t => {
   t.match((await entries()).body.data, [{ recordId: first.id, door: 'rest', actorKind: 'anyone' }]);
   const { body } = await call('POST', '/api/webhook-events/replay', 200, { body: { status: 'ignored' } });
   t.equal(body.replayed, 2);
-  t.equal((await entries()).body.meta.total, 3);
-  t.equal((await entries(`&record=${first.id}`)).body.meta.total, 2);
+  t.equal((await entries()).body.data.length, 3);
+  t.equal((await entries(`&record=${first.id}`)).body.data.length, 2);
 });
 
 t.test('a signed event needs no key, and a key does not replace the signature', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { linkHeader, pageOf, skipped } from '../../src/core/pages.ts';
+import { cursorsAround, linkHeader, pageOf, pagesAround, skipped } from '../../src/core/pages.ts';
 
 t.test('a page counts its list', async t => {
   t.equal(skipped({ page: 1, limit: 20 }), 0);
@@ -18,23 +18,38 @@ t.test('the Link header keeps the query and moves the page', async t => {
   const meta = { page: 2, limit: 5, total: 20, totalPages: 4 };
   const link = (page: number) => `</api/posts?title=a+%26+%22b%22%2C+%3Cc%3E&page=${page}&limit=5>`;
   t.equal(
-    linkHeader('/api/posts', { title: 'a & "b", <c>', page: 2, limit: 5 }, meta),
+    linkHeader('/api/posts', pagesAround({ title: 'a & "b", <c>', page: 2, limit: 5 }, meta)),
     `${link(1)}; rel="first", ${link(1)}; rel="prev", ${link(3)}; rel="next", ${link(4)}; rel="last"`,
   );
 });
 
 t.test('an empty list has one page, the first', async t => {
   const meta = { page: 1, limit: 20, total: 0, totalPages: 0 };
-  t.equal(linkHeader('/x', { page: 1 }, meta), '</x?page=1>; rel="first", </x?page=1>; rel="last"');
+  t.equal(
+    linkHeader('/x', pagesAround({ page: 1 }, meta)),
+    '</x?page=1>; rel="first", </x?page=1>; rel="last"',
+  );
 });
 
 t.test('from past the end the previous page is the last one', async t => {
   const meta = { page: 9, limit: 20, total: 30, totalPages: 2 };
-  t.match(linkHeader('/x', { page: 9 }, meta), '</x?page=2>; rel="prev"');
-  t.notMatch(linkHeader('/x', { page: 9 }, meta), 'next');
+  t.match(linkHeader('/x', pagesAround({ page: 9 }, meta)), '</x?page=2>; rel="prev"');
+  t.notMatch(linkHeader('/x', pagesAround({ page: 9 }, meta)), 'next');
 });
 
 t.test('what is in a filter cannot leave its place in the header', async t => {
   const meta = { page: 1, limit: 20, total: 0, totalPages: 0 };
-  t.notMatch(linkHeader('/x', { title: 'a\r\nSet-Cookie: b', page: 1 }, meta), /[\r\n]/);
+  t.notMatch(linkHeader('/x', pagesAround({ title: 'a\r\nSet-Cookie: b', page: 1 }, meta)), /[\r\n]/);
+});
+
+t.test('by cursor there is a first page and no last one', async t => {
+  const query = { limit: 5, actor: 'a', after: 'old' };
+  t.equal(
+    linkHeader('/x', cursorsAround(query, { limit: 5, next: 'n', previous: 'p' })),
+    '</x?limit=5&actor=a>; rel="first", </x?limit=5&actor=a&before=p>; rel="prev", </x?limit=5&actor=a&after=n>; rel="next"',
+  );
+  t.equal(
+    linkHeader('/x', cursorsAround(query, { limit: 5, next: null, previous: null })),
+    '</x?limit=5&actor=a>; rel="first"',
+  );
 });

@@ -43,7 +43,7 @@ async function fill(t: Test, env: Record<string, string>) {
   await call(service, 'POST', '/api/keys', { name: 'kept', scopes: ['read'] });
   await until('the events are processed', async () => {
     const { body } = await call(service, 'GET', '/api/webhook-events?status=processed');
-    return body.meta.total === 5;
+    return body.data.length === 5;
   });
   return service;
 }

@@ -28,7 +28,7 @@ t.test('the command sends a signed event, and looks after those that came', asyn
   t.match((await command('send', 'charge.captured')).said, /charge.captured is ignored/);
 
   const { said } = await command('list', '--type', 'payment_intent.succeeded');
-  t.match(said, /processed {2}1 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 of 1, the newest first/);
+  t.match(said, /processed {2}1 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 shown, the newest first/);
   const [id = ''] = said.split('  ');
   t.match(JSON.parse((await command('show', id)).said), { id, eventId: 'evt_7' });
   t.match(await command('replay', id), { code: 1, said: /^409 / }, 'it has had its effect');

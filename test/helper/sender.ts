@@ -42,20 +42,25 @@ export async function payMany(
   return acknowledged;
 }
 
+/** How many records a list has; -1 when there is no good answer. */
 export async function total(url: string, path: string): Promise<number> {
   const answer = await fetch(`${url}${path}`);
-  return answer.ok ? ((await answer.json()) as { meta: { total: number } }).meta.total : -1;
+  if (!answer.ok) return -1;
+  const { meta } = (await answer.json()) as { meta: { total?: number } };
+  // A log has no total.
+  return meta.total ?? (await all(url, path)).length;
 }
 
 /** Every record of a list. */
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into records of every shape
 export async function all(url: string, path: string): Promise<any[]> {
   const records = [];
-  for (let page = 1; ; page++) {
-    const answer = await fetch(`${url}${path}?limit=100&page=${page}`);
+  for (let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}limit=100`; next; ) {
+    const answer: Response = await fetch(`${url}${next}`);
     // biome-ignore lint/suspicious/noExplicitAny: as above
     const { data } = (await answer.json()) as any;
-    if (data.length === 0) return records;
     records.push(...data);
+    next = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
   }
+  return records;
 }

@@ -121,7 +121,7 @@ t.test('old events are trimmed in batches, those that failed never', async t => 
   const { body } = await door.call('GET', '/api/webhook-events', 200);
   t.same(
     body.data.map(({ eventId }: { eventId: string }) => eventId),
-    ['dead', 'new'],
+    ['new', 'dead'],
   );
 });
 
@@ -147,6 +147,6 @@ t.test(
     const { call, deliver, jobs } = await buildDoor(t);
     await jobs.close();
     await deliver(paymentEvent());
-    t.equal((await call('GET', '/api/webhook-events?status=received', 200)).body.meta.total, 1);
+    t.equal((await call('GET', '/api/webhook-events?status=received', 200)).body.data.length, 1);
   },
 );

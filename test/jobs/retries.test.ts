@@ -78,7 +78,7 @@ t.test('many are replayed by filter, and the answer says how many', async t => {
   for (let i = 0; i < 6; i++)
     await deliver(paymentEvent({ id: `evt_${i}`, customer: i < 4 ? 'cus_a' : 'cus_b' }));
   await deliver({ id: 'evt_other', type: 'charge.captured' });
-  const dead = async () => (await call('GET', '/api/webhook-events?status=dead', 200)).body.meta.total;
+  const dead = async () => (await call('GET', '/api/webhook-events?status=dead', 200)).body.data.length;
   // With a pause: on the embedded database calls after calls would let no timer have its turn.
   for (const end = Date.now() + 60_000; (await dead()) < 6 && Date.now() < end; ) await sleep(25);
   broken = false;
@@ -92,7 +92,7 @@ t.test('many are replayed by filter, and the answer says how many', async t => {
     remaining: 0,
   });
   t.same((await call('POST', path, 200, { body: {} })).body, { replayed: 2, remaining: 0 });
-  await eventually('customer=cus_b&sort=-createdAt', 'processed');
+  await eventually('customer=cus_b', 'processed');
   t.same((await call('POST', path, 200, { body: { status: 'ignored' } })).body, {
     replayed: 1,
     remaining: 0,
@@ -111,7 +111,7 @@ t.test('one event that fails does not take with it those that are processed besi
     Array.from({ length: 8 }, (_, i) => deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }))),
   );
   for (let i = 0; i < 8; i++) await eventually(`customer=cus_${i}`, i === 3 ? 'dead' : 'processed');
-  t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.meta.total, 7);
+  t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.data.length, 7);
 });
 
 t.test('an event during which the process ended too often is dead, and its neighbours are not', async t => {

@@ -34,13 +34,13 @@ t.test('every kind of body that a provider may send is kept and acknowledged', a
   ];
   for (const body of bodies) await deliver(body);
   const list = await call('GET', '/api/webhook-events?limit=100&status=ignored', 200);
-  t.equal(list.body.meta.total, bodies.length, 'no two of them are taken for one');
-  for (const [i, stored] of list.body.data.entries()) {
+  t.equal(list.body.data.length, bodies.length, 'no two of them are taken for one');
+  for (const [i, stored] of list.body.data.toReversed().entries()) {
     const { body } = await call('GET', `/api/webhook-events/${stored.id}`, 200);
     t.ok(body.body === bodies[i], `unchanged: ${bodies[i]?.slice(0, 60)}`);
   }
   for (const body of bodies) await deliver(body);
-  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, bodies.length);
+  t.equal((await call('GET', '/api/webhook-events?limit=100', 200)).body.data.length, bodies.length);
   t.equal((await call('GET', '/api/subscriptions', 200)).body.meta.total, 0);
 });
 
@@ -51,7 +51,7 @@ t.test('any content type, or none, is the same body', async t => {
     const headers = { 'stripe-signature': signatureOf(raw), ...(type && { 'content-type': type }) };
     await call('POST', '/api/webhooks/stripe?whatever=1', 200, { raw, headers });
   }
-  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 4);
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 4);
 });
 
 t.test('a customer may be a number, an expanded object or of another script', async t => {

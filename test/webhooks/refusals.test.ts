@@ -33,7 +33,7 @@ t.test('what is not signed as it is sent is refused without a reason, and the re
     expected.set(series, (expected.get(series) ?? 0) + 1);
   }
   t.same(await countsOf(metrics, 'webhooks_refused_total'), expected);
-  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 0, 'nothing was stored');
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0, 'nothing was stored');
 });
 
 t.test('a signature is good for the tolerance, in both directions', async t => {
@@ -75,7 +75,7 @@ t.test('what is signed but is not JSON is refused', async t => {
     t.match(answer.text, /not valid JSON/);
     t.match(answer.headers['content-type'], /^text\/plain/);
   }
-  t.equal((await call('GET', '/api/webhook-events', 200)).body.meta.total, 0);
+  t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0);
 });
 
 t.test('webhooks are outside the rate limit', async t => {
