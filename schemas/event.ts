@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { cursorListOf, cursorPaging, period, readOnly, strict, wholeText } from './common.ts';
+import { longestCustomer } from './subscription.ts';
 
 /** `received` → `processing`, when done for itself → `processed`, or `failed` and tried again until `dead`. `ignored`: nothing to do. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
@@ -12,8 +13,9 @@ export const longestShown = 255;
 
 const nullable = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
-const word = (description: string, example: string) =>
-  Type.String({ pattern: wholeText, description, examples: [example] });
+/** `maxLength` is what is stored at most: a filter without it could be longer than a balancer accepts. */
+const word = (maxLength: number, description: string, example: string) =>
+  Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
 const status = Type.Unsafe<EventStatus>({
   type: 'string',
   enum: eventStatuses,
@@ -23,7 +25,7 @@ const status = Type.Unsafe<EventStatus>({
 
 const members = {
   id: readOnly.id,
-  provider: word('Who sent it.', 'stripe'),
+  provider: word(64, 'Who sent it.', 'stripe'),
   eventId: nullable(
     `The provider's id of the event, at most its first ${longestShown} characters.`,
     'evt_3MtwBwLkdIwHu7ix28a3tqPa',
@@ -78,8 +80,8 @@ const only = <T extends TSchema>(schema: T, what: string) =>
   Type.Optional({ ...schema, description: `Only events ${what}.` });
 const filters = {
   provider: only(members.provider, 'of this provider'),
-  type: only(word('', 'payment_intent.succeeded'), 'of this type'),
-  customer: only(word('', 'cus_NffrFeUfNV2Hib'), 'that concern this customer'),
+  type: only(word(longestShown, '', 'payment_intent.succeeded'), 'of this type'),
+  customer: only(word(longestCustomer, '', 'cus_NffrFeUfNV2Hib'), 'that concern this customer'),
 };
 
 export const EventQuery = strict({

@@ -1,7 +1,13 @@
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { statusOf } from '../../src/core/errors.ts';
 
-const header = (schema: object, description: string, example: unknown) => ({ description, schema, example });
+const optional = (schema: object, description: string, example: unknown) => ({
+  description,
+  schema,
+  example,
+});
+/** A header that is there whenever an answer lists it. */
+const header = (...parts: Parameters<typeof optional>) => ({ ...optional(...parts), required: true });
 const text = { type: 'string' };
 const count = { type: 'integer' };
 
@@ -26,9 +32,9 @@ export const headers = {
     'Where the new record can be read.',
     '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
   ),
-  Link: header(
+  Link: optional(
     text,
-    'The first, previous, next and last page (RFC 8288).',
+    'The `first`, `prev`, `next` and `last` page (RFC 8288); by cursor there is no `last`. It has at most 2,048 characters: with a long query it names only `prev` and `next`, or is absent.',
     '</api/posts?page=2&limit=20>; rel="next"',
   ),
 };

@@ -29,7 +29,8 @@ function setLink(
   reply: FastifyReply,
   neighbours: Parameters<typeof linkHeader>[1],
 ): void {
-  reply.header('link', linkHeader(pathOf(request), neighbours));
+  const link = linkHeader(pathOf(request), neighbours);
+  if (link !== undefined) reply.header('link', link);
 }
 
 /** A new record, with the place where it can be read from now on. */

@@ -47,9 +47,25 @@ export function cursorsAround(
   };
 }
 
-/** The `Link` header (RFC 8288) of a page: the same list, the same filters, other pages. */
-export const linkHeader = (path: string, neighbours: Neighbours): string =>
-  Object.entries(neighbours)
-    .filter(([, query]) => query)
-    .map(([relation, query]) => `<${path}?${new URLSearchParams({ ...query })}>; rel="${relation}"`)
-    .join(', ');
+/**
+ * Each link repeats the query, so a long filter would make the header too large for a balancer: nginx turns an
+ * answer whose headers do not fit into its buffer into a 502 and takes the server out.
+ */
+const longestLink = 2048;
+
+/**
+ * The `Link` header (RFC 8288): the same list and filters, other pages. Where it would be too long, only the
+ * next and the previous page; where that is too long as well, undefined.
+ */
+export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
+  const headerOf = (relations: string[]) =>
+    relations
+      .filter(relation => neighbours[relation])
+      .map(relation => `<${path}?${new URLSearchParams({ ...neighbours[relation] })}>; rel="${relation}"`)
+      .join(', ');
+  return (
+    [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])].find(
+      header => header.length <= longestLink,
+    ) || undefined
+  );
+}

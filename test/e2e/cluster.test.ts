@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { ask, json } from '../../scripts/cluster/ask.ts';
 import { type Cluster, webhookSecret } from '../../scripts/cluster/cluster.ts';
 import { has, openCluster } from '../helper/cluster.ts';
+import { longestLists } from '../helper/longest.ts';
 import { queryPostgres, until } from '../helper/process.ts';
 import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
 
@@ -121,6 +122,21 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     });
   });
 
+  t.test('a long request takes no server out', async t => {
+    await askAtLength(t, cluster);
+    t.notOk(cluster.said('nginx', 'too big header'));
+    t.notOk(cluster.said('nginx', 'temporarily disabled'), 'all servers are still in');
+    const url = `${cluster.url}/api/users?limit=1`;
+    const tooLong = { status: 431, headers: { 'content-type': 'application/json' } };
+    for (const answer of [
+      await ask(`${url}&name=${'x'.repeat(20_000)}`, { from: '127.0.0.6' }),
+      await ask(url, { headers: { 'x-long': 'x'.repeat(20_000) }, from: '127.0.0.6' }),
+    ]) {
+      t.match(answer, tooLong, 'what is too long for nginx it refuses in the words of the service');
+      t.match(JSON.parse(answer.text), { error: { status: 431, details: { code: 'headers_too_large' } } });
+    }
+  });
+
   t.test('every server is replaced under load: no request is lost, no event either', async t => {
     const running = load(cluster, 10);
     await sleep(500);
@@ -138,7 +154,13 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
   });
 
   t.test('without any server nginx says so as a server would', async t => {
-    await Promise.all(cluster.servers.map(server => server.stop('SIGKILL')));
+    await cluster.servers[0]?.stop('SIGKILL');
+    const from = '127.0.0.7';
+    const after = await Promise.all(
+      Array.from({ length: 30 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
+    );
+    t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+    await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
     for (const path of ['/api/users', '/api/users', '/api/graphql']) {
       const { status, headers, text } = await ask(cluster.url + path);
       t.match(
@@ -169,6 +191,8 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
   t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
   const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
   t.match(await pay(cluster, event, from), { status: 200, text: 'OK' });
+  await askAtLength(t, cluster);
+  t.notOk(cluster.said('haproxy', 'is DOWN'), 'all servers are still in');
   await cluster.servers[0]?.stop('SIGKILL');
   const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
   t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
@@ -177,6 +201,28 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
   t.match(nobody, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
   t.match(JSON.parse(nobody.text).error, { status: 503, details: { code: 'unavailable' } });
 });
+
+/**
+ * Bug: `GET /api/posts?title=<300 CJK characters>` had 11 kB of Link, which nginx made a 502 of. Six such requests
+ * a second took all servers out for everybody, and Node's own fetch refused the headers of the longest ones.
+ */
+async function askAtLength(t: Test, cluster: Cluster): Promise<void> {
+  const from = '127.0.0.8';
+  const { text } = await ask(`${cluster.url}/docs/json`, { from });
+  const paths = [
+    `/api/posts?title=${encodeURIComponent('漢'.repeat(300))}`,
+    ...longestLists(JSON.parse(text)),
+  ];
+  t.ok(paths.length >= 7, `${paths.length} long requests`);
+  for (const path of paths) {
+    t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
+    t.equal((await fetch(cluster.url + path)).status, 200, "and by Node's own fetch");
+  }
+  const others = await Promise.all(
+    Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
+  );
+  t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'nobody else notices');
+}
 
 /** The events of the load that are done, and what they have done. */
 async function effects({ databaseUrl }: Cluster) {

@@ -4,11 +4,15 @@ import type { ErrorEnvelope } from '../../schemas/error.ts';
 
 interface Document {
   paths?: Record<string, Record<string, { responses: Record<string, Reply> }>>;
-  components?: { responses?: Record<string, Reply> };
+  components?: { responses?: Record<string, Reply>; headers?: Record<string, Header> };
+}
+interface Header {
+  $ref?: string;
+  required?: boolean;
 }
 interface Reply {
   $ref?: string;
-  headers?: Record<string, unknown>;
+  headers?: Record<string, Header>;
   content?: Record<string, { schema: object }>;
 }
 interface Answer {
@@ -46,10 +50,11 @@ export class Contract {
     const listed = operation.responses[status];
     if (!listed) return `the status is not among ${Object.keys(operation.responses)}`;
     const reply = this.#resolve(listed);
-    const missing = Object.keys(reply.headers ?? {}).filter(
-      name => answer.headers[name.toLowerCase()] === undefined,
+    const missing = Object.entries(reply.headers ?? {}).filter(
+      ([name, header]) => this.#isRequired(header) && answer.headers[name.toLowerCase()] === undefined,
     );
-    if (missing.length > 0) return `headers are missing: ${missing}`;
+    if (missing.length > 0) return `headers are missing: ${missing.map(([name]) => name)}`;
+    if (Object.values(answer.headers).includes('')) return 'a header is empty';
     if (method === 'HEAD') return undefined;
     // The shared error responses; a door with errors of another shape lists its own.
     if (listed.$ref) return this.#noEnvelope(answer);
@@ -72,6 +77,12 @@ export class Contract {
     return (
       (reply.$ref && this.#document.components?.responses?.[reply.$ref.split('/').at(-1) ?? '']) || reply
     );
+  }
+
+  #isRequired(header: Header): boolean {
+    const { headers = {} } = this.#document.components ?? {};
+    const { required = false } = header.$ref ? (headers[header.$ref.split('/').at(-1) ?? ''] ?? {}) : header;
+    return required;
   }
 
   #invalid(place: string, body: unknown): string | undefined {
