@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { cursorListOf, cursorPaging, Id, period, readOnly, strict, Time, text } from './common.ts';
+import { longestCustomer } from './subscription.ts';
 
 export const auditActions = [
   'user.create',
@@ -73,8 +74,10 @@ export const AuditEntry = strict(
 );
 export type AuditEntry = Static<typeof AuditEntry>;
 
+/** A provider, a colon and a customer. */
+const longestRecordId = 64 + 1 + longestCustomer;
 const only = (description: string) =>
-  Type.Optional(text(1, 255, description, '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'));
+  Type.Optional(text(1, longestRecordId, description, '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'));
 export const AuditQuery = strict({
   ...cursorPaging,
   action: Type.Optional({ ...action, description: 'Only entries of this action.' }),

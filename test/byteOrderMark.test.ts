@@ -64,7 +64,8 @@ t.test('bug: a name of U+FEFF alone was read as an empty one', async t => {
 t.test('lists of texts in the audit log keep a leading U+FEFF', async t => {
   const { call, database } = await build(t);
   const changed = [`${mark}name`, mark, 'email'];
-  await recordWrites(inside(database), 'user.change', [`${mark}id`, 'id'], changed);
+  const writes = ['id', `${mark}id`].map(recordId => ({ recordId, changed }));
+  await recordWrites(inside(database), 'user.change', writes);
   const { body } = await call('GET', '/api/audit', 200);
   t.match(body.data, [
     { recordId: `${mark}id`, changed },

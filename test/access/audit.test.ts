@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog } from '../../drizzle/tables.ts';
-import { lowestId, newId } from '../../src/core/ids.ts';
+import { lowestId, newId, timeOf } from '../../src/core/ids.ts';
 import { trimAudit } from '../../src/services/audit.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';

@@ -20,7 +20,7 @@ const entries = Array.from({ length: 60 }, (_, i): AuditEntry => {
   return {
     ...{ id, createdAt: at.toISOString(), action: actions[i % 3] ?? 'user.create', recordId: `r${i % 2}` },
     ...{ changed: [], actorKind: 'key', actorId: i % 4 === 0 ? null : `k${i % 4}`, actorName: 'k' },
-    ...{ door: 'rest', address: null, requestId: null },
+    ...{ door: 'rest', address: null, requestId: null, details: null },
   };
 });
 await database.orm.insert(auditLog).values(entries);
@@ -164,6 +164,7 @@ t.test('times are bounds in whole milliseconds, finer ones are the next', async 
 const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, too';
 t.test('a page by a filter is read from the index of its column, whatever the value', { skip }, async t => {
   const indexes = [
+    [auditLog, auditLog.action, 'audit_log_action_index'],
     [auditLog, auditLog.recordId, 'audit_log_record_index'],
     [auditLog, auditLog.actorId, 'audit_log_actor_index'],
     [webhookEvents, webhookEvents.customer, 'webhook_events_customer_index'],
