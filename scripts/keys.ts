@@ -1,33 +1,35 @@
-import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { parseArgs } from 'node:util';
 import { type ApiKey, ApiKeyCreate, type Scope } from '../schemas/apiKey.ts';
-import { readSettings } from '../src/core/config.ts';
+import { commandNamed, type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
-import { AppError } from '../src/core/errors.ts';
+import { invalid } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
 import { openDatabase } from '../src/core/openDatabase.ts';
 import { compileCheck } from '../src/core/validation.ts';
 import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
 
-const usage = `npm run keys -- create --name <text> --scopes read,write,admin [--days <n>]
-npm run keys -- list
-npm run keys -- revoke <id>`;
+const usage = `Keys for those who call, while AUTH_MODE is required.
+
+  npm run -s keys -- create --name <text> --scopes read,write,admin [--days <n>]
+  npm run -s keys -- list
+  npm run -s keys -- revoke <id>
+
+create prints the key alone on standard output, once. Without -s, npm would print lines of its own there.`;
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
-type Given = ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>;
+type Flags = Given<typeof options>;
 
 /** Prints the key alone on standard output, so that it can go straight to where it is kept. */
-async function create(context: Context, { values }: Given): Promise<void> {
+async function create(context: Context, { values }: Flags): Promise<void> {
   const { days } = values;
-  if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new Error('--days must be 1 to 99999');
+  if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be 1 to 99999');
   const input = {
     name: values.name ?? '',
     scopes: (values.scopes ?? 'read').split(',') as Scope[],
     ...(days !== undefined && { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
   };
   const wrong = compileCheck(ApiKeyCreate, 'body')(input);
-  if (wrong) throw new Error(wrong.map(({ path, message }) => `${path.slice(1)} ${message}`).join('\n'));
+  if (wrong) throw invalid(wrong);
   const { key, ...record } = await createKey(context, input);
   console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown this once:`);
   console.log(key);
@@ -49,19 +51,16 @@ async function list(context: Context): Promise<void> {
   }
 }
 
-async function revoke(context: Context, { positionals: [, id = ''] }: Given): Promise<void> {
+async function revoke(context: Context, { positionals: [, id = ''] }: Flags): Promise<void> {
   await revokeKey(context, id);
   console.log(`Revoked ${id}. It ends on every instance within 5 seconds.`);
 }
 
-const commands = new Map(Object.entries({ create, list, revoke }));
+const commands: Record<string, (context: Context, given: Flags) => Promise<void>> = { create, list, revoke };
 
-async function main() {
-  const given = parseArgs({ allowPositionals: true, options });
-  const run = commands.get(given.positionals[0] ?? '');
-  if (run === undefined) throw new Error(usage);
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = { ...readSettings(process.env), LOG_LEVEL: 'error' as const };
+async function main(given: Flags) {
+  const run = commandNamed(commands, given.positionals[0]);
+  const settings = { ...loadSettings(), LOG_LEVEL: 'error' as const };
   const database = await openDatabase(settings, openLog(settings, false));
   try {
     await database.ready;
@@ -71,10 +70,4 @@ async function main() {
   }
 }
 
-main().catch((error: Error) => {
-  const details = error instanceof AppError && Array.isArray(error.details) ? error.details : [];
-  console.error(
-    [error.message, ...details.map(({ path, message }) => `${path.slice(1)} ${message}`)].join('\n'),
-  );
-  process.exitCode = 1;
-});
+await runCommand({ usage, options, most: 2, run: main });

@@ -1,18 +1,19 @@
 import { closeSync, existsSync, openAsBlob, openSync, readSync } from 'node:fs';
 import postgres from 'postgres';
-import { readSettings } from '../src/core/config.ts';
+import { loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { openEmbedded } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
 import { openDatabase } from '../src/core/openDatabase.ts';
+import { OperatorError } from '../src/core/operatorErrors.ts';
 import { runPgTool } from './pgTools.ts';
 
-/** `npm run restore -- <file>`: a backup into the database of the settings, which must be empty, then brought up to date. */
-async function main() {
-  const [file] = process.argv.slice(2);
-  if (!file) throw new Error('npm run restore -- <file>');
-  if (!existsSync(file)) throw new Error(`There is no file ${file}.`);
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
+const usage =
+  'npm run restore -- <file>: a backup into the database of the settings, which must be empty, then brought up to date.';
+
+async function restore({ positionals: [file] }: { positionals: string[] }) {
+  if (!file) throw new UsageError('Name the backup');
+  if (!existsSync(file)) throw new OperatorError(`There is no file ${file}.`);
+  const settings = loadSettings();
   const log = openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false);
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
@@ -49,10 +50,14 @@ function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
   const begins = (text: string) => bytes.toString('latin1').startsWith(text);
   if (begins(beginnings[kind])) return;
   if (begins(beginnings.embedded))
-    throw new Error(`${file} is of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`);
+    throw new OperatorError(
+      `${file} is of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`,
+    );
   if (begins(beginnings.PostgreSQL))
-    throw new Error(`${file} is of a PostgreSQL server. Set DATABASE_URL to an empty database of one.`);
-  throw new Error(`${file} is no backup.`);
+    throw new OperatorError(
+      `${file} is of a PostgreSQL server. Set DATABASE_URL to an empty database of one.`,
+    );
+  throw new OperatorError(`${file} is no backup.`);
 }
 
 async function refuseUnlessEmpty(url: string): Promise<void> {
@@ -61,13 +66,10 @@ async function refuseUnlessEmpty(url: string): Promise<void> {
     const [found] = await sql`
       select schemaname || '.' || tablename as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
-    if (found) throw new Error(`The database is not empty: there is a table ${found.name}.`);
+    if (found) throw new OperatorError(`The database is not empty: there is a table ${found.name}.`);
   } finally {
     await sql.end();
   }
 }
 
-main().catch((error: Error) => {
-  console.error(error.message);
-  process.exitCode = 1;
-});
+await runCommand({ usage, most: 1, run: restore });

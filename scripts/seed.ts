@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
-import { readSettings } from '../src/core/config.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { systemContext } from '../src/core/context.ts';
 import type { Orm } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
@@ -9,10 +7,13 @@ import { openDatabase } from '../src/core/openDatabase.ts';
 import { countRecords } from '../src/services/counts.ts';
 import { postOf, userOf } from './seedRecords.ts';
 
-/**
- * Fills the database with made-up users and posts: `npm run seed -- --users 10000 --posts 200000`.
- * Each record is made from its number alone, so that a second run makes the same ones and adds nothing.
- */
+const usage = `npm run seed -- --users 10000 --posts 200000: fills the database with made-up users and posts. Each record is made
+from its number alone, so that a second run makes the same ones and adds nothing.`;
+
+const options = {
+  users: { type: 'string', default: '10000' },
+  posts: { type: 'string', default: '200000' },
+} as const;
 const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
 const batch = 1000;
 
@@ -71,42 +72,41 @@ function progress(total: number, terminal: boolean): (done: number) => void {
 }
 
 /** How much to make, by the flags of the command. */
-export function sizeOf(flags: string[]): { users: number; posts: number } {
-  const text = (value: string) => ({ type: 'string', default: value }) as const;
-  const { values } = parseArgs({ args: flags, options: { users: text('10000'), posts: text('200000') } });
-  return { users: amount('users', values.users), posts: amount('posts', values.posts) };
-}
+export const sizeOf = ({ users, posts }: { users: string; posts: string }) => ({
+  users: amount('users', users),
+  posts: amount('posts', posts),
+});
 
 function amount(name: keyof typeof ranges, given: string): number {
   const [least, most] = ranges[name];
   const value = /^\d+$/.test(given) ? Number(given) : Number.NaN;
   if (value >= least && value <= most) return value;
-  throw new Error(`--${name} must be a whole number from ${least} to ${most.toLocaleString('en')}.`);
+  throw new UsageError(`--${name} must be a whole number from ${least} to ${most.toLocaleString('en')}`);
 }
 
-async function main() {
-  const size = sizeOf(process.argv.slice(2));
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
+async function main({ values }: Given<typeof options>) {
+  const size = sizeOf(values);
+  const settings = loadSettings();
   const terminal = process.stdout.isTTY ?? false;
   const database = await openDatabase(settings, openLog({ ...settings, LOG_FORMAT: 'pretty' }, terminal));
-  await database.ready;
+  try {
+    await database.ready;
+    await seedAndTell(database.orm, size, terminal);
+  } finally {
+    await database.close();
+  }
+}
 
-  const context = systemContext(database.orm, 'seed', 'command');
+async function seedAndTell(db: Orm, size: ReturnType<typeof sizeOf>, terminal: boolean): Promise<void> {
+  const context = systemContext(db, 'seed', 'command');
   const [before, started] = [await countRecords(context), Date.now()];
-  await seed(database.orm, size, progress(size.users + size.posts, terminal));
+  await seed(db, size, progress(size.users + size.posts, terminal));
   const after = await countRecords(context);
   for (const name of ['users', 'posts'] as const)
     console.log(
       `${name}: ${after[name].toLocaleString('en')}, ${(after[name] - before[name]).toLocaleString('en')} of them new`,
     );
   console.log(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
-  await database.close();
 }
 
-if (import.meta.main)
-  main().catch((error: Error) => {
-    // The message of a failed statement would hold its thousand rows.
-    console.error(error instanceof DrizzleQueryError ? error.cause?.message : error.message);
-    process.exit(1);
-  });
+if (import.meta.main) await runCommand({ usage, options, run: main });

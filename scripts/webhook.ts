@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { readSettings } from '../src/core/config.ts';
+import { commandNamed, type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { newId } from '../src/core/ids.ts';
+import { OperatorError } from '../src/core/operatorErrors.ts';
 import { readProviders } from '../src/core/providers.ts';
 import { keptSecrets } from '../src/core/secrets.ts';
 import { type Headers, sign } from '../src/core/signature.ts';
@@ -20,39 +20,43 @@ const usage = `Tries webhooks, and looks after them. The service must be running
 
 const text = { type: 'string' } as const;
 const filters = { status: text, type: text, customer: text, provider: text };
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { ...filters, id: text, url: text, key: text, all: { type: 'boolean' } },
-});
-if (existsSync('.env')) process.loadEnvFile('.env');
-const settings = readSettings(process.env);
-const base =
-  values.url ?? `http://${settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST}:${settings.PORT}`;
-const key = values.key ?? process.env.API_KEY;
-const [command = '', argument = ''] = positionals;
+const options = { ...filters, id: text, url: text, key: text, all: { type: 'boolean' } } as const;
 
-async function call(method: string, path: string, body?: object) {
-  const answer = await fetch(`${base}${path}`, {
-    method,
-    headers: {
+/** What a command was told, and a way to call the service. */
+function openSession({ values, positionals: [, argument = ''] }: Given<typeof options>) {
+  const settings = loadSettings();
+  const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
+  const base = values.url ?? `http://${host}:${settings.PORT}`;
+  const key = values.key ?? process.env.API_KEY;
+
+  const request = (path: string, init: RequestInit) =>
+    fetch(`${base}${path}`, init).catch(({ cause, message }: Error) => {
+      const { message: reason, code } = (cause ?? { message }) as NodeJS.ErrnoException;
+      throw new OperatorError(`${base}: ${reason || code}. Is the service running?`);
+    });
+  async function call(method: string, path: string, body?: object) {
+    const headers = {
       ...(key && { authorization: `Bearer ${key}` }),
       ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: every answer has a shape of its own
-  const read = (await answer.json()) as any;
-  if (!answer.ok)
-    throw new Error(`${answer.status} ${read.error.message} ${JSON.stringify(read.error.details)}`);
-  return read;
+    };
+    const answer = await request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    // biome-ignore lint/suspicious/noExplicitAny: every answer has a shape of its own
+    const read = (await answer.json().catch(() => undefined)) as any;
+    if (answer.ok && read) return read;
+    const { message, details } = read?.error ?? { message: `${base} is not this service.` };
+    throw new OperatorError([answer.status, message, JSON.stringify(details)].join(' '));
+  }
+  return { values, argument, settings, request, call };
 }
+type Session = ReturnType<typeof openSession>;
 
-async function send() {
+async function send(session: Session) {
+  const { values, argument, settings, request } = session;
   const name = values.provider ?? 'stripe';
   const { providers } = readProviders(settings.WEBHOOK_SECRETS ?? keptSecrets(settings));
   const provider = providers.get(name);
   if (!provider)
-    throw new Error(
+    throw new OperatorError(
       `No secret is known for ${name}. Start the service first; its DATA_DIR or WEBHOOK_SECRETS must be set here too.`,
     );
   const id = values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`;
@@ -61,13 +65,9 @@ async function send() {
     JSON.stringify(eventOf(argument || 'payment_intent.succeeded', id, customer), null, 2),
   );
   const headers = { ...sign(provider, body, { now: new Date(), id }), 'content-type': 'application/json' };
-  const answer = await fetch(`${base}/api/webhooks/${name}`, {
-    method: 'POST',
-    headers: flat(headers),
-    body,
-  });
+  const answer = await request(`/api/webhooks/${name}`, { method: 'POST', headers: flat(headers), body });
   console.log(`${answer.status} ${await answer.text()}   (event ${id}, ${body.length} bytes)`);
-  if (answer.ok) await follow(name, customer);
+  if (answer.ok) await follow(session, name, customer);
   else process.exitCode = 1;
 }
 
@@ -85,7 +85,7 @@ function eventOf(type: string, id: string, customer: string) {
 }
 
 /** Shows what became of the event. */
-async function follow(provider: string, customer: string) {
+async function follow({ call }: Session, provider: string, customer: string) {
   const query = new URLSearchParams({ provider, customer, limit: '1' });
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await call('GET', `/api/webhook-events?${query}`)).data;
@@ -100,7 +100,8 @@ async function follow(provider: string, customer: string) {
   console.log('The event is stored, but nobody works on it: with WORKER=apart, start `npm run worker`.');
 }
 
-const given = () =>
+/** The filters that were given. */
+const chosen = ({ values }: Session) =>
   Object.fromEntries(
     Object.keys(filters).flatMap(name => {
       const value = values[name as keyof typeof filters];
@@ -108,26 +109,28 @@ const given = () =>
     }),
   );
 
-async function list() {
-  const query = new URLSearchParams({ ...given(), limit: '50' });
-  const { data, meta } = await call('GET', `/api/webhook-events?${query}`);
+async function list(session: Session) {
+  const query = new URLSearchParams({ ...chosen(session), limit: '50' });
+  const { data, meta } = await session.call('GET', `/api/webhook-events?${query}`);
   for (const { id, createdAt, status, attempts, type, customer, lastError } of data)
     console.log([id, createdAt, status, attempts, type, customer, lastError ?? ''].join('  '));
   console.log(`${data.length} shown, the newest first${meta.next === null ? '' : '; there are more'}`);
 }
 
-async function show() {
+async function show({ call, argument }: Session) {
+  if (!argument) throw new UsageError('Name the id of an event');
   console.log(
     JSON.stringify(await call('GET', `/api/webhook-events/${encodeURIComponent(argument)}`), null, 2),
   );
 }
 
-async function replay() {
+async function replay(session: Session) {
+  const { values, argument, call } = session;
   if (values.all) {
-    const { replayed, remaining } = await call('POST', '/api/webhook-events/replay', given());
+    const { replayed, remaining } = await call('POST', '/api/webhook-events/replay', chosen(session));
     return console.log(`${replayed} are processed again, ${remaining} are left`);
   }
-  if (!argument) throw new Error('Name the id of an event, or say --all.');
+  if (!argument) throw new UsageError('Name the id of an event, or say --all');
   const { status, replays } = await call(
     'POST',
     `/api/webhook-events/${encodeURIComponent(argument)}/replay`,
@@ -135,13 +138,11 @@ async function replay() {
   console.log(`${status}, replay ${replays}`);
 }
 
-const commands = new Map(Object.entries({ send, list, show, replay }));
-try {
-  const run = commands.get(command);
-  if (run) await run();
-  else console.log(usage);
-} catch (error) {
-  const { message, cause } = error as Error;
-  console.error(cause instanceof Error ? `${base}: ${cause.message}. Is the service running?` : message);
-  process.exitCode = 1;
-}
+const commands: Record<string, (session: Session) => Promise<void>> = { send, list, show, replay };
+
+await runCommand({
+  usage,
+  options,
+  most: 2,
+  run: async given => commandNamed(commands, given.positionals[0])(openSession(given)),
+});

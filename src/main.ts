@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
 import { buildApp } from './app.ts';
-import { readSettings, wantsTraces } from './core/config.ts';
+import { loadSettings, runCommand } from './command.ts';
+import { wantsTraces } from './core/config.ts';
 import { openLog } from './core/log.ts';
 import { openDatabase } from './core/openDatabase.ts';
+import { reasonOf } from './core/operatorErrors.ts';
+import { checkPort } from './core/ports.ts';
 import { openQueue } from './core/queue.ts';
 import { withKeptSecrets } from './core/secrets.ts';
 import { startJobs } from './jobs.ts';
@@ -19,8 +21,9 @@ async function main() {
   let end = async (_reason: string, code: number) => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
 
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const given = readSettings(process.env);
+  const given = loadSettings();
+  await checkPort('PORT', given.PORT, given.HOST);
+  await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
   const stopTracing = wantsTraces(given)
     ? (await import('./core/otel.ts')).startTracing(manifest.version)
     : undefined;
@@ -68,7 +71,9 @@ async function main() {
     if (ending) response.setHeader('connection', 'close');
   });
   database.ready.catch(error => {
-    log.fatal({ err: error }, 'The database cannot be used.');
+    const reason = reasonOf(error);
+    if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
+    else console.error(reason);
     void end('no database', 1);
   });
 
@@ -93,11 +98,7 @@ async function letClientsLeave(server: Server): Promise<void> {
   setInterval(() => server.closeIdleConnections(), 100);
 }
 
-main().catch((error: Error & { code?: string }) => {
-  console.error(
-    error.code === 'EADDRINUSE'
-      ? `The port is in use: ${error.message}. Set PORT or METRICS_PORT.`
-      : error.message,
-  );
-  process.exit(1);
+await runCommand({
+  usage: `npm start: serves REST, GraphQL and webhooks. Settings are environment variables, also of a file .env: see .env.example.`,
+  run: main,
 });

@@ -1,20 +1,24 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
-import { readSettings, wantsTraces } from './core/config.ts';
+import { loadSettings, runCommand } from './command.ts';
+import { wantsTraces } from './core/config.ts';
 import { openLog } from './core/log.ts';
 import { openDatabase } from './core/openDatabase.ts';
+import { OperatorError } from './core/operatorErrors.ts';
+import { checkPort } from './core/ports.ts';
 import { openQueue } from './core/queue.ts';
 import { startJobs } from './jobs.ts';
 import { openMetrics } from './services/measures.ts';
 
 /** A process that only works on the events which others have stored: for WORKER=apart, and for more hands. */
 async function main() {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = readSettings(process.env);
+  const settings = loadSettings();
   if (settings.DATABASE_URL === undefined)
-    throw new Error('A worker needs DATABASE_URL: an embedded database belongs to the process that serves.');
+    throw new OperatorError(
+      'A worker needs DATABASE_URL: an embedded database belongs to the process that serves.',
+    );
+  await checkPort('METRICS_PORT', settings.METRICS_PORT, settings.HOST);
   const stopTracing = wantsTraces(settings)
     ? (await import('./core/otel.ts')).startTracing(manifest.version)
     : undefined;
@@ -44,7 +48,7 @@ async function main() {
   log.info('The worker waits for webhook events.');
 }
 
-main().catch((error: Error) => {
-  console.error(error.message);
-  process.exit(1);
+await runCommand({
+  usage: `npm run worker: works on the events that servers have stored. Settings are environment variables, also of a file .env: see .env.example.`,
+  run: main,
 });

@@ -10,7 +10,7 @@ const floors = [
   { floor: 4, files: /^src\/services\// },
   { floor: 5, files: /^(plugins\/|src\/jobs\.ts$)/ },
   { floor: 6, files: /^src\/app\.ts$/ },
-  { floor: 7, files: /^(src\/(main|worker)\.ts$|scripts\/)/ },
+  { floor: 7, files: /^(src\/(main|worker|command)\.ts$|scripts\/)/ },
 ];
 const floorOf = (file: string) => floors.find(({ files }) => files.test(file))?.floor ?? 0;
 const forbidden: Record<number, RegExp> = {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
+import { OperatorError } from '../../src/core/operatorErrors.ts';
 import type { Watch } from './documents.ts';
 import { refuse } from './errors.ts';
 import { Recent } from './recent.ts';
@@ -54,10 +55,19 @@ export function trustTexts(path: string): Texts {
 }
 
 function readDocuments(path: string): Record<string, string> {
-  const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
+  const documents = parseDocuments(readFileSync(path, 'utf8'));
   const wrong = Object.entries(documents).find(([hash, text]) => sha256(text) !== hash);
-  if (wrong) throw new Error(`GRAPHQL_TRUSTED_DOCUMENTS: ${wrong[0]} is not the SHA-256 of its document.`);
+  if (wrong)
+    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${wrong[0]} is not the SHA-256 of its document.`);
   return documents;
+}
+
+function parseDocuments(text: string): Record<string, string> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS must be a file of JSON: ${(error as Error).message}`);
+  }
 }
 
 function hashOf({ extensions }: GraphQLRequest): string | undefined {

@@ -15,6 +15,8 @@ export interface Scene {
   /** Where the cluster looks for its database. */
   address: Address;
   seconds: number;
+  /** Where the servers of the database are. */
+  folder: string;
 }
 
 export interface Fault {

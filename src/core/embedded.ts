@@ -8,6 +8,7 @@ import type { Database, Orm } from './database.ts';
 import { openClient } from './embeddedClient.ts';
 import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
+import { OperatorError } from './operatorErrors.ts';
 
 /** A folder, or memory. A snapshot is what it holds at first; a folder must then be empty. */
 type Place = { folder: string; snapshot?: Blob } | { snapshot: Blob | undefined };
@@ -75,7 +76,8 @@ async function watchRoom(folder: string, log: Log): Promise<Room> {
     return bavail * bsize > reserve;
   };
   let isThere = await look();
-  if (!isThere) throw new Error(`The disk of ${folder} is full: an embedded Postgres needs 64 MiB of room.`);
+  if (!isThere)
+    throw new OperatorError(`The disk of ${folder} is full: an embedded Postgres needs 64 MiB of room.`);
   const timer = setInterval(async () => {
     const before = isThere;
     isThere = await look().catch(() => before);
@@ -99,7 +101,7 @@ async function openFolder(
   log: Log,
 ): Promise<PGlite> {
   const data = join(folder, 'postgres');
-  if (snapshot && existsSync(data)) throw new Error(`There is a database in ${folder} already.`);
+  if (snapshot && existsSync(data)) throw new OperatorError(`There is a database in ${folder} already.`);
   if (!existsSync(data)) {
     log.info(`Making an embedded Postgres in ${folder}: this takes a few seconds, once.`);
     // Made beside its place and moved there whole, so that a process killed half way leaves no broken one.
@@ -124,7 +126,7 @@ function ownFolder(folder: string): () => void {
   } catch (cause) {
     lock?.close();
     const { errcode, message } = cause as Error & { errcode?: number };
-    throw new Error(
+    throw new OperatorError(
       errcode === busy
         ? `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.`
         : `The data folder ${folder} cannot be used: ${message}.`,

@@ -40,19 +40,25 @@ function prettyLines(destination: DestinationStream, colorize: boolean): Destina
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code, constraint, constraint_name, table_name, query } = error as Error & Record<string, unknown>;
-  const message = error.message.split('\nparams:')[0] ?? '';
-  const { stack = '' } = error;
-  // What comes after the message: within it, a value may look like a line of the stack.
-  const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');
   return {
     type: error.constructor.name,
-    message,
+    message: messageOf(error),
     ...Object.fromEntries(
       Object.entries({ code, constraint: constraint ?? constraint_name, table: table_name, query }).filter(
         ([, value]) => typeof value === 'string',
       ),
     ),
-    stack: [`${error.name}: ${message}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n'),
+    stack: stackOf(error),
     ...(error.cause ? { cause: describeError(error.cause) } : {}),
   };
+}
+
+const messageOf = ({ message }: Error) => message.split('\nparams:')[0] ?? '';
+
+/** The stack of an error, also without those values. */
+export function stackOf(error: Error): string {
+  const { stack = '' } = error;
+  // What comes after the message: within it, a value may look like a line of the stack.
+  const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');
+  return [`${error.name}: ${messageOf(error)}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n');
 }

@@ -4,6 +4,7 @@ import type { Database, Orm } from './database.ts';
 import { databaseFailure, isOutage } from './failure.ts';
 import type { Log } from './log.ts';
 import { migrate } from './migrations.ts';
+import { OperatorError } from './operatorErrors.ts';
 
 /** Set by patches/postgres+3.4.9.patch, which also adds `cut`; ARCHITECTURE.md says what it mends. */
 const mends = 'triport-4';
@@ -81,7 +82,7 @@ export const connectProbe = (url: string, log: Log, options: postgres.Options<Re
 export function openPostgres(server: Server, log: Log): Database {
   const { wait = 2 } = server;
   if ((postgres as unknown as { mends?: string }).mends !== mends)
-    throw new Error(
+    throw new OperatorError(
       'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
     );
 

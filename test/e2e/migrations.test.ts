@@ -25,14 +25,6 @@ t.test('two instances started at once on an empty database are both ready, and m
   t.same(ran, [{ n: files }]);
 });
 
-t.test('a database that refuses the service for good ends it with a reason', async t => {
-  const url = new URL(await createPostgres(t));
-  url.password = 'wrong';
-  const service = spawnService(t, { DATABASE_URL: url.href });
-  t.equal(await service.ended, 1);
-  t.match(service.lines.find(line => line.level === 60)?.msg, 'The database cannot be used.');
-});
-
 t.test('without the patch of the driver the service refuses to start on Postgres', async t => {
   const folder = makeFolder(t);
   const driver = join(folder, 'postgres');

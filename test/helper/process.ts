@@ -93,6 +93,23 @@ export function spawnService(
   return service;
 }
 
+/** Runs a command of the project to its end, in this environment. */
+export async function runCommand(
+  script: string,
+  args: string[] = [],
+  env: Record<string, string> = {},
+  cwd = tmpdir(),
+) {
+  const argv = ['--disable-warning=ExperimentalWarning', pathOf(script), ...args];
+  const options = { cwd, env: { PATH: process.env.PATH, ...env }, timeout: 60_000 };
+  const child = spawn(process.execPath, argv, options);
+  const said = { out: '', err: '' };
+  child.stdout.on('data', data => (said.out += data));
+  child.stderr.on('data', data => (said.err += data));
+  const [code] = await once(child, 'close');
+  return { code, ...said };
+}
+
 /** Starts the service and waits until it listens, and with `ready` until it can answer. */
 export async function startService(t: Test, env: Record<string, string>, { ready = true } = {}) {
   const service = spawnService(t, env);

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createPostgres } from '../helper/database.ts';
+import { freePort, makeFolder, queryPostgres, runCommand } from '../helper/process.ts';
+
+t.setTimeout(240_000);
+
+const server = process.env.TEST_POSTGRES_URL ?? '';
+/** The URL of the server of the tests, with something changed. */
+const urlWith = (change: Partial<URL>) => Object.assign(new URL(server), change).href;
+
+/** Something that listens on a port. */
+async function takePort(t: Test): Promise<string> {
+  const port = await freePort();
+  const taken = createServer().listen(port, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  return String(port);
+}
+
+/** One line on standard error that says why, and the exit code 1. */
+async function refused(t: Test, command: string, env: Record<string, string>, why: RegExp): Promise<void> {
+  const [script = '', ...args] = command.split(' ');
+  const { code, out, err } = await runCommand(script, args, { LOG_FORMAT: 'json', PORT: '0', ...env });
+  t.equal(code, 1, `${command} ends with 1`);
+  t.match(err, why, command);
+  t.equal(err.replace('The service cannot start, because of its settings:\n', '').split('\n').length, 2, err);
+  t.notMatch(out, /\\n\s+at /, 'no stack');
+}
+
+t.test('a port that is taken is noticed before a database is made', async t => {
+  const [port, DATA_DIR] = [await takePort(t), makeFolder(t)];
+  await refused(t, 'src/main.ts', { DATA_DIR, PORT: port }, /^PORT=\d+ is in use/);
+  await refused(t, 'src/main.ts', { DATA_DIR, METRICS_PORT: port }, /^METRICS_PORT=\d+ is in use/);
+  t.same(readdirSync(DATA_DIR), []);
+  const DATABASE_URL = await createPostgres(t, { empty: true });
+  await refused(t, 'src/worker.ts', { DATABASE_URL, METRICS_PORT: port }, /^METRICS_PORT=\d+ is in use/);
+  t.same(await queryPostgres(DATABASE_URL, `select 1 from pg_class where relname = 'users'`), []);
+});
+
+/** What opens the database of DATABASE_URL. */
+const users = (t: Test) => {
+  const backup = join(makeFolder(t), 'monday.backup');
+  writeFileSync(backup, 'PGDMP');
+  const commands = ['migrate.ts', 'repair.ts', 'seed.ts', 'keys.ts list', `restore.ts ${backup}`];
+  return ['src/main.ts', 'src/worker.ts', ...commands.map(command => `scripts/${command}`)];
+};
+
+t.test('a database that refuses the service is told in one line', async t => {
+  const [wrong, absent] = [urlWith({ password: 'wrong' }), urlWith({ pathname: '/absent' })];
+  for (const command of users(t)) {
+    await refused(t, command, { DATABASE_URL: wrong }, /cannot be used: password authentication failed for/);
+    await refused(t, command, { DATABASE_URL: absent }, /cannot be used: database "absent" does not exist/);
+  }
+});
+
+t.test('a bug keeps its stack', async t => {
+  const hook = join(makeFolder(t), 'hook.mjs');
+  writeFileSync(hook, `process.loadEnvFile = () => { throw new Error('unforeseen'); };`);
+  const folder = makeFolder(t);
+  writeFileSync(join(folder, '.env'), '');
+  const { code, err } = await runCommand(
+    'scripts/migrate.ts',
+    [],
+    { NODE_OPTIONS: `--import=${hook}` },
+    folder,
+  );
+  t.equal(code, 1);
+  t.match(err, /^Error: unforeseen\n\s+at /);
+});
