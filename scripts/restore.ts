@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { openEmbedded } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
+import { WrongEncoding } from '../src/core/migrations.ts';
 import { openDatabase } from '../src/core/openDatabase.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
 import { runPgTool } from './pgTools.ts';
@@ -18,7 +19,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   if (url) {
-    await refuseUnlessEmpty(url);
+    await refuseUnlessUsable(url);
     // All or nothing. Owners and grants belong to the server that the backup came from.
     runPgTool(
       'pg_restore',
@@ -60,9 +61,11 @@ function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
   throw new OperatorError(`${file} is no backup.`);
 }
 
-async function refuseUnlessEmpty(url: string): Promise<void> {
+async function refuseUnlessUsable(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
+    const [settings] = await sql`select current_setting('server_encoding') as encoding`;
+    if (settings?.encoding !== 'UTF8') throw new WrongEncoding(settings?.encoding);
     const [found] = await sql`
       select schemaname || '.' || tablename as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema') limit 1`;

@@ -11,6 +11,7 @@ import postgres from 'postgres';
 import type { Orm } from '../src/core/database.ts';
 import { openEmbedded } from '../src/core/embedded.ts';
 import { migrate } from '../src/core/migrations.ts';
+import { initdbFlags } from './cluster/postgres.ts';
 import { runFiles } from './testFiles.ts';
 
 /**
@@ -112,6 +113,7 @@ async function onPostgres(): Promise<void> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     onLog: () => {},
+    initdbFlags,
     postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300'],
   });
   await server.initialise();

@@ -9,6 +9,8 @@ import { OperatorError } from '../../src/core/operatorErrors.ts';
 import { untilTrue } from './part.ts';
 
 const user = 'triport';
+/** Without these, initdb takes the encoding from the environment: SQL_ASCII where no locale is set. */
+export const initdbFlags = ['--encoding=UTF8', '--locale=C'];
 
 /** A PostgreSQL server from npm packages, in a folder of its own: started, crashed, and copied to a standby. */
 export class LocalPostgres {
@@ -28,6 +30,7 @@ export class LocalPostgres {
       password: user,
       createPostgresUser: process.getuid?.() === 0,
       onLog: text => appendFileSync(join(place, `${name}.log`), text),
+      initdbFlags,
       // The end of a process loses nothing without it; it is for the loss of power.
       postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
     });

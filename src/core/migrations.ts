@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { type SQL, sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { type Orm, withoutTimeouts } from './database.ts';
+import { type Orm, runPrepared, withoutTimeouts } from './database.ts';
+import { OperatorError } from './operatorErrors.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
 
@@ -19,6 +20,7 @@ interface Internals {
  * leaves none behind and a pooler in between does no harm.
  */
 export async function migrate(db: Orm): Promise<void> {
+  await refuseOtherEncodings(db);
   await db.transaction(async tx => {
     // Waiting for another instance, or building an index on a large table, may take longer than a request.
     await tx.execute(withoutTimeouts);
@@ -34,4 +36,22 @@ export async function migrate(db: Orm): Promise<void> {
     // After a copy to another server the counts name transactions of the old one.
     await tx.execute(sql`select list_refresh()`);
   });
+}
+
+/**
+ * In SQL_ASCII the server counts bytes where we promise characters and answers with text that nobody can read; other
+ * encodings lack most characters. Both would be errors of single requests, long after the start.
+ */
+async function refuseOtherEncodings(db: Orm): Promise<void> {
+  const [found] = await runPrepared(db, `select current_setting('server_encoding') as encoding`, []);
+  const { encoding } = found as { encoding: string };
+  if (encoding !== 'UTF8') throw new WrongEncoding(encoding);
+}
+
+export class WrongEncoding extends OperatorError {
+  constructor(encoding: string) {
+    super(
+      `The database is encoded in ${encoding} and must be in UTF8. Make one with: create database triport encoding 'UTF8' template template0`,
+    );
+  }
 }

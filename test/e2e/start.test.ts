@@ -57,6 +57,16 @@ t.test('a database that refuses the service is told in one line', async t => {
   }
 });
 
+t.test('a database in another encoding than UTF8 is refused before anything is made in it', async t => {
+  for (const encoding of ['SQL_ASCII', 'LATIN1']) {
+    const DATABASE_URL = await createPostgres(t, { empty: true, encoding });
+    const why = new RegExp(`encoded in ${encoding} and must be in UTF8.*encoding 'UTF8' template template0`);
+    for (const command of users(t).filter(name => /main|restore/.test(name)))
+      await refused(t, command, { DATABASE_URL }, why);
+    t.same(await queryPostgres(DATABASE_URL, `select 1 from pg_namespace where nspname = 'drizzle'`), []);
+  }
+});
+
 t.test('a bug keeps its stack', async t => {
   const hook = join(makeFolder(t), 'hook.mjs');
   writeFileSync(hook, `process.loadEnvFile = () => { throw new Error('unforeseen'); };`);

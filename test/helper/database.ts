@@ -31,11 +31,12 @@ async function clonePostgres(t: Test): Promise<Database> {
 }
 
 /** The URL of a fresh copy of the migrated template. */
-export async function createPostgres(t: Test, { empty = false } = {}): Promise<string> {
+export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const admin = postgres(url.href, { max: 1, onnotice: () => {} });
-  await admin.unsafe(`create database ${name} template ${empty ? 'template0' : 'triport_template'}`);
+  const template = empty ? 'template0' : 'triport_template';
+  await admin.unsafe(`create database ${name} encoding '${encoding}' template ${template}`);
   t.teardown(async () => {
     await admin.unsafe(`drop database ${name} with (force)`);
     await admin.end();

