@@ -72,9 +72,9 @@ export const Settings = strict({
         'Another way to the database of `DATABASE_URL`, for the queue: past a pooler, because it needs LISTEN.',
     }),
   ),
-  QUEUE_BACKEND: Type.Unsafe<'postgres' | 'citus' | 'yugabytedb' | 'cockroachdb'>({
+  QUEUE_BACKEND: Type.Unsafe<'postgres' | 'citus'>({
     type: 'string',
-    enum: ['postgres', 'citus', 'yugabytedb', 'cockroachdb'],
+    enum: ['postgres', 'citus'],
     default: 'postgres',
     description:
       'What the server of `DATABASE_URL` is, so that the queue does without what others lack. docs/scaling.md says what else differs.',
@@ -209,7 +209,7 @@ export const Settings = strict({
   GRAPHQL_MAX_TOKENS: whole(500, 100000, 1000, 'Tokens in a GraphQL document.'),
   GRAPHQL_MAX_LENGTH: whole(5000, 1000000, 50000, 'Characters in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(1, 600, 10, 'Seconds in which a request must have arrived completely.'),
-  HANDLER_TIMEOUT: whole(1, 600, 15, 'Seconds after which an answer that is not there becomes a 503.'),
+  HANDLER_TIMEOUT: whole(2, 600, 15, 'Seconds after which an answer that is not there becomes a 503.'),
   MAX_IN_FLIGHT: whole(
     1,
     1000000,

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { Settings } from '../../schemas/settings.ts';
 import { OperatorError } from './operatorErrors.ts';
 import { readProviders } from './providers.ts';
+import { misspeltNames } from './settingNames.ts';
 import { compileCheck } from './validation.ts';
 
 const check = compileCheck(Settings, 'body');
@@ -29,7 +30,7 @@ export function readSettings(env: Environment): Settings {
   }
   for (const { path, message } of check(given) ?? []) problems.push(`${path.slice(1)} ${message}`);
   const settings = given as Settings;
-  problems.push(...contradictions(settings));
+  problems.push(...misspeltNames(env), ...contradictions(settings));
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }
@@ -72,8 +73,60 @@ function contradictions(settings: Settings): string[] {
   problems.push(...readProviders(settings.WEBHOOK_SECRETS).problems);
   if (settings.WORKER === 'apart' && settings.DATABASE_URL === undefined)
     problems.push('WORKER=apart needs DATABASE_URL: an embedded database belongs to one process');
-  problems.push(...databaseContradictions(settings));
+  problems.push(...databaseContradictions(settings), ...unusableUrls(settings));
+  problems.push(...limits.flatMap(limit => exceeded(limit, settings)));
   return problems;
+}
+
+type Limit = [
+  name: keyof Settings,
+  rule: 'must be less than' | 'must not be more than',
+  limit: keyof Settings,
+  why: string,
+];
+/** Settings of which one bounds the other. */
+const limits: Limit[] = [
+  ['STATEMENT_TIMEOUT', 'must be less than', 'HANDLER_TIMEOUT', 'after it, nobody waits for the statement'],
+  [
+    'DATABASE_POOL_WAIT',
+    'must not be more than',
+    'HANDLER_TIMEOUT',
+    'after it, nobody waits for a connection',
+  ],
+  ['GRAPHQL_MAX_LIST', 'must not be more than', 'GRAPHQL_MAX_RECORDS', 'no list can be longer than that'],
+  [
+    'WEBHOOK_RETRY_DELAY',
+    'must not be more than',
+    'WEBHOOK_RETRY_DELAY_MAX',
+    'no retry waits longer than that',
+  ],
+];
+
+function exceeded([name, rule, limit, why]: Limit, settings: Settings): string[] {
+  const [value, most] = [Number(settings[name]), Number(settings[limit])];
+  if (rule === 'must be less than' ? !(value >= most) : !(value > most)) return [];
+  return [`${name}=${value} ${rule} ${limit}=${most}: ${why}`];
+}
+
+/** The drivers would throw, some of them only later and again and again. The URL itself is a secret. */
+function unusableUrls({ DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL }: Settings): string[] {
+  return Object.entries({ DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL })
+    .filter(([, url]) => url?.includes('://') && !isUsableUrl(url))
+    .map(
+      ([name]) =>
+        `${name} must be a URL of one host, with a port up to 65535 and with percent-encoding in the user and password`,
+    );
+}
+
+function isUsableUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password, pathname } = new URL(text);
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function databaseContradictions(settings: Settings): string[] {
@@ -90,7 +143,7 @@ function databaseContradictions(settings: Settings): string[] {
     problems.push(
       'REDIS_URL must be set with DATABASE_REPLICA_URLS: without it an instance does not know what a client wrote at another one',
     );
-  if (replicaUrls(settings).some(url => !/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)))
+  if (replicaUrls(settings).some(url => !/^postgres(ql)?:\/\//.test(url) || !isUsableUrl(url)))
     problems.push('DATABASE_REPLICA_URLS must be PostgreSQL URLs, separated by commas');
   return problems;
 }

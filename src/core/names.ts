@@ -11,7 +11,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 }
 
 /** How many letters to add, drop or change (Levenshtein). */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];

@@ -67,6 +67,11 @@ t.test('a database in another encoding than UTF8 is refused before anything is m
   }
 });
 
+t.test('a URL that no driver can use is refused by its name, and not repeated', async t => {
+  for (const url of ['nonsense', 'postgres://u:hidden@h:99999/d', 'postgres://u:hid%zzden@h/d'])
+    await refused(t, 'src/main.ts', { DATABASE_URL: url }, /settings:\n {2}- DATABASE_URL must (?!.*hid)/);
+});
+
 t.test('a bug keeps its stack', async t => {
   const hook = join(makeFolder(t), 'hook.mjs');
   writeFileSync(hook, `process.loadEnvFile = () => { throw new Error('unforeseen'); };`);
