@@ -1,16 +1,59 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../helper/database.ts';
-import { freePort, makeFolder, queryPostgres, runCommand } from '../helper/process.ts';
+import {
+  freePort,
+  makeDataFolder,
+  makeFolder,
+  queryPostgres,
+  runCommand,
+  startService,
+  until,
+} from '../helper/process.ts';
 
 t.setTimeout(240_000);
 
 const server = process.env.TEST_POSTGRES_URL ?? '';
 /** The URL of the server of the tests, with something changed. */
 const urlWith = (change: Partial<URL>) => Object.assign(new URL(server), change).href;
+
+t.test('SIGTERM to npm ends the service, and its port and its data folder are free', async t => {
+  const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
+  const npm = spawn('npm', ['start'], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { ...process.env, NODE_OPTIONS: '', DATA_DIR, PORT: String(port), HOST: '127.0.0.1' },
+    stdio: 'ignore',
+    // A group of its own, so that nothing of it outlives a test that fails.
+    detached: true,
+  });
+  const ended = once(npm, 'exit');
+  t.teardown(() => {
+    try {
+      process.kill(-(npm.pid ?? 0), 'SIGKILL');
+    } catch {
+      // All of it has ended.
+    }
+  });
+  const answers = () => fetch(`http://127.0.0.1:${port}/health/ready`).then(({ ok }) => ok);
+  await until('the service is ready', () => answers().catch(() => false), 90);
+  npm.kill('SIGTERM');
+  await ended;
+  // The next one needs both, and refuses at once when it does not get them.
+  await until(
+    'the port is free',
+    () =>
+      answers()
+        .then(() => false)
+        .catch(() => true),
+    15,
+  );
+  await startService(t, { DATA_DIR, PORT: String(port) });
+});
 
 /** Something that listens on a port. */
 async function takePort(t: Test): Promise<string> {
