@@ -20,8 +20,8 @@ export interface Database {
   readonly ready: Promise<void>;
   /** Asks the server for a sign of life. */
   readonly ping: () => Promise<void>;
-  /** Settles when a read and a write got a connection each. */
-  readonly getConnections: () => Promise<void>;
+  /** Whether connections get free: false while a statement waits for one in vain. */
+  readonly hasConnections: () => boolean;
   /** How busy the connections are; the embedded database has none. */
   readonly load?: () => { connections: number; used: number; waiting: number };
   readonly close: () => Promise<void>;

@@ -50,7 +50,7 @@ function opened(client: PGlite, orm: Orm, room: Room, release: () => void): Data
     available: () => !closing && room.isThere(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
-    getConnections: async () => {},
+    hasConnections: () => true,
     close: () => {
       // It waits for an open transaction and for the statement at work; later ones are refused.
       room.stop();

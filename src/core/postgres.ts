@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import type { Database, Orm } from './database.ts';
@@ -155,6 +156,7 @@ export function openPostgres(server: Server, log: Log): Database {
   }
 
   void watch();
+  const hasConnections = watchConnections(clients, () => closed);
   return {
     kind: 'postgres',
     orm,
@@ -162,7 +164,7 @@ export function openPostgres(server: Server, log: Log): Database {
     available: () => migrated && reachable && !closed,
     ready: ready.promise,
     ping,
-    getConnections: async () => void (await Promise.all(clients.map(client => client.unsafe('select 1')))),
+    hasConnections,
     load: () => {
       const [reading, writing] = [reads.load(), writes.load()];
       return {
@@ -180,6 +182,23 @@ export function openPostgres(server: Server, log: Log): Database {
       ready.resolve();
     },
   };
+}
+
+/** Asks for a connection now and then, as requests do. What waits for one in vain is refused, as their statements are. */
+function watchConnections(clients: Client[], isClosed: () => boolean): () => boolean {
+  let free = true;
+  async function watch() {
+    while (!isClosed()) {
+      const asked = Promise.all(clients.map(client => client.unsafe('select 1')));
+      free = await asked.then(
+        () => true,
+        error => databaseFailure(error)?.code !== 'CONNECTION_WAIT_TIMEOUT',
+      );
+      await sleep(checkEvery, undefined, { ref: false });
+    }
+  }
+  void watch();
+  return () => free;
 }
 
 /** What the server answers; rejects when it does not, within a time that is always bounded. */

@@ -47,6 +47,9 @@ export async function getPost(context: Context, id: string): Promise<Post> {
   return found('Post', isId(id) ? await readPost(context.db, id) : undefined);
 }
 
+/** Of one author. They do not wait for each other, only for a lock of the author, and then half of the connections are free. */
+const postsAtOnce = 2;
+
 /** The new post, a draft unless it says otherwise; invalid when the author does not exist. */
 export async function createPost(context: Context, input: PostCreate): Promise<Post> {
   need(context, 'write');
@@ -59,8 +62,8 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  // The foreign key waits for the lock of the author.
-  await inTurn(post.authorId, () => insertPost(context, post));
+  // The foreign key waits while somebody else locks the author.
+  await inTurn(post.authorId, () => insertPost(context, post), postsAtOnce);
   return post;
 }
 

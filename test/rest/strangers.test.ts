@@ -50,7 +50,7 @@ t.test('strangers do not wait for a row that somebody holds (they waited 2 s beh
   };
   // More than there are connections, by every way that waits for this row.
   const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
-  await until('the first of them waits for the row', () => database.load?.().used === 2);
+  await until('the first of them waits for the row', () => database.load?.().used === 3);
   for (const name of ['A', 'B', 'C'])
     blocked.push(call('PATCH', `/api/users/${held.id}`, 503, { body: { name } }).then(note));
   blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
@@ -126,9 +126,12 @@ t.test('ready says so when no connection gets free (it said 200 while all writes
   const end = Promise.withResolvers<void>();
   const [waiting] = [database.load?.().connections ?? 0];
   const holders = Array.from({ length: waiting / 2 }, () => database.orm.transaction(() => end.promise));
+  await until('no connection gets free', () => !database.hasConnections());
   const { error } = (await call('GET', '/health/ready', 503)).body;
   t.match(error.message, /No connection/);
+  await call('GET', '/api/users', 200);
   end.resolve();
   await Promise.all(holders);
+  await until('a connection is free', () => database.hasConnections());
   await call('GET', '/health/ready', 200);
 });
