@@ -105,7 +105,7 @@ t.test(
     const body = { name: 'Ada', email: 'ada@example.com' };
     t.match(await call('POST', '/api/users', 503, { body }), refused);
     t.ok(performance.now() - asked < 1500, `after ${performance.now() - asked} ms`);
-    t.match(database.load?.(), { connections: 4, used: 2, waiting: 0 });
+    t.match(database.load?.(), { connections: 4, reading: 0, writing: 2, waiting: 0 });
     await call('GET', '/api/users', 200);
     end.resolve();
     await Promise.all(holders);

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { is, sql } from 'drizzle-orm';
 import { type PgDatabase, type PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg-core';
-import { databaseFailure } from './failure.ts';
+import { databaseFailure, isLockedOut } from './failure.ts';
 import { mapRows } from './rows.ts';
 import { tracedInside } from './tracing.ts';
 
@@ -23,15 +24,30 @@ export interface Database {
   /** Whether connections get free: false while a statement waits for one in vain. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are; the embedded database has none. */
-  readonly load?: () => { connections: number; used: number; waiting: number };
+  readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
   readonly close: () => Promise<void>;
 }
+
+/** First in a transaction that does the work of many. It ends with the transaction. */
+export const patientWithLocks = sql`select set_config('lock_timeout', '2000', true)`;
 
 /** First in a transaction that may take longer than any request. It ends with the transaction. */
 export const withoutTimeouts = sql`select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`;
 
-/** Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again. */
+/**
+ * Does work in a transaction: all of it, or nothing. A deadlock or a lost race is tried again, and so is one that met a
+ * lock; work for several callers fails at once instead, because each of them alone may not need that lock.
+ */
 export async function inTransaction<C extends { readonly db: Orm }, T>(
+  context: C,
+  work: (inside: C) => Promise<T>,
+  { forSeveral = false } = {},
+): Promise<T> {
+  const once = () => transactionOf(context, work);
+  return forSeveral || is(context.db, PgTransaction) ? once() : untilUnlocked(once);
+}
+
+async function transactionOf<C extends { readonly db: Orm }, T>(
   context: C,
   work: (inside: C) => Promise<T>,
 ): Promise<T> {
@@ -45,6 +61,22 @@ export async function inTransaction<C extends { readonly db: Orm }, T>(
       if (attempt === 3 || (code !== deadlock && code !== serializationFailure)) throw error;
     }
   }
+}
+
+/** Milliseconds that a write waits for a lock. */
+const lockPatience = 2000;
+
+/**
+ * Does a write again while somebody else holds a lock that it needs. Each time it waits on its connection only for
+ * `lock_timeout`, and most of the time without one: so those who wait do not take all connections from strangers.
+ */
+export async function untilUnlocked<T>(write: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + lockPatience; ; await sleep(100 + Math.random() * 200))
+    try {
+      return await write();
+    } catch (error) {
+      if (!isLockedOut(error) || performance.now() > end) throw error;
+    }
 }
 const deadlock = '40P01';
 const serializationFailure = '40001';

@@ -80,8 +80,8 @@ export class Metrics {
     );
     if (load === undefined) return;
     this.watch('database_connections', 'Connections for requests, by state.', 'state', () => {
-      const { connections, used } = load();
-      return new Map(Object.entries({ used, idle: connections - used }));
+      const { connections, reading, writing } = load();
+      return new Map(Object.entries({ reading, writing, idle: connections - reading - writing }));
     });
     this.watch('database_statements_waiting', 'Statements that wait for a connection.', undefined, () => {
       return load().waiting;

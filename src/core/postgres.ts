@@ -20,6 +20,8 @@ export type Client = postgres.Sql & {
 /** All times are in milliseconds. */
 const checkEvery = 2000;
 const retryEvery = 250;
+/** A write that waits for a lock takes a connection from others: after this time it waits without one (`untilUnlocked`). */
+const writesWait = 100;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const patience = 5000;
 
@@ -31,6 +33,8 @@ export interface Server {
   pooled?: boolean;
   /** Seconds that one statement may take. */
   statementTimeout?: number;
+  /** Milliseconds that a statement may wait for a lock. */
+  lockTimeout?: number;
   /** Seconds that a statement may wait for a connection. */
   wait?: number;
 }
@@ -39,11 +43,10 @@ export interface Server {
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
 /** What each session of the service is set to. */
-const sessionOf = ({ statementTimeout = 10 }: Server) => ({
+const sessionOf = ({ statementTimeout = 10, lockTimeout = 2000 }: Server) => ({
   ...carried,
   statement_timeout: statementTimeout * 1000,
-  // Whoever waits for a row keeps a connection from all others.
-  lock_timeout: 2000,
+  lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
   // A count on several processes is faster alone and three times slower under load. The driver drops 0.
   max_parallel_workers_per_gather: '0' as unknown as number,
@@ -97,7 +100,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => reachable && pause.end();
   const reads = connectTo(server, log, { onclose });
   // Not pipelined: what is sent behind a write that waits for a lock would wait with it.
-  const writes = connectTo(server, log, { onclose, ...notPipelined });
+  const writes = connectTo({ ...server, lockTimeout: writesWait }, log, { onclose, ...notPipelined });
   const clients = [reads, writes];
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server.url, log, { onclose, prepare: !server.pooled });
@@ -169,7 +172,8 @@ export function openPostgres(server: Server, log: Log): Database {
       const [reading, writing] = [reads.load(), writes.load()];
       return {
         connections: 2 * server.connections,
-        used: reading.used + writing.used,
+        reading: reading.used,
+        writing: writing.used,
         waiting: reading.waiting + writing.waiting,
       };
     },
@@ -184,21 +188,25 @@ export function openPostgres(server: Server, log: Log): Database {
   };
 }
 
-/** Asks for a connection now and then, as requests do. What waits for one in vain is refused, as their statements are. */
+/**
+ * Asks for a connection now and then, as requests do. What waits for one in vain is refused, as their statements are; twice
+ * in a row, so that a server which is only busy for a moment is not taken out of the balancer.
+ */
 function watchConnections(clients: Client[], isClosed: () => boolean): () => boolean {
-  let free = true;
+  let refusals = 0;
   async function watch() {
     while (!isClosed()) {
       const asked = Promise.all(clients.map(client => client.unsafe('select 1')));
-      free = await asked.then(
+      const isFree = await asked.then(
         () => true,
         error => databaseFailure(error)?.code !== 'CONNECTION_WAIT_TIMEOUT',
       );
+      refusals = isFree ? 0 : refusals + 1;
       await sleep(checkEvery, undefined, { ref: false });
     }
   }
   void watch();
-  return () => free;
+  return () => refusals < 2;
 }
 
 /** What the server answers; rejects when it does not, within a time that is always bounded. */

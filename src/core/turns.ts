@@ -1,33 +1,51 @@
+import { untilUnlocked } from './database.ts';
 import { lockedOut } from './errors.ts';
+import { isLockedOut } from './failure.ts';
 
-/** Milliseconds: as long as a statement waits for a lock. */
+/** Milliseconds that a write waits for its turn. */
 const patience = 2000;
 
-interface Line {
-  running: number;
-  /** Each is called when it gets the place of a write that has ended. */
-  waiting: (() => void)[];
-}
-
-/** The records that are written now. */
-const lines = new Map<string, Line>();
+/** For each record that is being written, the functions that let in those who wait. */
+const lines = new Map<string, (() => void)[]>();
 
 /**
- * Runs the writes of one record one after the other, or so many at once. All at once, they would wait for its lock on every
- * connection, and the writes of strangers would wait for a connection.
+ * Runs the writes of one record one after the other. All at once, they would wait for its lock on every connection, and
+ * the writes of strangers would wait for a connection.
  */
-export async function inTurn<T>(record: string, write: () => Promise<T>, atOnce = 1): Promise<T> {
-  const line = lines.get(record) ?? { running: 0, waiting: [] };
-  lines.set(record, line);
-  const asked = performance.now();
-  if (line.running < atOnce) line.running++;
-  else await new Promise<void>(resolve => line.waiting.push(resolve));
+export async function inTurn<T>(record: string, write: () => Promise<T>): Promise<T> {
+  const line = lines.get(record);
+  if (line) await myTurn(line);
+  else lines.set(record, []);
   try {
-    if (performance.now() - asked > patience) throw lockedOut();
     return await write();
   } finally {
-    const next = line.waiting.shift();
+    const next = lines.get(record)?.shift();
     if (next) next();
-    else if (--line.running === 0) lines.delete(record);
+    else lines.delete(record);
   }
+}
+
+/** The same for writes that do not exclude each other: they take turns only once one of them has met a lock. */
+export async function inTurnOnceLocked<T>(record: string, write: () => Promise<T>): Promise<T> {
+  if (!lines.has(record))
+    try {
+      return await write();
+    } catch (error) {
+      if (!isLockedOut(error)) throw error;
+    }
+  return inTurn(record, () => untilUnlocked(write));
+}
+
+function myTurn(line: (() => void)[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      line.splice(line.indexOf(enter), 1);
+      reject(lockedOut());
+    }, patience);
+    const enter = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    line.push(enter);
+  });
 }

@@ -106,25 +106,32 @@ const findEvents = prepared('webhook events stored before', (db: Orm) =>
 /** Writes rows and jobs in one transaction; returns for each row the id under which its event is stored. */
 async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<(string | undefined)[]> {
   await queue.ready;
-  const texts = arrivals.map(({ row }) => ({
+  const rows = arrivals.map(({ row }) => ({
     ...row,
     body: bytesIn(row.body),
     fingerprint: bytesIn(row.fingerprint),
   }));
-  return inTransaction({ db }, async inside => {
-    const stored = await insertEvents(inside.db, 'only').execute({ rows: JSON.stringify(texts) });
-    const ids = new Set(stored.map(({ id }) => id));
-    const work = arrivals.filter(({ row }) => ids.has(row.id) && row.status === 'received');
-    await queue.add(
-      inside.db,
-      work.map(({ row, trace }) => ({ event: row.id, round: 0, trace })),
-    );
-    const repeated = texts.filter(({ id }) => !ids.has(id)).map(({ body: _, ...text }) => text);
-    const known =
-      repeated.length > 0
-        ? await findEvents(inside.db, 'only').execute({ rows: JSON.stringify(repeated) })
-        : [];
-    const storedAs = new Map(known.map(({ sent, stored }) => [sent, stored]));
-    return arrivals.map(({ row }) => (ids.has(row.id) ? row.id : storedAs.get(row.id)));
-  });
+  async function work(inside: { db: Orm }) {
+    const stored = await insertEvents(inside.db, 'only').execute({ rows: JSON.stringify(rows) });
+    const isNew = new Set(stored.map(({ id }) => id));
+    const jobs = arrivals
+      .filter(({ row }) => isNew.has(row.id) && row.status === 'received')
+      .map(({ row, trace }) => ({ event: row.id, round: 0, trace }));
+    await queue.add(inside.db, jobs);
+    const repeated = rows.filter(({ id }) => !isNew.has(id));
+    const storedAs = await storedBefore(inside.db, repeated);
+    return arrivals.map(({ row: { id } }) => (isNew.has(id) ? id : storedAs.get(id)));
+  }
+  return inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });
+}
+
+/** The ids of the events that these rows repeat, by the ids of the rows. */
+async function storedBefore(
+  db: Orm,
+  repeated: { id: string; provider: string; fingerprint: string }[],
+): Promise<Map<string, string>> {
+  if (repeated.length === 0) return new Map();
+  const keys = repeated.map(({ id, provider, fingerprint }) => ({ id, provider, fingerprint }));
+  const found = await findEvents(db, 'only').execute({ rows: JSON.stringify(keys) });
+  return new Map(found.map(({ sent, stored }) => [sent, stored]));
 }

@@ -2,13 +2,13 @@ import { eq, sql } from 'drizzle-orm';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../schemas/post.ts';
 import type { Context } from '../core/context.ts';
-import { type Orm, prepared } from '../core/database.ts';
+import { type Orm, prepared, untilUnlocked } from '../core/database.ts';
 import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
 import { sharedRead } from '../core/sharedRows.ts';
-import { inTurn } from '../core/turns.ts';
+import { inTurn, inTurnOnceLocked } from '../core/turns.ts';
 import { need } from './access.ts';
 import { auditedDelete, auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
@@ -47,9 +47,6 @@ export async function getPost(context: Context, id: string): Promise<Post> {
   return found('Post', isId(id) ? await readPost(context.db, id) : undefined);
 }
 
-/** Of one author. They do not wait for each other, only for a lock of the author, and then half of the connections are free. */
-const postsAtOnce = 2;
-
 /** The new post, a draft unless it says otherwise; invalid when the author does not exist. */
 export async function createPost(context: Context, input: PostCreate): Promise<Post> {
   need(context, 'write');
@@ -63,7 +60,7 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
     updatedAt: time.toISOString(),
   };
   // The foreign key waits while somebody else locks the author.
-  await inTurn(post.authorId, () => insertPost(context, post), postsAtOnce);
+  await inTurnOnceLocked(`posts of ${post.authorId}`, () => insertPost(context, post));
   return post;
 }
 
@@ -86,5 +83,6 @@ export async function changePost(context: Context, id: string, input: PostUpdate
 
 export async function deletePost(context: Context, id: string): Promise<void> {
   need(context, 'write');
-  if (!isId(id) || !(await inTurn(id, () => removePost(context, id)))) throw notFound('Post');
+  if (!isId(id) || !(await inTurn(id, () => untilUnlocked(() => removePost(context, id)))))
+    throw notFound('Post');
 }

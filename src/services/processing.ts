@@ -2,7 +2,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import { firstCharacters } from '../core/characters.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction, type Orm, prepared } from '../core/database.ts';
+import { inTransaction, type Orm, patientWithLocks, prepared } from '../core/database.ts';
 import { databaseFailure } from '../core/failure.ts';
 import type { Job } from '../core/queue.ts';
 import { isTracing, traced } from '../core/tracing.ts';
@@ -90,20 +90,21 @@ export async function processEvents(
   from: 'received' | 'processing',
 ): Promise<Job[]> {
   need(context, 'admin');
-  return partOf(jobs, () =>
-    inTransaction(context, async inside => {
-      const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
-      const events = await mark(inside.db, from).execute(values);
-      for (const [handler, own] of Map.groupBy(events, event => handlerOf(handlers, event)))
-        if (handler)
-          await handler.handle(
-            inside,
-            own.map(event => inHand(inside, event)),
-          );
-        else await ignore(inside, own);
-      return events;
-    }),
-  );
+  async function work(inside: Context) {
+    // A batch waits for others that concern the same customers: given up too soon, each event would be done alone.
+    await inside.db.execute(patientWithLocks);
+    const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
+    const events = await mark(inside.db, from).execute(values);
+    for (const [handler, own] of Map.groupBy(events, event => handlerOf(handlers, event)))
+      if (handler)
+        await handler.handle(
+          inside,
+          own.map(event => inHand(inside, event)),
+        );
+      else await ignore(inside, own);
+    return events;
+  }
+  return partOf(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
 }
 
 /** None for an event that was received by a version which knew its type. */

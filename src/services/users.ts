@@ -8,6 +8,7 @@ import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
 import { sharedRead } from '../core/sharedRows.ts';
+import { inTurnOnceLocked } from '../core/turns.ts';
 import { need } from './access.ts';
 import { auditedInsert, recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
@@ -53,7 +54,8 @@ export async function createUser(context: Context, input: UserCreate): Promise<U
     createdAt: time.toISOString(),
     updatedAt: time.toISOString(),
   };
-  await insertUser(context, user);
+  // The unique index waits for others who create or take this address.
+  await inTurnOnceLocked(input.email.toLowerCase(), () => insertUser(context, user));
   return user;
 }
 

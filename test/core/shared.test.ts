@@ -191,7 +191,7 @@ t.test('a connection that is lost during an insert', { skip: backend !== 'postgr
     const waiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     for (let ended = 0; ended === 0; await turn(undefined))
-      ended = ((await db.execute(waiting)) as unknown as unknown[]).length;
+      ended = ((await database.reads.execute(waiting)) as unknown as unknown[]).length;
     const results = await writes;
     t.ok(results.every(({ status }) => status === 'rejected'));
   });

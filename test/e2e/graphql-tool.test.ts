@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
 import { folderOf } from '../helper/cluster.ts';
 import { fill } from '../helper/graphql.ts';
+import { until } from '../helper/process.ts';
 
 const executablePath = join(folderOf('chromium') ?? '', 'chromium');
 const args =
@@ -59,8 +60,9 @@ t.test('bug: a Run right after an edit sent the name that the operation had befo
     await page.keyboard.insertText(text);
     await page.keyboard.press('Control+Enter');
   };
+  const knownName = () => page.evaluate(() => localStorage.getItem('graphiql:operationName'));
   const toolKnows = (name: string) =>
-    page.waitForFunction(`localStorage.getItem('graphiql:operationName') === '${name}'`);
+    until(`the tool knows ${name}`, async () => (await knownName()) === name);
   const answered = (field: string) => page.waitForSelector(`.result-window :text('"${field}"')`);
 
   await toolKnows('FirstLook');

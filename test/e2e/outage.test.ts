@@ -102,10 +102,11 @@ async function checkAfter(
     }),
   );
   t.same(all.filter(({ status }) => status !== 200).map(inShort), []);
-  const connections = await server.query(
+  const [connections] = await server.query(
     "select count(*)::int as n from pg_stat_activity where application_name = 'triport'",
   );
-  t.same(connections, [{ n: 4 }], 'the pool is complete');
+  const count = Number(connections?.n);
+  t.ok(count > 4 && count <= 8, `all four for writes, and at most as many for reads: ${count}`);
 }
 
 t.test('while Postgres is away', async t => {

@@ -30,10 +30,10 @@ const withoutId = (body: object) =>
   JSON.parse(JSON.stringify(body, (name, value) => (name === 'requestId' ? undefined : value)));
 
 /** The statements that are sent from now on. */
-export function watchStatements({ orm }: Database): string[] {
+export function watchStatements({ reads }: Database): string[] {
   const sent: string[] = [];
   type Prepared = { execute(...values: unknown[]): Promise<unknown> };
-  const { session } = orm as unknown as {
+  const { session } = reads as unknown as {
     session: { prepareQuery(query: { sql: string }, ...rest: unknown[]): Prepared };
   };
   const prepare = session.prepareQuery.bind(session);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../drizzle/tables.ts';
-import { createPost } from '../../src/services/posts.ts';
+import { type Orm, prepared } from '../../src/core/database.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -37,12 +37,6 @@ const post = (authorId: string, status: number) =>
 
 t.test('strangers do not wait for a row that somebody holds (they waited 2 s behind it)', async t => {
   const [held, other] = [await newUser(), await newUser()];
-  // Each connection has prepared the statements: only then does the driver send others behind them.
-  for (let round = 0; round < 5; round++) {
-    const authors = Array.from({ length: 20 }, () => createUser(inside(database), someone()));
-    const texts = (await Promise.all(authors)).map(({ id }) => ({ title: 'Notes', authorId: id }));
-    await Promise.all(texts.map(text => createPost(inside(database), text)));
-  }
   const release = await hold(held.id, 'update');
   let refused = 0;
   const note = () => {
@@ -50,7 +44,9 @@ t.test('strangers do not wait for a row that somebody holds (they waited 2 s beh
   };
   // More than there are connections, by every way that waits for this row.
   const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
-  await until('the first of them waits for the row', () => database.load?.().used === 3);
+  const moved = await Promise.all(Array.from({ length: 6 }, () => newPost({ authorId: other.id })));
+  const toHeld = { body: { authorId: held.id } };
+  for (const { id } of moved) blocked.push(call('PATCH', `/api/posts/${id}`, 503, toHeld).then(note));
   for (const name of ['A', 'B', 'C'])
     blocked.push(call('PATCH', `/api/users/${held.id}`, 503, { body: { name } }).then(note));
   blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
@@ -73,6 +69,36 @@ t.test('strangers do not wait for a row that somebody holds (they waited 2 s beh
   await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
   const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
   t.equal(meta.total, 0, 'what was refused is not there');
+});
+
+const touch = prepared('touch', (db: Orm) =>
+  db
+    .update(users)
+    .set({ name: 'Touched' })
+    .where(eq(users.id, sql.placeholder('id'))),
+);
+
+t.test('nothing is sent behind a write that waits for a lock', async t => {
+  const { orm } = database;
+  // On each of the four connections: otherwise the write gives up too soon to be waited for.
+  const all = Promise.withResolvers<void>();
+  let reached = 0;
+  const bePatient = async (tx: { execute(statement: SQL): unknown }) => {
+    await tx.execute(sql`set lock_timeout = 10000`);
+    if (++reached === 4) all.resolve();
+    await all.promise;
+  };
+  await Promise.all([1, 2, 3, 4].map(() => orm.transaction(bePatient)));
+  const ids = (await Promise.all(Array.from({ length: 21 }, () => newUser()))).map(({ id }) => id);
+  const touchAll = (some: string[]) => Promise.all(some.map(id => touch(orm, 'only').execute({ id })));
+  // Each connection has prepared the statement: only then would the driver send others behind it.
+  for (let round = 0; round < 5; round++) await touchAll(ids);
+  const release = await hold(ids[0] ?? '', 'update');
+  const blocked = touchAll(ids.slice(0, 1));
+  await touchAll(ids.slice(1));
+  t.pass('the others are done, and the first still waits');
+  await release();
+  await blocked;
 });
 
 t.test('a change of a user does not hold up posts by that user', async () => {
@@ -124,8 +150,7 @@ t.test('a truncate under repeatable read is refused (it left wrong totals until 
 
 t.test('ready says so when no connection gets free (it said 200 while all writes stood)', async t => {
   const end = Promise.withResolvers<void>();
-  const [waiting] = [database.load?.().connections ?? 0];
-  const holders = Array.from({ length: waiting / 2 }, () => database.orm.transaction(() => end.promise));
+  const holders = Array.from({ length: 4 }, () => database.orm.transaction(() => end.promise));
   await until('no connection gets free', () => !database.hasConnections());
   const { error } = (await call('GET', '/health/ready', 503)).body;
   t.match(error.message, /No connection/);
