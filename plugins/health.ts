@@ -39,7 +39,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
       if (leaving()) throw new AppError('unavailable', 'The service is ending.', { code: 'ending' });
       if (!database.available()) throw new AppError('unavailable', 'The database is out of reach.');
       if (!database.hasConnections())
-        throw new AppError('unavailable', 'No connection to the database gets free.');
+        throw new AppError('unavailable', 'No connection to the database becomes free.');
       await within(1000, database.ping());
       return { status: 'ok', database: database.kind };
     },

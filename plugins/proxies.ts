@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { withoutPorts } from '../src/core/addresses.ts';
 
-/** Makes the header of a trusted proxy readable, before anything asks for the address of the client. */
+/** Makes the header of a trusted proxy readable, before anything reads the address of the client. */
 export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
   if (!trusted) return warnOnce(app);
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {

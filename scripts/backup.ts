@@ -11,7 +11,7 @@ at work meanwhile; the service on an embedded folder must be stopped, because a 
 async function backup({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the file to write');
   if (existsSync(file))
-    throw new OperatorError(`${file} exists already: an older backup is never written over.`);
+    throw new OperatorError(`${file} already exists: an older backup is never written over.`);
   const settings = loadSettings();
   // For its owner alone: it has all that the database has.
   process.umask(0o077);

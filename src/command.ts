@@ -24,7 +24,7 @@ export class UsageError extends OperatorError {
 }
 
 /**
- * Runs what a process was started for. `--help` prints how to use it. A failure is told on standard error, in one line
+ * Runs what a process was started for. `--help` prints how to use it. A failure is written to standard error, in one line
  * unless it is a bug, and ends the process with 1.
  */
 export async function runCommand<O extends Options>(command: Command<O>): Promise<void> {

@@ -131,5 +131,5 @@ async function fail(means: Means, event: Claimed, error: unknown): Promise<Outco
     log.warn(facts, 'A webhook event failed and will be tried again.');
     return 'tried and failed';
   }
-  log.error(facts, 'A webhook event failed for the last time and is dead. Mend the cause and replay it.');
+  log.error(facts, 'A webhook event failed for the last time and is dead. Fix the cause and replay it.');
 }

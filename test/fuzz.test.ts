@@ -123,7 +123,7 @@ function isNoJson(bytes: Buffer | string) {
 
 /** What a valid request may still meet, because of what is stored; GraphQL is a language of its own. */
 const semantic =
-  /^(is the id of no user|is read-only and differs from the stored value|must be in the future|is no cursor of this list with these filters|cannot be combined with "after")$/;
+  /^(is the id of no user|is read-only and differs from the stored value|must be in the future|is not a cursor of this list with these filters|cannot be combined with "after")$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||

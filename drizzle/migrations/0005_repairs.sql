@@ -1,6 +1,7 @@
 -- The audit log names the event that changed a subscription, and is read by cursor; no commit waits for a fold.
 
--- Without this index, all writes of one kind are found by reading the whole log.
+-- Without this index, all writes of one kind are found by reading the whole log. Writers wait while it is made: about a second
+-- for a million entries.
 create index "audit_log_action_index" on "audit_log" using btree ("action","id");
 --> statement-breakpoint
 -- Periods are bounds of the id, which begins with the time: the primary key finds them, in order.
@@ -8,8 +9,8 @@ drop index "audit_log_time_index";
 --> statement-breakpoint
 alter table "audit_log" add column "details" jsonb;
 --> statement-breakpoint
--- A commit must never wait: a bulk load used to wait here without a bound for whoever held the lock, and with it every
--- connection of a server. Changes that are not folded are still counted by each reader; one of the next statements folds them.
+-- A commit must never wait: a bulk load used to wait here without a bound while another session held the lock, and with
+-- it every connection of a server. Changes that are not folded are still counted by each reader; one of the next statements folds them.
 create or replace function list_fold_when_due() returns trigger language plpgsql set lock_timeout = '100ms' as $$
 begin
 	if current_setting('transaction_isolation') <> 'read committed' or not pg_try_advisory_xact_lock(7283452) then

@@ -13,7 +13,8 @@ export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
         tags: ['Access'],
         operationId: 'listAudit',
         summary: 'List who changed what',
-        description: 'Every write, the newest first. It goes by cursor and has no total.',
+        description:
+          'Writes of users, posts and keys, changes of subscriptions and replays of events, the newest first. The list uses cursors and has no total.',
         querystring: AuditQuery,
         response: { 200: ref(AuditList) },
       },

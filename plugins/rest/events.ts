@@ -24,7 +24,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
         tags,
         operationId: 'listWebhookEvents',
         summary: 'List received events',
-        description: 'The newest first. The list goes by cursor and has no total.',
+        description: 'The newest first. The list uses cursors and has no total.',
         querystring: EventQuery,
         response: { 200: ref(WebhookEventList) },
       },

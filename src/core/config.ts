@@ -120,7 +120,8 @@ function unusableUrls({ DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL }: Settings)
 
 function isUsableUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { username, password, pathname } = new URL(text);
+  const { host, username, password, pathname } = new URL(text);
+  if (host.includes(',')) return false;
   try {
     for (const part of [username, password, pathname]) decodeURIComponent(part);
     return true;

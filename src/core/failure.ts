@@ -39,8 +39,8 @@ const passing = new Set([
 ]);
 
 /** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */
-export const isTooSlow = ({ code }: DatabaseFailure) =>
-  code === canceled || code === 'CONNECTION_WAIT_TIMEOUT';
+export const isTooSlow = ({ code }: DatabaseFailure) => tooSlow.has(code);
+const tooSlow = new Set([canceled, '25P03', '25P04', 'CONNECTION_WAIT_TIMEOUT']);
 
 /** Whether a statement waited too long for a lock that another one holds. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';

@@ -94,7 +94,7 @@ export class Marks {
     const time = performance.now();
     this.#failingSince ??= time;
     if (this.#blindUntil === undefined)
-      this.#log.warn({ err: error }, 'Redis does not take who has written: all reads go to the primary.');
+      this.#log.warn({ err: error }, 'Redis does not store who has written: all reads go to the primary.');
     this.#blindUntil = time + this.#life + laterThanOthers;
   }
 
@@ -102,6 +102,6 @@ export class Marks {
     this.#failingSince = undefined;
     if (this.#blindUntil === undefined || performance.now() < this.#blindUntil) return;
     this.#blindUntil = undefined;
-    this.#log.info('Redis takes again who has written: replicas are read from.');
+    this.#log.info('Redis stores who has written again: reads use the replicas.');
   }
 }

@@ -11,7 +11,7 @@ const shortestGuess = 8;
 
 /**
  * Variables that look like a setting and are none. Ignored in silence, `AUTHMODE=required` would leave the service
- * open. What the meant setting itself says wins, so that whoever needs such a variable for another program can have it.
+ * open. What the meant setting itself says wins, so such a variable may be there for another program.
  */
 export function misspeltNames(env: Record<string, string | undefined>): string[] {
   const isSet = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);
@@ -34,11 +34,13 @@ const isServiceLink = (value: string) => /^(tcp|udp|sctp):\/\//.test(value);
 function meantBy(name: string): string | undefined {
   const typed = name.toUpperCase();
   return (
-    known.find(candidate => letters(candidate) === letters(typed)) ??
-    known.find(candidate => candidate.length >= shortestGuess && isOneEdit(typed, candidate))
+    known.find(candidate => letters(candidate) === letters(longEnough(name) ? typed : name)) ??
+    known.find(candidate => longEnough(candidate) && isOneEdit(typed, candidate))
   );
 }
 
+/** `host` and `port` in small letters are used by many programs. */
+const longEnough = (name: string) => name.length >= shortestGuess;
 const letters = (name: string) => name.replaceAll(/[-_]/g, '');
 
 const isOneEdit = (a: string, b: string) => Math.abs(a.length - b.length) <= 1 && distance(a, b) === 1;

@@ -36,7 +36,7 @@ const insertEntries = prepared('audit entries', db => db.insert(auditLog).select
 /** Some megabytes of text. */
 const entriesAtOnce = 10_000;
 
-/** Writes down what is done to these records. Belongs into the transaction of the write itself. */
+/** Writes down what is done to these records. Belongs in the transaction of the write itself. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   for (let first = 0; first < writes.length; first += entriesAtOnce) {
     const some = writes.slice(first, first + entriesAtOnce);
@@ -97,7 +97,7 @@ const entryValues = (context: Context, action: AuditAction, recordId: string) =>
 const readEntries = logging<AuditEntry, 'record' | 'actor' | 'action'>('audit', {
   table: auditLog,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
-  indexed: ['record', 'actor', 'action'],
+  indexed: () => ['record', 'actor', 'action'],
 });
 
 /** A page of the log, which is never changed through here. */

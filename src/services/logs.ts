@@ -14,8 +14,8 @@ interface LogRules<Filter extends string> {
   columns?: Record<string, PgColumn>;
   /** The column that each filter compares for equality. */
   filters: Record<Filter, PgColumn>;
-  /** The filters whose column has an index together with the id, the one with the fewest records a value first. */
-  indexed: Filter[];
+  /** The filters whose column has an index together with the id; first the one whose value has the fewest records. */
+  indexed: (query: { [K in Filter]?: string }) => Filter[];
 }
 
 type LogQuery<Filter extends string> = { [K in Filter]?: string } & Cursors & Period & { limit: number };
@@ -42,15 +42,18 @@ export function logging<T extends { id: string }, Filter extends string>(
 ): (context: Context, query: LogQuery<Filter>) => Promise<CursorPage<T>> {
   const known = Object.keys(rules.filters) as Filter[];
   const records = prepared(name, (db: Orm, shape: string) => {
-    const [direction, ...used] = shape.split(' ') as ['older' | 'newer', ...Filter[]];
-    return selectRecords(db, rules, direction === 'newer', used);
+    const [direction, lead, ...used] = shape.split(' ') as ['older' | 'newer', Filter | '', ...Filter[]];
+    return selectRecords(db, rules, { ascending: direction === 'newer', lead: lead || undefined, used });
   });
 
   return async function readPage({ db }, query) {
     const { limit } = query;
     const used = known.filter(filter => query[filter] !== undefined);
+    const lead = rules.indexed(query).find(name => used.includes(name));
     const read = (direction: 'older' | 'newer', range: Range, limit: number) =>
-      records(db, [direction, ...used].join(' ')).execute({ ...query, ...range, limit }) as Promise<T[]>;
+      records(db, [direction, lead, ...used].join(' ')).execute({ ...query, ...range, limit }) as Promise<
+        T[]
+      >;
     const period = periodOf(query);
     const list = JSON.stringify([name, period, used.map(filter => [filter, query[filter]])]);
     const { backward, place } = placeOf(list, query);
@@ -78,11 +81,9 @@ export function logging<T extends { id: string }, Filter extends string>(
  */
 export function selectRecords<Filter extends string>(
   db: Orm,
-  { table, columns, filters, indexed }: LogRules<Filter>,
-  ascending: boolean,
-  used: Filter[],
+  { table, columns, filters }: Omit<LogRules<Filter>, 'indexed'>,
+  { ascending, lead, used }: { ascending: boolean; lead: Filter | undefined; used: Filter[] },
 ) {
-  const lead = indexed.find(name => used.includes(name));
   const key = lead ? [filters[lead], table.id] : [table.id];
   const pair = (parts: SQLWrapper[]) => sql`(${sql.join(parts, sql`, `)})`;
   const bound = (id: keyof Range) => pair([...(lead ? [lead] : []), id].map(name => sql.placeholder(name)));
@@ -120,7 +121,7 @@ function placeOf(list: string, { after, before }: Cursors): { backward: boolean;
   const [name, cursor, edge] =
     before === undefined ? (['after', after, highest] as const) : (['before', before, lowest] as const);
   const place = cursor ? readCursor(list, cursor) : edge;
-  if (place === undefined) throw refusal(name, 'is no cursor of this list with these filters');
+  if (place === undefined) throw refusal(name, 'is not a cursor of this list with these filters');
   return { backward: name === 'before', place };
 }
 

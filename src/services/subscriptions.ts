@@ -1,4 +1,4 @@
-import { eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { subscriptions } from '../../drizzle/tables.ts';
 import type {
   Subscription,
@@ -40,7 +40,7 @@ const insertNew = prepared('new subscriptions', (db: Orm) =>
 
 // Locked before they are read: the state before is the one that this change ends. Active ones are not even locked.
 const inactive = sql`(
-  select known.id, known.status, new.status as to_status, new."activatedAt", new."updatedAt"
+  select known.id, known.customer, known.status, new.status as to_status, new."activatedAt", new."updatedAt"
   from (${newRows}) as new join ${subscriptions} as known using (customer, provider)
   where known.status <> new.status
   order by known.customer, known.provider for no key update of known
@@ -54,7 +54,8 @@ const activateKnown = prepared('known subscriptions', (db: Orm) =>
       updatedAt: sql`before."updatedAt"`,
     })
     .from(inactive)
-    .where(eq(subscriptions.id, sql`before.id`))
+    // The customer too: where this table is spread over nodes, it says which one has the row.
+    .where(and(eq(subscriptions.id, sql`before.id`), eq(subscriptions.customer, sql`before.customer`)))
     .returning({
       customer: subscriptions.customer,
       provider: subscriptions.provider,
@@ -113,7 +114,7 @@ const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) 
 
 /**
  * Makes the subscriptions of customers active, whatever their state and whether or not they exist. The first activation keeps
- * its time. Belongs into the transaction that marks the events.
+ * its time. Belongs in the transaction that marks the events.
  */
 export async function activateSubscriptions(context: Context, payments: Payment[]): Promise<void> {
   need(context, 'write');

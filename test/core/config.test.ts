@@ -216,7 +216,7 @@ t.test(
       ['DATABASEURL', 'DATABASE_URL'],
       ['DATABASE_URI', 'DATABASE_URL'],
       ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
-      ['Port', 'PORT'],
+      ['port', undefined],
       ['WEBHOOK_SECRET', 'WEBHOOK_SECRETS'],
       ['OTEL_EXPORTER_OTLP_ENDPOIN', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
     ] as const)

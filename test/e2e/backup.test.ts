@@ -102,7 +102,7 @@ t.test('an embedded database is restored into an empty folder', async t => {
   t.equal(await service.ended, 0);
 
   t.match(await run('backup.ts', [file], from), { code: 0 });
-  t.match(await run('backup.ts', [file], from), { code: 1, said: /exists already/ });
+  t.match(await run('backup.ts', [file], from), { code: 1, said: /already exists/ });
   t.match(await run('restore.ts', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), await contentsOf(t, from));
   t.match(await run('restore.ts', [file], to), { code: 1, said: /There is a database in/ });

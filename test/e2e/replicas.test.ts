@@ -163,7 +163,7 @@ t.test('reads from a replica that lags', { skip }, async t => {
       await readAgain();
       outages++;
       for (const { lines } of [one, two])
-        for (const words of ['does not take who has written', 'takes again who has written'])
+        for (const words of ['does not store who has written', 'stores who has written again'])
           t.equal(lines.filter(({ msg }) => msg.includes(words)).length, outages, `"${words}" once`);
     });
 

@@ -116,7 +116,7 @@ t.test('from an empty page the way leads back to all there is', async t => {
 t.test('a cursor of other filters, another log or with a typing error is refused by its name', async t => {
   const { next } = (await listAudit(context, { limit: 2, action: 'user.create' })).meta;
   const cursor = next ?? '';
-  const message = 'is no cursor of this list with these filters';
+  const message = 'is not a cursor of this list with these filters';
   const wrong: Omit<Query, 'limit'>[] = [
     { after: cursor },
     { after: cursor, action: 'post.create' },
@@ -173,8 +173,9 @@ t.test('a page by a filter is read from the index of its column, whatever the va
   ] as const;
   for (const [table, column, index] of indexes)
     for (const ascending of [true, false]) {
-      const rules = { table, filters: { it: column }, indexed: ['it' as const] };
-      const statement = selectRecords(database.orm, rules, ascending, ['it']).toSQL().sql;
+      const rules = { table, filters: { it: column } };
+      const choice = { ascending, lead: 'it' as const, used: ['it' as const] };
+      const statement = selectRecords(database.orm, rules, choice).toSQL().sql;
       const lines = await database.orm.transaction(async tx => {
         // The tables are so small that reading them whole is cheaper.
         await tx.execute(sql`set local enable_seqscan = off`);
