@@ -41,11 +41,15 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
     : reply.send(envelope(error));
 }
 
-/** What went wrong here, whole. A refusal that was meant is no failure, and thousands of them would be more load. */
-export function logFailure(request: FastifyRequest, error: AppError): void {
+/**
+ * What went wrong here, whole. A refusal of ours has no cause and needs no stack: a caller may get thousands of them, as
+ * while somebody holds a record or the database is away.
+ */
+export function logFailure(request: FastifyRequest, error: AppError, facts: object = {}): void {
   const { code } = error.details as { code?: string };
   if (statusOf[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
-  request.log.error({ err: error.cause ?? error }, error.message);
+  if (error.code === 'unavailable' && error.cause === undefined) request.log.warn(facts, error.message);
+  else request.log.error({ err: error.cause ?? error, ...facts }, error.message);
 }
 
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>

@@ -97,11 +97,13 @@ t.test('without a database every request for data is refused at once, and the pr
 
 t.test('a request that the database does not answer in time is given up', async t => {
   const { call, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
-  const release = Promise.withResolvers<void>();
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const blocker = database.orm.transaction(async tx => {
     await tx.execute(sql`lock table users in access exclusive mode`);
+    locked.resolve();
     await release.promise;
   });
+  await locked.promise;
   const { body } = await call('GET', '/api/users', 503);
   t.match(body.error.message, /too long/);
   release.resolve();

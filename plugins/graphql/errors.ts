@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
-import { type AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import type { AppError, ErrorCode } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/failures.ts';
+import { logFailure } from '../errors.ts';
 
 /** The names that GraphQL clients know. Every other code keeps its own, in capitals. */
 const special: Partial<Record<ErrorCode, string>> = {
@@ -68,8 +69,7 @@ function publicError(error: GraphQLError, request: FastifyRequest): GraphQLForma
     return { message: error.message, ...place, extensions };
   }
   const known = explain(error.originalError ?? error);
-  if (statusOf[known.code] >= 500)
-    request.log.error({ err: known.cause ?? known, path: path?.join('.') }, known.message);
+  logFailure(request, known, { path: path?.join('.') });
   return { message: known.message, ...place, extensions: extensionsOf(known) };
 }
 

@@ -11,9 +11,9 @@ export type Orm = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 /** An open database. Both backends give one; nobody else needs to know which it is. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
-  /** For writes and transactions. Each has a connection to itself, because it may wait for a lock. */
+  /** For writes and transactions, which may wait for a lock. */
   readonly orm: Orm;
-  /** For reads alone. They never wait for a lock, so one connection takes many at a time. */
+  /** For reads alone, on connections of their own: they wait for no lock, and for no write that does. */
   readonly reads: Orm;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;

@@ -20,8 +20,11 @@ export type Client = postgres.Sql & {
 /** All times are in milliseconds. */
 const checkEvery = 2000;
 const retryEvery = 250;
-/** A write that waits for a lock takes a connection from others: after this time it waits without one (`untilUnlocked`). */
-const writesWait = 100;
+/**
+ * A write that waits for a lock takes a connection from others, and those that were sent behind it wait with it: after this
+ * time it waits without a connection (`untilUnlocked`).
+ */
+const writesWait = 50;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const patience = 5000;
 
@@ -71,9 +74,6 @@ export function connectTo(
   }) as postgres.Sql as Client;
 }
 
-/** An option that the types of the driver leave out. */
-const notPipelined = { max_pipeline: 0 } as postgres.Options<Record<string, never>>;
-
 /** One connection that asks how a server is, and does nothing else. */
 export const connectProbe = (url: string, log: Log, options: postgres.Options<Record<string, never>> = {}) =>
   connectTo({ url, connections: 1 }, log, {
@@ -99,8 +99,7 @@ export function openPostgres(server: Server, log: Log): Database {
 
   const onclose = () => reachable && pause.end();
   const reads = connectTo(server, log, { onclose });
-  // Not pipelined: what is sent behind a write that waits for a lock would wait with it.
-  const writes = connectTo({ ...server, lockTimeout: writesWait }, log, { onclose, ...notPipelined });
+  const writes = connectTo({ ...server, lockTimeout: writesWait }, log, { onclose });
   const clients = [reads, writes];
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server.url, log, { onclose, prepare: !server.pooled });

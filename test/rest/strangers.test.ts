@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../drizzle/tables.ts';
-import { type Orm, prepared } from '../../src/core/database.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -69,36 +68,6 @@ t.test('strangers do not wait for a row that somebody holds (they waited 2 s beh
   await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
   const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
   t.equal(meta.total, 0, 'what was refused is not there');
-});
-
-const touch = prepared('touch', (db: Orm) =>
-  db
-    .update(users)
-    .set({ name: 'Touched' })
-    .where(eq(users.id, sql.placeholder('id'))),
-);
-
-t.test('nothing is sent behind a write that waits for a lock', async t => {
-  const { orm } = database;
-  // On each of the four connections: otherwise the write gives up too soon to be waited for.
-  const all = Promise.withResolvers<void>();
-  let reached = 0;
-  const bePatient = async (tx: { execute(statement: SQL): unknown }) => {
-    await tx.execute(sql`set lock_timeout = 10000`);
-    if (++reached === 4) all.resolve();
-    await all.promise;
-  };
-  await Promise.all([1, 2, 3, 4].map(() => orm.transaction(bePatient)));
-  const ids = (await Promise.all(Array.from({ length: 21 }, () => newUser()))).map(({ id }) => id);
-  const touchAll = (some: string[]) => Promise.all(some.map(id => touch(orm, 'only').execute({ id })));
-  // Each connection has prepared the statement: only then would the driver send others behind it.
-  for (let round = 0; round < 5; round++) await touchAll(ids);
-  const release = await hold(ids[0] ?? '', 'update');
-  const blocked = touchAll(ids.slice(0, 1));
-  await touchAll(ids.slice(1));
-  t.pass('the others are done, and the first still waits');
-  await release();
-  await blocked;
 });
 
 t.test('a change of a user does not hold up posts by that user', async () => {
