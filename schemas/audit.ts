@@ -39,7 +39,7 @@ const StateChange = strict({
   from: orNull('The state before; null when there was no subscription.', 'past_due'),
   to: Type.String({ description: 'The state after.', examples: ['active'] }),
 });
-export type StateChange = Static<typeof StateChange>;
+type StateChange = Static<typeof StateChange>;
 const stateChange = Type.Unsafe<StateChange | null>({
   ...StateChange,
   type: ['object', 'null'],
