@@ -48,9 +48,15 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
   });
 
   /** Runs an operation in the context of its caller. What is not even valid is refused as a whole. */
-  async function run(context: Context, operation: Operation, variables: Variables): Promise<Ran> {
+  async function run(
+    context: Context,
+    operation: Operation,
+    variables: Variables,
+    isOver: () => boolean,
+  ): Promise<Ran> {
     const allowance = new Allowance(settings.GRAPHQL_MAX_RECORDS);
-    const visit: Visit = { context, allowance, loaders: makeLoaders(context, allowance), notices: [] };
+    const loaders = makeLoaders(context, allowance);
+    const visit: Visit = { context, allowance, loaders, notices: [], isOver };
     const { document, definition } = operation;
     const name = definition.name?.value;
     const attributes = {

@@ -73,7 +73,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
     if (price > 1) await request.charge(reply, price - 1);
     texts.keep(asked);
     const context = isQuery ? readingContext : request.context;
-    const { read: records, ...outcome } = await run(context, operation, variables);
+    const { read: records, ...outcome } = await run(context, operation, variables, () => reply.sent);
     // A list can be longer than was guessed. What was read is paid for, and what is ready is sent.
     const more = priceOf(records) - price;
     if (more > 0) await request.charge(reply, more, { refuse: false });

@@ -55,18 +55,18 @@ export function trustTexts(path: string): Texts {
 }
 
 function readDocuments(path: string): Record<string, string> {
-  const documents = parseDocuments(readFileSync(path, 'utf8'));
+  const documents = parseDocuments(path);
   const wrong = Object.entries(documents).find(([hash, text]) => sha256(text) !== hash);
   if (wrong)
     throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${wrong[0]} is not the SHA-256 of its document.`);
   return documents;
 }
 
-function parseDocuments(text: string): Record<string, string> {
+function parseDocuments(path: string): Record<string, string> {
   try {
-    return JSON.parse(text);
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS must be a file of JSON: ${(error as Error).message}`);
+    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS must be a JSON file: ${(error as Error).message}`);
   }
 }
 

@@ -1,9 +1,9 @@
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
-import type { IResolvers } from 'mercurius';
+import type { IResolvers, MercuriusContext } from 'mercurius';
 import type { Post } from '../../schemas/post.ts';
 import type { User } from '../../schemas/user.ts';
 import type { Context } from '../../src/core/context.ts';
-import { AppError, found } from '../../src/core/errors.ts';
+import { AppError, found, tookTooLong } from '../../src/core/errors.ts';
 import { type Page, type PageRequest, skipped } from '../../src/core/pages.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../src/services/posts.ts';
 import { postMembers } from '../../src/services/relations.ts';
@@ -21,6 +21,8 @@ export interface Visit {
   allowance: Allowance;
   /** What a caller must know besides the errors: a list that is not whole. */
   notices: GraphQLError[];
+  /** Whether the caller has an answer already: the request took too long. */
+  isOver: () => boolean;
 }
 
 declare module 'mercurius' {
@@ -81,7 +83,7 @@ export function makeResolvers(maxList: number): IResolvers {
     Post: {
       author: async ({ authorId }: Post, _, { loaders }) => found('User', await loaders.user(authorId)),
     },
-    Mutation: {
+    Mutation: unlessOver({
       createUser: (_, { input }: OfInput, { context }) => createUser(context, inputs.userCreate(input)),
       replaceUser: (_, { id, input }: OfInput, { context }) =>
         changeUser(context, id, inputs.userReplace(input)),
@@ -100,8 +102,22 @@ export function makeResolvers(maxList: number): IResolvers {
         await deletePost(context, id);
         return id;
       },
-    },
+    }),
   };
+}
+
+type Mutation = (root: unknown, given: never, visit: MercuriusContext) => Promise<unknown>;
+
+/** A caller that was told to try again does the rest of the mutations again: here none of them may begin after that. */
+function unlessOver<M extends Record<string, Mutation>>(mutations: M): M {
+  const guarded = Object.entries(mutations).map(([name, mutate]) => [
+    name,
+    (root: unknown, given: never, visit: MercuriusContext) => {
+      if (visit.isOver()) throw tookTooLong();
+      return mutate(root, given, visit);
+    },
+  ]);
+  return Object.fromEntries(guarded) as M;
 }
 
 /** What REST answers with 404 is null here. */

@@ -46,9 +46,12 @@ export const unavailable = (cause?: unknown) =>
 export const tookTooLong = (cause?: unknown) =>
   new AppError('unavailable', 'The service took too long. Try again shortly.', undefined, { cause });
 
-/** Somebody else holds the record for too long. Nothing was changed. */
+/** Somebody else holds a lock for too long. Nothing was changed. */
 export const lockedOut = () =>
-  new AppError('unavailable', 'Another change of the same record takes too long. Try again shortly.');
+  new AppError(
+    'unavailable',
+    'Another change, which this one waits for, is taking too long. Try again shortly.',
+  );
 
 /** More than the process can do now. Waiting in line would only make all answers late. */
 export const overloaded = () =>
