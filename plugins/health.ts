@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../schemas/common.ts';
 import { Live, Ready } from '../schemas/service.ts';
-import type { Database } from '../src/core/database.ts';
 import { AppError } from '../src/core/errors.ts';
+import type { Database } from '../src/database/database.ts';
 
 const tags = ['Service'];
 

@@ -2,29 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Type } from '@sinclair/typebox';
 import type { FastifyPluginAsync } from 'fastify';
-import fp from 'fastify-plugin';
 import type { Settings } from '../schemas/settings.ts';
-import type { Metrics } from '../src/core/metrics.ts';
-
-/** The methods that are told apart. Others are few, and whoever makes names up shall not fill the memory. */
-const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
-/** Measures every request by the pattern of its route: a path would be a new series for each record. */
-export const measuring = fp<{ metrics: Metrics }>(async (app, { metrics }) => {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request;
-    const labels = {
-      method: known.has(method) ? method : 'other',
-      route: routeOptions.url ?? 'none',
-      status: reply.statusCode,
-    };
-    metrics.requests.observe(labels, reply.elapsedTime / 1000);
-    done();
-  });
-  metrics.watch('http_requests_in_flight', 'Requests that are worked on now.', undefined, () => {
-    return app.pressure.inFlight;
-  });
-});
+import type { Metrics } from '../src/telemetry/metrics.ts';
 
 /** What is measured, on the port of everything else: for whoever may do everything. */
 export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app, { metrics }) => {

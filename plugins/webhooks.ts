@@ -3,11 +3,11 @@ import { Type } from '@sinclair/typebox';
 import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
+import { type Provider, readProviders } from '../src/config/providers.ts';
 import { AppError, notFound } from '../src/core/errors.ts';
-import type { Metrics } from '../src/core/metrics.ts';
-import { type Provider, readProviders } from '../src/core/providers.ts';
-import { type Headers, verify } from '../src/core/signature.ts';
-import type { Receive } from '../src/services/inbox.ts';
+import type { Metrics } from '../src/telemetry/metrics.ts';
+import type { Receive } from '../src/webhooks/inbox.ts';
+import { type Headers, verify } from '../src/webhooks/signature.ts';
 
 interface Options {
   settings: Settings;

@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { loadSettings, runCommand, UsageError } from '../src/command.ts';
-import { openEmbedded, snapshotOf } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
+import { openEmbedded, snapshotOf } from '../src/database/embedded/embedded.ts';
 import { runPgTool } from './pgTools.ts';
 
 const usage = `npm run backup -- <file>: everything in the database of the settings, as one file. A PostgreSQL server may be

@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { schemaText } from '../plugins/graphql/index.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
-import { readSettings } from '../src/core/config.ts';
-import type { Database } from '../src/core/database.ts';
+import { readSettings } from '../src/config/settings.ts';
+import type { Database } from '../src/database/database.ts';
 
 /** Writes the files that are made from the code; with --check it only says which are stale, and fails. */
 const check = process.argv.includes('--check');

@@ -4,8 +4,8 @@ import { commandNamed, type Given, loadSettings, runCommand, UsageError } from '
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
-import { openDatabase } from '../src/core/openDatabase.ts';
 import { compileCheck } from '../src/core/validation.ts';
+import { openDatabase } from '../src/database/open.ts';
 import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
 
 const usage = `Keys for those who call, while AUTH_MODE is required.

@@ -1,6 +1,6 @@
 import { loadSettings, runCommand } from '../src/command.ts';
 import { openLog } from '../src/core/log.ts';
-import { openDatabase } from '../src/core/openDatabase.ts';
+import { openDatabase } from '../src/database/open.ts';
 
 const usage = 'npm run migrate: brings the database up to date and ends. It waits for a server that is away.';
 

@@ -1,7 +1,7 @@
 import { loadSettings, runCommand } from '../src/command.ts';
 import { openLog } from '../src/core/log.ts';
-import { openDatabase } from '../src/core/openDatabase.ts';
-import { repairCounts } from '../src/core/positions.ts';
+import { openDatabase } from '../src/database/open.ts';
+import { repairCounts } from '../src/database/pageQuery.ts';
 
 const usage =
   'npm run repair: counts all lists anew. Needed only after somebody wrote with the triggers switched off.';

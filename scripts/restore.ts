@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openAsBlob, openSync, readSync } from 'node:fs';
 import postgres from 'postgres';
 import { loadSettings, runCommand, UsageError } from '../src/command.ts';
-import { openEmbedded } from '../src/core/embedded.ts';
 import { openLog } from '../src/core/log.ts';
-import { WrongEncoding } from '../src/core/migrations.ts';
-import { openDatabase } from '../src/core/openDatabase.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
+import { openEmbedded } from '../src/database/embedded/embedded.ts';
+import { WrongEncoding } from '../src/database/migrations.ts';
+import { openDatabase } from '../src/database/open.ts';
 import { runPgTool } from './pgTools.ts';
 
 const usage =

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { systemContext } from '../src/core/context.ts';
-import type { Orm } from '../src/core/database.ts';
 import { openLog } from '../src/core/log.ts';
-import { openDatabase } from '../src/core/openDatabase.ts';
+import type { Orm } from '../src/database/database.ts';
+import { openDatabase } from '../src/database/open.ts';
 import { countRecords } from '../src/services/counts.ts';
 import { postOf, userOf } from './seedRecords.ts';
 

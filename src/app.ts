@@ -3,43 +3,44 @@ import type { Server } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
-import contexts from '../plugins/context.ts';
-import cors from '../plugins/cors.ts';
 import { docs } from '../plugins/docs/index.ts';
-import errors, { answerBadPath, answerBrokenHttp } from '../plugins/errors.ts';
-import gate from '../plugins/gate.ts';
 import { graphql } from '../plugins/graphql/index.ts';
-import headers from '../plugins/headers.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
-import identity from '../plugins/identity.ts';
-import limits from '../plugins/limits.ts';
-import methods from '../plugins/methods.ts';
-import { measuring, metricsRoute } from '../plugins/metrics.ts';
-import parsing from '../plugins/parsing.ts';
-import pressure from '../plugins/pressure.ts';
-import proxies from '../plugins/proxies.ts';
+import contexts from '../plugins/http/context.ts';
+import cors from '../plugins/http/cors.ts';
+import errors, { answerBadPath, answerBrokenHttp } from '../plugins/http/errors.ts';
+import gate from '../plugins/http/gate.ts';
+import headers from '../plugins/http/headers.ts';
+import identity from '../plugins/http/identity.ts';
+import limits from '../plugins/http/limits.ts';
+import measuring from '../plugins/http/measuring.ts';
+import methods from '../plugins/http/methods.ts';
+import parsing from '../plugins/http/parsing.ts';
+import pressure from '../plugins/http/pressure.ts';
+import proxies from '../plugins/http/proxies.ts';
+import tracing from '../plugins/http/tracing.ts';
+import writing from '../plugins/http/writing.ts';
+import { metricsRoute } from '../plugins/metrics.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { postRoutes } from '../plugins/rest/posts.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
-import tracing from '../plugins/tracing.ts';
 import { webhooks } from '../plugins/webhooks.ts';
-import writing from '../plugins/writing.ts';
 import type { Settings } from '../schemas/settings.ts';
-import { allowedOrigins, trustedProxies } from './core/config.ts';
-import type { Database } from './core/database.ts';
-import { openLimits } from './core/limits.ts';
+import { openBearers } from './access/credentials.ts';
+import { openLimits } from './access/rateLimits.ts';
+import { allowedOrigins, trustedProxies } from './config/settings.ts';
 import type { Log } from './core/log.ts';
-import { Metrics } from './core/metrics.ts';
-import type { Queue } from './core/queue.ts';
-import { openReplicas } from './core/replicas.ts';
-import { isTracing } from './core/tracing.ts';
-import { openBearers } from './services/bearers.ts';
-import { handlers } from './services/handlers/index.ts';
-import { openInbox } from './services/inbox.ts';
+import type { Database } from './database/database.ts';
+import { openReplicas } from './database/replicas/replicas.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { isTracing } from './telemetry/tracing.ts';
+import { handlers } from './webhooks/handlers/index.ts';
+import { openInbox } from './webhooks/inbox.ts';
+import type { Queue } from './webhooks/queue.ts';
 
 export interface Parts {
   settings: Settings;
@@ -126,7 +127,7 @@ function serverOf(settings: Settings, log: Log) {
     http: {
       headersTimeout: settings.REQUEST_TIMEOUT * 1000,
       connectionsCheckingInterval: 1000,
-      // Node would answer with an empty 400; plugins/parsing.ts does it with a body.
+      // Node would answer with an empty 400; plugins/http/parsing.ts does it with a body.
       requireHostHeader: false,
     },
   });

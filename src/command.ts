@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import type { Settings } from '../schemas/settings.ts';
-import { readSettings } from './core/config.ts';
+import { readSettings } from './config/settings.ts';
 import { stackOf } from './core/log.ts';
 import { OperatorError, reasonOf } from './core/operatorErrors.ts';
 

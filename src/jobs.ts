@@ -1,15 +1,15 @@
 import type { Settings } from '../schemas/settings.ts';
 import { type Context, systemContext } from './core/context.ts';
-import type { Database } from './core/database.ts';
 import type { Log } from './core/log.ts';
-import type { Metrics } from './core/metrics.ts';
-import type { DueJob, Job, WorkQueue } from './core/queue.ts';
-import { mostTogether } from './core/shared.ts';
+import { mostTogether } from './database/batch.ts';
+import type { Database } from './database/database.ts';
 import { trimAudit } from './services/audit.ts';
-import { trimEvents } from './services/events.ts';
-import type { Handlers } from './services/handlers/handler.ts';
-import { handlers as known } from './services/handlers/index.ts';
-import { type Claimed, claimEvent, failEvent, jobsToDo, processEvents } from './services/processing.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { trimEvents } from './webhooks/events.ts';
+import type { Handlers } from './webhooks/handlers/handler.ts';
+import { handlers as known } from './webhooks/handlers/index.ts';
+import { type Claimed, claimEvent, failEvent, jobsToDo, processEvents } from './webhooks/processing.ts';
+import type { DueJob, Job, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
   settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;

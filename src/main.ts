@@ -5,15 +5,15 @@ import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
 import { buildApp } from './app.ts';
 import { loadSettings, runCommand } from './command.ts';
-import { wantsTraces } from './core/config.ts';
+import { checkPort } from './config/ports.ts';
+import { withKeptSecrets } from './config/secrets.ts';
+import { wantsTraces } from './config/settings.ts';
 import { openLog } from './core/log.ts';
-import { openDatabase } from './core/openDatabase.ts';
 import { reasonOf } from './core/operatorErrors.ts';
-import { checkPort } from './core/ports.ts';
-import { openQueue } from './core/queue.ts';
-import { withKeptSecrets } from './core/secrets.ts';
+import { openDatabase } from './database/open.ts';
 import { startJobs } from './jobs.ts';
-import { openMetrics } from './services/measures.ts';
+import { openMetrics } from './webhooks/backlog.ts';
+import { openQueue } from './webhooks/queue.ts';
 
 /** The process: it starts in order, ends in reverse, and owns the exit code. */
 async function main() {
@@ -25,7 +25,7 @@ async function main() {
   await checkPort('PORT', given.PORT, given.HOST);
   await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
   const stopTracing = wantsTraces(given)
-    ? (await import('./core/otel.ts')).startTracing(manifest.version)
+    ? (await import('./telemetry/otel.ts')).startTracing(manifest.version)
     : undefined;
   const log = openLog(given, process.stdout.isTTY);
   const database = await openDatabase(given, log);

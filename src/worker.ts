@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
 import { loadSettings, runCommand } from './command.ts';
-import { wantsTraces } from './core/config.ts';
+import { checkPort } from './config/ports.ts';
+import { wantsTraces } from './config/settings.ts';
 import { openLog } from './core/log.ts';
-import { openDatabase } from './core/openDatabase.ts';
 import { OperatorError } from './core/operatorErrors.ts';
-import { checkPort } from './core/ports.ts';
-import { openQueue } from './core/queue.ts';
+import { openDatabase } from './database/open.ts';
 import { startJobs } from './jobs.ts';
-import { openMetrics } from './services/measures.ts';
+import { openMetrics } from './webhooks/backlog.ts';
+import { openQueue } from './webhooks/queue.ts';
 
 /** A process that only works on the events which others have stored: for WORKER=apart, and for more hands. */
 async function main() {
@@ -20,7 +20,7 @@ async function main() {
     );
   await checkPort('METRICS_PORT', settings.METRICS_PORT, settings.HOST);
   const stopTracing = wantsTraces(settings)
-    ? (await import('./core/otel.ts')).startTracing(manifest.version)
+    ? (await import('./telemetry/otel.ts')).startTracing(manifest.version)
     : undefined;
   const log = openLog(settings, process.stdout.isTTY);
   const database = await openDatabase(settings, log);

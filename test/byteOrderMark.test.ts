@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Orm } from '../src/core/database.ts';
+import type { Orm } from '../src/database/database.ts';
 import { recordWrites } from '../src/services/audit.ts';
 import { inside } from './helper/access.ts';
 import { build } from './helper/app.ts';

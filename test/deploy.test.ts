@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { Settings } from '../schemas/settings.ts';
 import { render } from '../scripts/cluster/balancer.ts';
 import { render as renderPrometheus } from '../scripts/cluster/prometheus.ts';
-import { readSettings } from '../src/core/config.ts';
+import { readSettings } from '../src/config/settings.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: manifests have every shape
 type Manifest = any;

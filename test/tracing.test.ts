@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { readSettings } from '../src/core/config.ts';
-import { inTransaction } from '../src/core/database.ts';
+import { readSettings } from '../src/config/settings.ts';
 import { openLog } from '../src/core/log.ts';
-import { nameOf, startTracing } from '../src/core/otel.ts';
+import { inTransaction } from '../src/database/database.ts';
 import { countRecords } from '../src/services/counts.ts';
 import { createUser } from '../src/services/users.ts';
+import { nameOf, startTracing } from '../src/telemetry/otel.ts';
 import { inside } from './helper/access.ts';
 import { build } from './helper/app.ts';
 import { openCollector, type Span } from './helper/collector.ts';

@@ -12,7 +12,7 @@ import {
   TokenKind,
 } from 'graphql';
 import { DocumentError, limitError, refuse, withCode } from './errors.ts';
-import { Recent } from './recent.ts';
+import { Recent } from './recentCache.ts';
 
 /** One operation of a document. The same text and name give the same object, so that work on it can be kept. */
 export interface Operation {

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
 import type { AppError, ErrorCode } from '../../src/core/errors.ts';
-import { explain } from '../../src/services/failures.ts';
-import { logFailure } from '../errors.ts';
+import { explain } from '../../src/services/refusals.ts';
+import { logFailure } from '../http/errors.ts';
 
 /** The names that GraphQL clients know. Every other code keeps its own, in capitals. */
 const special: Partial<Record<ErrorCode, string>> = {

@@ -9,11 +9,11 @@ import {
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import { tracedInside } from '../../src/core/tracing.ts';
-import { Allowance } from './allowance.ts';
+import { tracedInside } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { makeLoaders } from './loaders.ts';
+import { Allowance } from './recordBudget.ts';
 import { makeResolvers, type Visit } from './resolvers.ts';
 import { makeSchema } from './sdl.ts';
 

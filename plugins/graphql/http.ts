@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { type AppError, invalid, statusOf } from '../../src/core/errors.ts';
-import { headersOf, logFailure, translate } from '../errors.ts';
-import { varying } from '../headers.ts';
+import { headersOf, logFailure, translate } from '../http/errors.ts';
+import { varying } from '../http/headers.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;

@@ -5,12 +5,12 @@ import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import { AppError } from '../../src/core/errors.ts';
-import type { Metrics } from '../../src/core/metrics.ts';
+import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { makeReader, type Watch } from './documents.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
-import { holdLimits, priceOf } from './limits.ts';
 import { keepTexts, trustTexts } from './persisted.ts';
+import { holdLimits, priceOf } from './queryLimits.ts';
 import { makeSchema } from './sdl.ts';
 import { makeTool } from './tool/index.ts';
 

@@ -7,7 +7,7 @@ import {
   postsOfIds,
   usersOfIds,
 } from '../../src/services/relations.ts';
-import type { Allowance } from './allowance.ts';
+import type { Allowance } from './recordBudget.ts';
 
 interface PostSlice {
   limit: number;

@@ -4,7 +4,7 @@ import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { OperatorError } from '../../src/core/operatorErrors.ts';
 import type { Watch } from './documents.ts';
 import { refuse } from './errors.ts';
-import { Recent } from './recent.ts';
+import { Recent } from './recentCache.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 

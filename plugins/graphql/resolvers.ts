@@ -9,9 +9,9 @@ import { changePost, createPost, deletePost, listPosts } from '../../src/service
 import { postMembers } from '../../src/services/relations.ts';
 import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
 import { changeUser, createUser, deleteUser, listUsers } from '../../src/services/users.ts';
-import type { Allowance } from './allowance.ts';
 import { type Arguments, inputs, postQuery, slice, subscriptionQuery, userQuery } from './inputs.ts';
 import type { Loaders } from './loaders.ts';
+import type { Allowance } from './recordBudget.ts';
 import { fieldsAsked } from './selection.ts';
 
 /** One operation on its way: what its resolvers share, and nobody else. */

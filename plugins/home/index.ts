@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { countRecords } from '../../src/services/counts.ts';
-import { varying } from '../headers.ts';
+import { varying } from '../http/headers.ts';
 
 const description =
   'One application backend with three doors on the same data: REST, GraphQL and signed payment webhooks.';

@@ -8,8 +8,8 @@ import {
   WebhookEventDetail,
   WebhookEventList,
 } from '../../schemas/event.ts';
-import type { Queue } from '../../src/core/queue.ts';
-import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/services/events.ts';
+import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
+import type { Queue } from '../../src/webhooks/queue.ts';
 import { sendCursorPage } from './replies.ts';
 
 const tags = ['Webhook events'];

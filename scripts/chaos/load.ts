@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { readProviders } from '../../src/core/providers.ts';
-import { sign } from '../../src/core/signature.ts';
+import { readProviders } from '../../src/config/providers.ts';
+import { sign } from '../../src/webhooks/signature.ts';
 import { type Answer, ask, json } from '../cluster/ask.ts';
 import { webhookSecret } from '../cluster/cluster.ts';
 

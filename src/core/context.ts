@@ -1,6 +1,6 @@
 import type { Door } from '../../schemas/audit.ts';
+import type { Orm } from '../database/database.ts';
 import { type Actor, system } from './actor.ts';
-import type { Orm } from './database.ts';
 
 /** What a service function is given besides its input. Whether `db` is a transaction, it cannot tell. */
 export interface Context {

@@ -1,8 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Settings } from '../../schemas/settings.ts';
+import { isTracing, traceIds } from '../telemetry/tracing.ts';
 import { LogOutput } from './logOutput.ts';
-import { isTracing, traceIds } from './tracing.ts';
 
 export type Log = Logger;
 

@@ -5,7 +5,7 @@ import { idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
 import { firstCharacters } from './characters.ts';
-import { nearest } from './names.ts';
+import { nearest } from './suggestName.ts';
 
 /** More than these would say no more, and a body of 30,000 unknown members would be work for nothing. */
 const mostViolations = 20;

@@ -1,14 +1,14 @@
 import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { apiKeys } from '../../drizzle/tables.ts';
 import type { ApiKey, ApiKeyCreate, ApiKeyQuery, apiKeySorts, NewApiKey } from '../../schemas/apiKey.ts';
+import { hashOf, makeToken } from '../access/apiKeyToken.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction } from '../core/database.ts';
 import { found, invalid } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { hashOf, makeToken } from '../core/token.ts';
-import { need } from './access.ts';
+import { inTransaction } from '../database/database.ts';
 import { recordWrites } from './audit.ts';
 import { listing } from './lists.ts';
 

@@ -2,12 +2,12 @@ import { eq, getTableColumns, inArray, sql, type WithSubquery } from 'drizzle-or
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { auditLog } from '../../drizzle/tables.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { type Orm, prepared } from '../core/database.ts';
 import { lowestId, newId, timeOf } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
-import { rowsOf } from '../core/sharedRows.ts';
-import { need } from './access.ts';
+import { type Orm, prepared } from '../database/database.ts';
+import { rowsOf } from '../database/jsonRows.ts';
 import { logging } from './logs.ts';
 
 /** What an entry says besides who did it, when and from where. */

@@ -1,8 +1,8 @@
 import { posts, users } from '../../drizzle/tables.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { prepared } from '../core/database.ts';
-import { selectTotals } from '../core/positions.ts';
-import { need } from './access.ts';
+import { prepared } from '../database/database.ts';
+import { selectTotals } from '../database/pageQuery.ts';
 
 const totals = prepared('totals', db => selectTotals(db, { users, posts }));
 

@@ -1,10 +1,10 @@
 import { and, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
-import { type Orm, prepared } from '../core/database.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
-import { type Listed, partOf, selectPage } from '../core/positions.ts';
-import { shared } from '../core/shared.ts';
+import { shared } from '../database/batch.ts';
+import { type Orm, prepared } from '../database/database.ts';
+import { type Listed, partOf, selectPage } from '../database/pageQuery.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: Listed;

@@ -2,11 +2,11 @@ import { and, asc, desc, getTableColumns, isNotNull, type SQLWrapper, sql } from
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
 import { makeCursor, readCursor } from '../core/cursors.ts';
-import { type Orm, prepared } from '../core/database.ts';
 import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
 import { readBound } from '../core/instants.ts';
 import type { CursorPage } from '../core/pages.ts';
+import { type Orm, prepared } from '../database/database.ts';
 
 interface LogRules<Filter extends string> {
   table: PgTable & { id: PgColumn };

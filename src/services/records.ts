@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReadOnly } from '../../schemas/common.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction } from '../core/database.ts';
 import { AppError, invalid } from '../core/errors.ts';
-import { inTurn } from '../core/turns.ts';
+import { inTransaction } from '../database/database.ts';
+import { inTurn } from '../database/turns.ts';
 
 /** Does a write of one existing record in a transaction, after the earlier ones of the same record. */
 export const changeRecord = <T>(

@@ -2,10 +2,10 @@ import { asc, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
 import type { Post } from '../../schemas/post.ts';
 import type { User } from '../../schemas/user.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { type Orm, prepared } from '../core/database.ts';
 import { isId } from '../core/ids.ts';
-import { need } from './access.ts';
+import { type Orm, prepared } from '../database/database.ts';
 
 // One parameter whatever the number of ids, so that there is one statement to prepare.
 const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;

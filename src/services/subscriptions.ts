@@ -6,15 +6,15 @@ import type {
   SubscriptionStatus,
   subscriptionSorts,
 } from '../../schemas/subscription.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { type Orm, prepared } from '../core/database.ts';
 import { AppError, found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
-import { rowsOf } from '../core/sharedRows.ts';
-import { need } from './access.ts';
+import { type Orm, prepared } from '../database/database.ts';
+import { rowsOf } from '../database/jsonRows.ts';
+import type { EventInHand } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
-import type { EventInHand } from './handlers/handler.ts';
 import { listing } from './lists.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);

@@ -2,8 +2,8 @@ import { buildSchema, type GraphQLField, getNamedType, isNonNullType, isObjectTy
 import t from 'tap';
 import { schemaText } from '../../plugins/graphql/index.ts';
 import { scopes } from '../../schemas/apiKey.ts';
+import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
-import { makeToken } from '../../src/core/token.ts';
 import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import t from 'tap';
-import { TokenCheck } from '../../src/core/jwt.ts';
+import { TokenCheck } from '../../src/access/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { testLog } from '../helper/database.ts';

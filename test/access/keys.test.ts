@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { KeyRing } from '../../src/access/keyRing.ts';
 import { getKey, revokeKey } from '../../src/services/apiKeys.ts';
-import { KeyRing } from '../../src/services/keyRing.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';

@@ -1,13 +1,13 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import identity from '../../plugins/identity.ts';
-import limiting from '../../plugins/limits.ts';
-import proxies from '../../plugins/proxies.ts';
-import { networkOf, withoutPorts } from '../../src/core/addresses.ts';
+import identity from '../../plugins/http/identity.ts';
+import limiting from '../../plugins/http/limits.ts';
+import proxies from '../../plugins/http/proxies.ts';
+import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
+import { makeToken } from '../../src/access/apiKeyToken.ts';
+import { MemoryTallies } from '../../src/access/rateLimitStore.ts';
+import { Limits } from '../../src/access/rateLimits.ts';
 import { newId } from '../../src/core/ids.ts';
-import { Limits } from '../../src/core/limits.ts';
-import { MemoryTallies } from '../../src/core/tallies.ts';
-import { makeToken } from '../../src/core/token.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readSettings } from '../../src/core/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 
 const jwks = {
   AUTH_MODE: 'required',

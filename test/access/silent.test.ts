@@ -1,9 +1,9 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import gate from '../../plugins/gate.ts';
-import identity from '../../plugins/identity.ts';
-import { Limits } from '../../src/core/limits.ts';
-import { MemoryTallies } from '../../src/core/tallies.ts';
+import gate from '../../plugins/http/gate.ts';
+import identity from '../../plugins/http/identity.ts';
+import { MemoryTallies } from '../../src/access/rateLimitStore.ts';
+import { Limits } from '../../src/access/rateLimits.ts';
 
 t.test('an application with a route that does not say its scope does not start', async t => {
   const app = fastify();

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { scopes } from '../../schemas/apiKey.ts';
-import { makeToken } from '../../src/core/token.ts';
+import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { createKey, revokeKey } from '../../src/services/apiKeys.ts';
 import { bearer, inside, makeKey, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { readSettings, SettingsError, trustedProxies, wantsTraces } from '../../src/core/config.ts';
+import { readSettings, SettingsError, trustedProxies, wantsTraces } from '../../src/config/settings.ts';
 
 /** The lines of the message that stops the start. */
 function problems(env: Record<string, string>): string[] {

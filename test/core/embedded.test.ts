@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { openEmbedded } from '../../src/core/embedded.ts';
+import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { testLog } from '../helper/database.ts';
 
 // Each cold start is seconds of work, more on a busy machine.

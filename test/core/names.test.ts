@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nearest } from '../../src/core/names.ts';
+import { nearest } from '../../src/core/suggestName.ts';
 
 const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { openPostgres } from '../../src/core/postgres.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { backend, createPostgres, testLog } from '../helper/database.ts';
 
 /** A server that treats its connections as a test wants; it counts them, and knows which are open. */

@@ -1,8 +1,8 @@
 import { count, eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { apiKeys, auditLog, posts, subscriptions, users, webhookEvents } from '../../drizzle/tables.ts';
-import type { Orm } from '../../src/core/database.ts';
-import { mapRows } from '../../src/core/rows.ts';
+import type { Orm } from '../../src/database/database.ts';
+import { mapRows } from '../../src/database/rowMapper.ts';
 import { openTestDatabase } from '../helper/database.ts';
 
 interface Statement {

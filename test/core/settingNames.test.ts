@@ -1,5 +1,5 @@
 import t from 'tap';
-import { misspeltNames as problems } from '../../src/core/settingNames.ts';
+import { misspeltNames as problems } from '../../src/config/settingNames.ts';
 
 t.test(
   'AUTHMODE=required is not ignored in silence: a name that looks like a setting stops the start',

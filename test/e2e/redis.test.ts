@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openPostgres } from '../../src/core/postgres.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { createPostgres, testLog } from '../helper/database.ts';
 import { type Service, startService, until } from '../helper/process.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { keptDocuments, makeReader } from '../../plugins/graphql/documents.ts';
-import { Recent } from '../../plugins/graphql/recent.ts';
+import { Recent } from '../../plugins/graphql/recentCache.ts';
 
 const bounds = { length: 1000, tokens: 100 };
 const query = (n: number) => `{ q${n}: usersCount }`;

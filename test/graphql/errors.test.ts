@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Database } from '../../src/core/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { fill } from '../helper/graphql.ts';

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
 import { systemContext } from '../../src/core/context.ts';
-import type { Database } from '../../src/core/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
 
 /** The context of somebody who may do everything. */

@@ -3,11 +3,11 @@ import type { Post } from '../../schemas/post.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
-import { readSettings } from '../../src/core/config.ts';
-import type { Database } from '../../src/core/database.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import type { Log } from '../../src/core/log.ts';
-import type { Metrics } from '../../src/core/metrics.ts';
-import type { Queue } from '../../src/core/queue.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { Metrics } from '../../src/telemetry/metrics.ts';
+import type { Queue } from '../../src/webhooks/queue.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 

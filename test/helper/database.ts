@@ -3,9 +3,9 @@ import { openAsBlob } from 'node:fs';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import type { Database } from '../../src/core/database.ts';
-import { openEmbedded } from '../../src/core/embedded.ts';
-import { openPostgres } from '../../src/core/postgres.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openEmbedded } from '../../src/database/embedded/embedded.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
 
 const silent = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 export const testLog = silent;

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
-import type { Database } from '../../src/core/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { build } from './app.ts';
 import { openTestDatabase } from './database.ts';
 

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog, subscriptions } from '../../drizzle/tables.ts';
-import { inTransaction } from '../../src/core/database.ts';
 import { newId } from '../../src/core/ids.ts';
-import { trimEvents } from '../../src/services/events.ts';
+import { inTransaction } from '../../src/database/database.ts';
 import { activateSubscriptions } from '../../src/services/subscriptions.ts';
+import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';

@@ -1,11 +1,11 @@
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
-import { readSettings } from '../../src/core/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import type { Work } from '../../src/core/queue.ts';
 import { startJobs } from '../../src/jobs.ts';
-import { handlers } from '../../src/services/handlers/index.ts';
-import { claimEvent, failEvent, processEvents } from '../../src/services/processing.ts';
+import { handlers } from '../../src/webhooks/handlers/index.ts';
+import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
+import type { Work } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { testLog } from '../helper/database.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
-import { claimEvent } from '../../src/services/processing.ts';
+import { claimEvent } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
 

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import t from 'tap';
+import { need } from '../../src/access/need.ts';
 import { type Actor, anyone, included, nobody, system } from '../../src/core/actor.ts';
-import { need } from '../../src/services/access.ts';
 
 t.test('each scope includes the ones before it, and unknown names mean nothing', async t => {
   t.same(included(['read']), ['read']);

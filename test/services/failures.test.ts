@@ -4,7 +4,7 @@ import { posts, users } from '../../drizzle/tables.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { auditedDelete } from '../../src/services/audit.ts';
-import { explain } from '../../src/services/failures.ts';
+import { explain } from '../../src/services/refusals.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 

@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import type { Database, Orm } from '../../src/core/database.ts';
 import { newId } from '../../src/core/ids.ts';
-import { repairCounts } from '../../src/core/positions.ts';
-import { openPostgres } from '../../src/core/postgres.ts';
+import type { Database, Orm } from '../../src/database/database.ts';
+import { repairCounts } from '../../src/database/pageQuery.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
 
 /** The storm is smaller on the embedded database, which is one connection. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import t from 'tap';
-import { readSettings } from '../../src/core/config.ts';
-import { keptSecrets, withKeptSecrets } from '../../src/core/secrets.ts';
+import { keptSecrets, withKeptSecrets } from '../../src/config/secrets.ts';
+import { readSettings } from '../../src/config/settings.ts';
 
 t.test('the embedded database has a random secret, made once and readable by its owner alone', async t => {
   const DATA_DIR = t.testdir();

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { varying } from '../../headers.ts';
+import { varying } from '../../http/headers.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);

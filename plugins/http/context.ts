@@ -1,0 +1,73 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Door } from '../../schemas/audit.ts';
+import type { Limits } from '../../src/access/rateLimits.ts';
+import type { Context } from '../../src/core/context.ts';
+import { unavailable } from '../../src/core/errors.ts';
+import type { Database, Orm } from '../../src/database/database.ts';
+import type { Replicas } from '../../src/database/replicas/replicas.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** By which door this route leads in; `rest` when absent. */
+    door?: Door;
+  }
+  interface FastifyRequest {
+    readonly context: Context;
+    /** The context of a request that only reads, whatever its method; it may be that of a replica. */
+    readonly readingContext: Context;
+    /** The replica that this caller may read from, if there is one. */
+    replica: Orm | undefined;
+    /** Whether the request may have written something. */
+    wrote: boolean;
+  }
+}
+
+interface Options {
+  database: Database;
+  replicas: Replicas | undefined;
+  limits: Limits;
+  now: () => Date;
+}
+
+/** Gives every request the context that the services work in, or refuses while there is no database. */
+export default fp<Options>(async (app, { database, replicas, limits, now }) => {
+  const contextOf = (request: FastifyRequest, db: Orm): Context => {
+    if (!database.available()) throw unavailable();
+    const { door = 'rest' } = request.routeOptions.config;
+    return { db, now, actor: request.actor, door, origin: request };
+  };
+  app.decorateRequest('readingContext', {
+    getter(this: FastifyRequest) {
+      return contextOf(this, this.replica ?? database.reads);
+    },
+  });
+  app.decorateRequest('context', {
+    getter(this: FastifyRequest) {
+      if (isSafe(this)) return this.readingContext;
+      this.wrote = true;
+      return contextOf(this, database.orm);
+    },
+  });
+  app.decorateRequest('replica', undefined);
+  app.decorateRequest('wrote', false);
+  if (replicas) readFrom(replicas, app, limits);
+});
+
+const isSafe = ({ method }: FastifyRequest) => method === 'GET' || method === 'HEAD';
+
+/** A caller is known by what his requests are counted by: his credentials, or else his address. */
+function readFrom(replicas: Replicas, app: FastifyInstance, limits: Limits): void {
+  const callerOf = ({ actor, ip }: FastifyRequest) => limits.accountOf(actor, ip).name;
+  const hasCaller = ({ routeOptions: { config } }: FastifyRequest) =>
+    config.scope !== undefined && config.scope !== 'public';
+  app.addHook('preValidation', async request => {
+    const mayRead = isSafe(request) || request.routeOptions.config.door === 'graphql';
+    if (mayRead && hasCaller(request)) request.replica = await replicas.readerFor(callerOf(request));
+  });
+  // Whatever the answer: after an error, too, something may be written.
+  app.addHook('onSend', async request => {
+    if (request.wrote && hasCaller(request)) await replicas.wrote(callerOf(request));
+  });
+  app.addHook('onClose', () => replicas.close());
+}

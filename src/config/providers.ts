@@ -1,0 +1,54 @@
+import { ProviderSettings, type SignatureScheme } from '../../schemas/provider.ts';
+import { compileCheck } from '../core/validation.ts';
+
+/** A payment provider whose events are accepted. */
+export interface Provider {
+  readonly name: string;
+  readonly scheme: SignatureScheme;
+  /** The header that holds the signature. */
+  readonly header: string;
+  readonly secrets: readonly string[];
+}
+export type Providers = ReadonlyMap<string, Provider>;
+
+const check = compileCheck(ProviderSettings, 'body');
+const sane = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** The providers that `WEBHOOK_SECRETS` names, and what is wrong with it. No message repeats a secret. */
+export function readProviders(text = '{}'): { providers: Providers; problems: string[] } {
+  const providers = new Map<string, Provider>();
+  const problems: string[] = [];
+  for (const [name, value] of entriesOf(text, problems)) {
+    const settings = (Array.isArray(value) ? { secrets: value } : value) as ProviderSettings;
+    if (!sane.test(name))
+      problems.push('a provider is named by 1 to 64 lower-case letters, digits, hyphens and underscores');
+    const violations = check(settings) ?? [];
+    problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));
+    if (
+      violations.length === 0 &&
+      settings.scheme === 'standard' &&
+      !settings.secrets.every(isStandardSecret)
+    )
+      problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
+    const usual = settings?.scheme === 'standard' ? 'webhook-signature' : `${name}-signature`;
+    providers.set(name, { ...settings, name, header: settings?.header ?? usual });
+  }
+  return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
+}
+
+/** What is no base64 would be read as an empty key, with which anybody can sign. */
+function isStandardSecret(secret: string): boolean {
+  const text = secret.replace(/^whsec_/, '');
+  return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= 16;
+}
+
+function entriesOf(text: string, problems: string[]): [string, unknown][] {
+  try {
+    const given: unknown = JSON.parse(text);
+    if (given !== null && typeof given === 'object' && !Array.isArray(given)) return Object.entries(given);
+  } catch {
+    // The parser's own message would quote the text, and with it a secret.
+  }
+  problems.push('must be a JSON object such as {"stripe":["current","previous"]}');
+  return [];
+}

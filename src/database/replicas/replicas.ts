@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../../schemas/settings.ts';
+import { replicaUrls } from '../../config/settings.ts';
+import type { Log } from '../../core/log.ts';
+import type { Database, Orm } from '../database.ts';
+import { type Client, connectProbe, connectTo } from '../postgres/postgres.ts';
+import { Marks } from './recentWriters.ts';
+import { hangUp, type Moment, positionOfPrimary, Replica } from './replica.ts';
+
+type ReplicaSettings = Pick<
+  Settings,
+  | 'DATABASE_URL'
+  | 'DATABASE_POOLER'
+  | 'DATABASE_POOL_SIZE'
+  | 'DATABASE_REPLICA_URLS'
+  | 'REPLICA_MAX_LAG'
+  | 'REDIS_URL'
+  | 'STATEMENT_TIMEOUT'
+  | 'DATABASE_POOL_WAIT'
+>;
+
+/** Milliseconds. */
+const checkEvery = 250;
+
+/** Undefined when there are none: then nothing is asked and nothing is marked. */
+export function openReplicas(settings: ReplicaSettings, database: Database, log: Log): Replicas | undefined {
+  const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
+  const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
+  const urls = replicaUrls(settings);
+  if (urls.length === 0 || REDIS_URL === undefined) return undefined;
+  const maxLag = settings.REPLICA_MAX_LAG * 1000;
+  const primary = (database.reads as unknown as { $client: Client }).$client;
+  const replicas = urls.map((url, i) => {
+    const client = connectTo({ url, connections, statementTimeout }, log);
+    return new Replica(`Replica ${i + 1}`, { client, probe: connectProbe(url, log), primary, log, wait });
+  });
+  const probe = connectProbe(DATABASE_URL, log, { prepare: DATABASE_POOLER === 'none' });
+  const marks = new Marks(REDIS_URL, maxLag + 1000, log);
+  return new Replicas({ database, probe, replicas, marks, maxLag });
+}
+
+interface Parts {
+  database: Database;
+  /** To the primary. */
+  probe: Client;
+  replicas: Replica[];
+  marks: Marks;
+  maxLag: number;
+}
+
+/**
+ * Copies of the database that are read from. Two promises hold on all instances together:
+ *
+ * 1. What a replica answers with is complete up to a moment that is at most REPLICA_MAX_LAG ago. Each instance keeps asking
+ *    the primary how far its log is, and each replica how much of the log it has applied.
+ * 2. A caller finds what he wrote. Before a write is answered, a mark with his name goes to Redis, which lasts longer
+ *    than any replica may lag; who has a mark reads from the primary. Times are measured, never compared between clocks.
+ */
+export class Replicas {
+  readonly #parts: Parts;
+  /** Where the log of the primary was, at moments that are not longer ago than a replica may be behind. */
+  #history: Moment[] = [];
+  #closed = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    void this.#watch();
+  }
+
+  /** Where this caller may read; undefined is the primary. */
+  async readerFor(caller: string): Promise<Orm | undefined> {
+    const { replicas, marks, maxLag } = this.#parts;
+    // Asked before the replica is chosen: what it has applied by then is not less later.
+    if (await marks.has(caller)) return undefined;
+    const time = performance.now();
+    const fresh = replicas.filter(({ upTo }) => time - upTo <= maxLag);
+    // The same caller on the same replica, so that time does not go back for him from one page to the next.
+    return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.orm;
+  }
+
+  /** Tells all instances that he wrote. Wait for it before he is answered. */
+  wrote(caller: string): Promise<void> {
+    return this.#parts.marks.set(caller);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const { replicas, marks, probe } = this.#parts;
+    await Promise.all([marks.close(), hangUp(probe), ...replicas.map(replica => replica.close())]);
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#closed) {
+      await this.#look();
+      await sleep(checkEvery);
+    }
+  }
+
+  /** Asks the primary how far its log is, and each replica how much of it it has applied. */
+  async #look(): Promise<void> {
+    const { database, probe, replicas, maxLag } = this.#parts;
+    const time = performance.now();
+    // While the primary is away no replica proves that it is up to date, and soon none counts as such.
+    const position = database.available() && (await positionOfPrimary(probe).catch(() => undefined));
+    if (position)
+      this.#history = [...this.#history.filter(past => time - past.time <= maxLag), { time, position }];
+    for (const replica of replicas) replica.check(this.#history);
+  }
+}

@@ -1,5 +1,0 @@
-import type { Handlers } from './handler.ts';
-import { paymentIntentSucceeded } from './payment-intent-succeeded.ts';
-
-/** Every type of event that has an effect. All others are stored and ignored. */
-export const handlers: Handlers = new Map([['payment_intent.succeeded', paymentIntentSucceeded]]);

@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import t from 'tap';
+
+/** The layers of ARCHITECTURE.md, from the ground up; imports go down, never up. */
+const layers = [
+  { layer: 1, files: /^schemas\// },
+  { layer: 2, files: /^drizzle\// },
+  { layer: 3, files: /^src\/(core|config|database|telemetry)\// },
+  { layer: 4, files: /^src\/(access|services|webhooks)\// },
+  { layer: 5, files: /^(plugins\/|src\/jobs\.ts$)/ },
+  { layer: 6, files: /^src\/app\.ts$/ },
+  { layer: 7, files: /^(src\/(main|worker|command)\.ts$|scripts\/)/ },
+];
+const layerOf = (file: string) => layers.find(({ files }) => files.test(file))?.layer ?? 0;
+const forbidden: Record<number, RegExp> = {
+  1: /^(?!@sinclair\/typebox$)/,
+  4: /^(@?fastify|mercurius|graphql|node:http)/,
+};
+/** The doors: a door never imports another one. */
+const doorOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec(file)?.[1];
+
+const sources = globSync('{schemas,drizzle,src,plugins,scripts}/**/*.ts');
+
+t.test('imports go down, never up, and every file has a layer', async t => {
+  for (const file of sources) {
+    const layer = layerOf(file);
+    t.ok(layer, `${file} belongs to a layer`);
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export)[^'";]*?from '([^']+)'/gm,
+    )) {
+      if (!name.startsWith('.')) {
+        t.notOk(forbidden[layer]?.test(name), `${file} in layer ${layer} must not import ${name}`);
+        continue;
+      }
+      const target = normalize(join(dirname(file), name));
+      t.ok(
+        layerOf(target) <= layer,
+        `${file} (layer ${layer}) imports ${target}: move it to layer ${layerOf(target)}`,
+      );
+      const [door, other] = [doorOf(file), doorOf(target)];
+      t.notOk(door && other && door !== other, `${file} reaches through another door: ${target}`);
+    }
+  }
+});
+
+t.test('the environment is read by the process alone', async t => {
+  for (const file of sources.filter(file => layerOf(file) < 7 && file !== 'src/config/settings.ts'))
+    t.notMatch(readFileSync(file, 'utf8'), /process\.env/, file);
+});
