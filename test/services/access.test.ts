@@ -31,7 +31,7 @@ t.test('every service function asks before it does anything', async t => {
     origin: null,
   };
   let asked = 0;
-  for (const file of globSync('src/services/*.ts')) {
+  for (const file of globSync('src/{services,webhooks}/*.ts')) {
     const module = await import(`../../${file}`);
     for (const [name, service] of Object.entries(module)) {
       if (typeof service !== 'function' || helpers.includes(name)) continue;
