@@ -6,12 +6,13 @@ import type { Settings } from '../schemas/settings.ts';
 import { type Provider, readProviders } from '../src/config/providers.ts';
 import { AppError, notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
-import type { Receive } from '../src/webhooks/inbox.ts';
+import type { Handlers } from '../src/webhooks/handlers/handler.ts';
+import { receiveEvent } from '../src/webhooks/inbox.ts';
 import { type Headers, verify } from '../src/webhooks/signature.ts';
 
 interface Options {
   settings: Settings;
-  receive: Receive;
+  handlers: Handlers;
   metrics: Metrics;
   now: () => Date;
 }
@@ -25,7 +26,7 @@ const anyType = 'application/octet-stream';
 
 /** Where payment providers send their events. The parser of this door keeps the bytes that were signed. */
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, receive, metrics, now } = options;
+  const { settings, handlers, metrics, now } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
@@ -85,7 +86,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
       const verdict = isGenuine(provider, request.headers, body, request.log);
       if (!verdict) return reply.code(400).send('Invalid signature');
       const delivery = { provider: provider.name, body, sentId: verdict.id };
-      const receipt = await receive(request.context, delivery).catch(error => {
+      const receipt = await receiveEvent(request.context, handlers, delivery).catch(error => {
         if (error instanceof AppError && error.code === 'bad_request') return error;
         throw error;
       });

@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { loadSettings, runCommand, UsageError } from '../src/command.ts';
 import { openLog } from '../src/core/log.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
-import { openEmbedded, snapshotOf } from '../src/database/embedded/embedded.ts';
+import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { runPgTool } from './pgTools.ts';
 
 const usage = `npm run backup -- <file>: everything in the database of the settings, as one file. A PostgreSQL server may be
@@ -36,7 +36,8 @@ async function writeSnapshot(folder: string, file: string): Promise<void> {
     openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false),
   );
   try {
-    writeFileSync(file, Buffer.from(await (await snapshotOf(database)).arrayBuffer()));
+    const snapshot = await database.embedded?.dumpDataDir('gzip');
+    if (snapshot) writeFileSync(file, Buffer.from(await snapshot.arrayBuffer()));
   } finally {
     await database.close();
   }

@@ -61,10 +61,14 @@ const commands: Record<string, (context: Context, given: Flags) => Promise<void>
 async function main(given: Flags) {
   const run = commandNamed(commands, given.positionals[0]);
   const settings = { ...loadSettings(), LOG_LEVEL: 'error' as const };
-  const database = await openDatabase(settings, openLog(settings, false));
+  const log = openLog(settings, false);
+  const database = await openDatabase(settings, log);
   try {
     await database.ready;
-    await run(systemContext(database.orm, `command of ${userInfo().username}`, 'command'), given);
+    await run(
+      systemContext({ db: database.writes, log }, `command of ${userInfo().username}`, 'command'),
+      given,
+    );
   } finally {
     await database.close();
   }

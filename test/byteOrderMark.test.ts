@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Orm } from '../src/database/database.ts';
+import { type Connection, orm } from '../src/database/connection.ts';
 import { recordWrites } from '../src/services/audit.ts';
 import { inside } from './helper/access.ts';
 import { build } from './helper/app.ts';
@@ -76,19 +76,21 @@ t.test('lists of texts in the audit log keep a leading U+FEFF', async t => {
 });
 
 t.test('every text that is read begins as it was written', async t => {
-  const { orm } = await openTestDatabase(t);
+  const { writes } = await openTestDatabase(t);
   const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
   t.comment(`FUZZ_SEED=${seed}`);
   const text = fc.string({ unit: 'binary' }).map(rest => mark + rest.replaceAll('\0', ''));
   const texts = fc.array(fc.oneof(text, fc.constantFrom(null, '', mark, 'plain')), { minLength: 1 });
-  const read = (db: Orm, given: (string | null)[]) =>
-    db.select({ value: sql`value`, list: sql`list`, json: sql`to_jsonb(list)` }).from(sql`(
+  const read = (db: Connection, given: (string | null)[]) =>
+    orm(db)
+      .select({ value: sql`value`, list: sql`list`, json: sql`to_jsonb(list)` })
+      .from(sql`(
       select value, coalesce(array_agg(value) filter (where value is not null) over (), '{}') as list
       from json_array_elements_text(${JSON.stringify(given)}::json) as value
     ) as given`);
   await fc.assert(
     fc.asyncProperty(texts, fc.boolean(), async (given, isInside) => {
-      const rows = await (isInside ? orm.transaction(tx => read(tx, given)) : read(orm, given));
+      const rows = await (isInside ? writes.transaction(tx => read(tx, given)) : read(writes, given));
       const list = given.filter(value => value !== null);
       assert.deepEqual(
         rows,
@@ -100,8 +102,8 @@ t.test('every text that is read begins as it was written', async t => {
 });
 
 t.test('so does what an error says', async t => {
-  const { orm } = await openTestDatabase(t);
-  const raised = orm.execute(
+  const db = orm((await openTestDatabase(t)).writes);
+  const raised = db.execute(
     sql.raw(
       `do $$ begin raise exception '${mark}%', 'text' using detail = '${mark}detail', hint = '${mark}hint'; end $$`,
     ),
@@ -109,8 +111,8 @@ t.test('so does what an error says', async t => {
   await t.rejects(raised, {
     cause: { message: `${mark}text`, detail: `${mark}detail`, hint: `${mark}hint` },
   });
-  await t.rejects(orm.execute(sql`select ${`${mark}1`}::text::integer`), {
+  await t.rejects(db.execute(sql`select ${`${mark}1`}::text::integer`), {
     cause: { message: `"${mark}1"`, code: '22P02' },
   });
-  t.same(await orm.select({ value: sql`${mark}::text` }).from(sql`(select) as nothing`), [{ value: mark }]);
+  t.same(await db.select({ value: sql`${mark}::text` }).from(sql`(select) as nothing`), [{ value: mark }]);
 });

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { openLog } from '../src/core/log.ts';
+import { orm } from '../src/database/connection.ts';
 import { build } from './helper/app.ts';
 import { openTestDatabase } from './helper/database.ts';
 import { exchange, parse, request } from './helper/http.ts';
@@ -19,8 +20,8 @@ t.test('an error of the service is masked outside and whole in the log, under th
   const { log, lines, all } = memory();
   const { call, database } = await build(t, { log });
   // A real cause: a table is not there.
-  await database.orm.execute(sql`drop table posts`);
-  await database.orm.execute(sql`alter table users drop column updated_at`);
+  await orm(database.writes).execute(sql`drop table posts`);
+  await orm(database.writes).execute(sql`alter table users drop column updated_at`);
   for (const [method, path, body] of [
     ['GET', '/api/posts?title=Secret+title', undefined],
     ['POST', '/api/users', { name: 'Secret title', email: 'secret@example.com' }],
@@ -98,8 +99,8 @@ t.test('without a database every request for data is refused at once, and the pr
 t.test('a request that the database does not answer in time is given up', async t => {
   const { call, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const blocker = database.orm.transaction(async tx => {
-    await tx.execute(sql`lock table users in access exclusive mode`);
+  const blocker = database.writes.transaction(async tx => {
+    await orm(tx).execute(sql`lock table users in access exclusive mode`);
     locked.resolve();
     await release.promise;
   });

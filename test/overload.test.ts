@@ -2,6 +2,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { orm } from '../src/database/connection.ts';
 import type { Database } from '../src/database/database.ts';
 import { openPostgres } from '../src/database/postgres/postgres.ts';
 import { build } from './helper/app.ts';
@@ -11,11 +12,11 @@ import { buildDoor, countsOf, paymentEvent } from './helper/webhooks.ts';
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
 
 /** Nobody reads users until it is let go: a lock on a server, the one connection of the embedded database. */
-async function holdUsers({ orm }: Database) {
+async function holdUsers({ writes }: Database) {
   const held = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
-  const holding = orm.transaction(async tx => {
-    await tx.execute(sql`lock table users in access exclusive mode`);
+  const holding = writes.transaction(async tx => {
+    await orm(tx).execute(sql`lock table users in access exclusive mode`);
     held.resolve();
     await end.promise;
   });
@@ -94,17 +95,15 @@ t.test(
   'writes whose connections are all held: 503 after a bounded wait, reads go on, then all is well',
   onPostgres,
   async t => {
-    const database = openPostgres({ url: await createPostgres(t), connections: 2, wait: 1 }, testLog);
+    const database = openPostgres({ url: await createPostgres(t), connections: 2 }, testLog);
     t.teardown(() => database.close());
     await database.ready;
     const { call } = await build(t, { database });
     const end = Promise.withResolvers<void>();
-    const holders = [1, 2].map(() => database.orm.transaction(async () => end.promise));
+    const holders = [1, 2].map(() => database.writes.transaction(async () => end.promise));
     await sleep(100);
-    const asked = performance.now();
     const body = { name: 'Ada', email: 'ada@example.com' };
     t.match(await call('POST', '/api/users', 503, { body }), refused);
-    t.ok(performance.now() - asked < 1500, `after ${performance.now() - asked} ms`);
     t.match(database.load?.(), { connections: 4, reading: 0, writing: 2, waiting: 0 });
     await call('GET', '/api/users', 200);
     end.resolve();

@@ -17,7 +17,7 @@ const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''),
 t.test('the seed makes users and posts that read like those of the service', async t => {
   const database = await openTestDatabase(t);
   const told: number[] = [];
-  await seed(database.orm, size, done => told.push(done));
+  await seed(database.writes, size, done => told.push(done));
   t.same(told, [60, 1060, 2060, 2160]);
   const { call } = await build(t, { database });
 
@@ -49,18 +49,18 @@ t.test('a second seed adds what is missing and changes nothing', async t => {
   const { body: own } = await call('POST', '/api/users', 201, {
     body: { name: 'Somebody', email: userOf(0).email },
   });
-  await seed(database.orm, { users: 20, posts: 50 }, quietly);
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
   const { body: user } = await call('GET', '/api/users?sort=name', 200);
   await call('PATCH', `/api/users/${user.data[0].id}`, 200, { body: { name: 'Changed' } });
   await call('DELETE', `/api/users/${user.data[1].id}?cascade=true`, 204);
 
-  await seed(database.orm, { users: 20, posts: 50 }, quietly);
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
   const { body: again } = await call('GET', '/api/users', 200);
   t.equal(again.meta.total, 20, 'nineteen of the seed and the one who was there');
   t.equal((await call('GET', `/api/users/${user.data[0].id}`, 200)).body.name, 'Changed');
   t.same((await call('GET', `/api/users/${own.id}`, 200)).body, own);
   const before = await call('GET', '/api/posts?limit=100', 200);
-  await seed(database.orm, { users: 20, posts: 50 }, quietly);
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
   t.same((await call('GET', '/api/posts?limit=100', 200)).body, before.body);
 });
 

@@ -1,12 +1,12 @@
 import type { Context } from '../../src/core/context.ts';
+import { postsOfIds } from '../../src/services/posts.ts';
 import {
   countPostsOfAuthors,
   type PartOfPost,
   type PostMember,
   postsOfAuthors,
-  postsOfIds,
-  usersOfIds,
 } from '../../src/services/relations.ts';
+import { usersOfIds } from '../../src/services/users.ts';
 import type { Allowance } from './recordBudget.ts';
 
 interface PostSlice {

@@ -4,7 +4,9 @@ import type { Door } from '../../schemas/audit.ts';
 import type { Limits } from '../../src/access/rateLimits.ts';
 import type { Context } from '../../src/core/context.ts';
 import { unavailable } from '../../src/core/errors.ts';
-import type { Database, Orm } from '../../src/database/database.ts';
+import type { Queue } from '../../src/core/queue.ts';
+import type { Connection } from '../../src/database/connection.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { Replicas } from '../../src/database/replicas/replicas.ts';
 
 declare module 'fastify' {
@@ -17,7 +19,7 @@ declare module 'fastify' {
     /** The context of a request that only reads, whatever its method; it may be that of a replica. */
     readonly readingContext: Context;
     /** The replica that this caller may read from, if there is one. */
-    replica: Orm | undefined;
+    replica: Connection | undefined;
     /** Whether the request may have written something. */
     wrote: boolean;
   }
@@ -25,17 +27,18 @@ declare module 'fastify' {
 
 interface Options {
   database: Database;
+  queue: Queue;
   replicas: Replicas | undefined;
   limits: Limits;
   now: () => Date;
 }
 
 /** Gives every request the context that the services work in, or refuses while there is no database. */
-export default fp<Options>(async (app, { database, replicas, limits, now }) => {
-  const contextOf = (request: FastifyRequest, db: Orm): Context => {
+export default fp<Options>(async (app, { database, queue, replicas, limits, now }) => {
+  const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
     const { door = 'rest' } = request.routeOptions.config;
-    return { db, now, actor: request.actor, door, origin: request };
+    return { db, queue, now, log: request.log, actor: request.actor, door, origin: request };
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {
@@ -46,7 +49,7 @@ export default fp<Options>(async (app, { database, replicas, limits, now }) => {
     getter(this: FastifyRequest) {
       if (isSafe(this)) return this.readingContext;
       this.wrote = true;
-      return contextOf(this, database.orm);
+      return contextOf(this, database.writes);
     },
   });
   app.decorateRequest('replica', undefined);

@@ -9,13 +9,12 @@ import {
   WebhookEventList,
 } from '../../schemas/event.ts';
 import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
-import type { Queue } from '../../src/webhooks/queue.ts';
 import { sendCursorPage } from './replies.ts';
 
 const tags = ['Webhook events'];
 
 /** For the operator: what has been received, how far it has come, and again from the start. */
-export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (app, { queue }) => {
+export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/webhook-events',
     {
@@ -59,7 +58,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
         response: { 200: ref(WebhookEventDetail) },
       },
     },
-    async request => replayEvent(request.context, queue, request.params.event_id),
+    async request => replayEvent(request.context, request.params.event_id),
   );
   app.post(
     '/webhook-events/replay',
@@ -74,6 +73,6 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ queue: Queue }> = async (a
         response: { 200: ref(Replayed) },
       },
     },
-    async request => replayEvents(request.context, queue, request.body),
+    async request => replayEvents(request.context, request.body),
   );
 };

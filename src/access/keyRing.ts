@@ -3,6 +3,7 @@ import { apiKeys } from '../../drizzle/tables.ts';
 import { type Actor, included } from '../core/actor.ts';
 import { AppError, unavailable } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { idOf, isWellFormed, matches, publicId, sameText } from './apiKeyToken.ts';
 
@@ -105,7 +106,7 @@ export class KeyRing {
 
   async #read(ids: string[]): Promise<void> {
     const trustedUntil = performance.now() + trustedFor;
-    const rows = await this.#parts.database.reads.select().from(apiKeys).where(inArray(apiKeys.id, ids));
+    const rows = await orm(this.#parts.database.reads).select().from(apiKeys).where(inArray(apiKeys.id, ids));
     const found = new Set(rows.map(({ id }) => id));
     for (const id of ids) if (!found.has(id)) this.forget(id);
     for (const row of rows) {
@@ -154,7 +155,7 @@ export class KeyRing {
     const time = Math.max(...due.map(({ usedAt }) => usedAt));
     const ids = due.map(({ actor }) => actor.id as string);
     const longAgo = new Date(time - usesWrittenEvery).toISOString();
-    await this.#parts.database.orm
+    await orm(this.#parts.database.writes)
       .update(apiKeys)
       .set({ lastUsedAt: new Date(time).toISOString() })
       .where(and(inArray(apiKeys.id, ids), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, longAgo))));

@@ -1,21 +1,27 @@
 import type { Door } from '../../schemas/audit.ts';
-import type { Orm } from '../database/database.ts';
+import type { Connection } from '../database/connection.ts';
 import { type Actor, system } from './actor.ts';
+import type { Log } from './log.ts';
+import { noQueue, type Queue } from './queue.ts';
 
-/** What a service function is given besides its input. Whether `db` is a transaction, it cannot tell. */
+/** What a service function is given besides its input: the one way in which it gets what it needs. */
 export interface Context {
-  readonly db: Orm;
+  /** A connection, or the transaction that the work belongs to. */
+  readonly db: Connection;
+  readonly queue: Queue;
   readonly now: () => Date;
+  readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;
   readonly actor: Actor;
   readonly door: Door;
   /** The request behind all this, if there is one: its address and its id. Read only when they are needed. */
   readonly origin: { readonly ip: string; readonly id: string } | null;
 }
 
+type Parts = Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'queue' | 'now'>>;
+
 /** For work that no request is behind. The name is what the audit log will say. */
 export const systemContext = (
-  db: Orm,
+  { db, log, queue = noQueue, now = () => new Date() }: Parts,
   name: string,
   door: 'job' | 'command',
-  now = () => new Date(),
-): Context => ({ db, now, actor: system(name), door, origin: null });
+): Context => ({ db, queue, now, log, actor: system(name), door, origin: null });

@@ -1,132 +1,111 @@
-import { is } from 'drizzle-orm';
-import { PgTransaction } from 'drizzle-orm/pg-core';
 import { type Gathered, gathering } from '../telemetry/metrics.ts';
 import { here, type Within } from '../telemetry/tracing.ts';
-import type { Orm } from './database.ts';
+import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
 
 interface Waiting<K, V> {
   key: K;
   resolve: (value: V) => void;
   reject: (error: unknown) => void;
-  within: Within;
+  inTrace: Within;
 }
 interface Queue<K, V> {
   waiting: Waiting<K, V>[];
-  /** How many statements are under way. */
-  sent: number;
+  running: number;
   scheduled: boolean;
-  /** Called when nobody waits any more. */
-  end: () => void;
 }
 
-export const mostTogether = 200;
-/** Milliseconds after which a group no longer counts as under way. */
+export const maxBatch = 200;
+/** Milliseconds after which a batch no longer counts as running: one that waits for a lock must not hold up others. */
 const slowAfter = 100;
 
-interface Manner<K> {
-  /** For how many a key counts, of the 200 that go together at most. */
+interface Options<K> {
+  /** For how many of a full batch a key counts. */
   weightOf?: (key: K) => number;
-  /** How many groups are under way at most: the fewer, the larger they are. */
-  sent?: number;
-  /** What is asked for, as a text. Only those who ask for the same go together; one answer or failure is for all of them. */
-  question?: (key: K) => string;
+  /** How many batches run at once: the fewer, the larger they are. */
+  parallel?: number;
 }
 
 /**
- * Does together what is asked for in one turn of the event loop, or while earlier groups are under way: 50 reads
- * become one statement, 50 rows one commit. Nobody joins what has been sent, so no answer is older than its question.
- * When the database refuses a group, its halves are tried: one at fault gets its error, its neighbours what they asked
- * for. Inside a transaction everything is done at once and alone.
+ * Answers calls of one turn of the event loop, or those that come while earlier batches run, with one piece of work: 50 reads become
+ * one statement, 50 deliveries one commit. A call never joins work that has begun, so no answer is older than its question. When the
+ * database refuses a batch, its halves are tried, so one bad key does not fail its neighbors. Inside a transaction nothing waits.
  */
-export function shared<K, V>(
+export function batch<K, V>(
   what: Gathered['what'],
-  work: (db: Orm, keys: K[]) => Promise<V[]>,
-  // Two keep the server busy while the next one is gathered.
-  { weightOf = () => 1, sent = 2, question }: Manner<K> = {},
-): (db: Orm, key: K) => Promise<V> {
-  const queues = new WeakMap<Orm, Map<string, Queue<K, V>>>();
+  work: (db: Connection, keys: K[]) => Promise<V[]>,
+  // Two keep the server busy while the next one fills.
+  { weightOf = () => 1, parallel = 2 }: Options<K> = {},
+): (db: Connection, key: K) => Promise<V> {
+  const queues = new WeakMap<Connection, Queue<K, V>>();
 
-  function queueOf(db: Orm, key: K): Queue<K, V> {
-    const name = question?.(key) ?? '';
-    const named = queues.get(db) ?? new Map<string, Queue<K, V>>();
-    if (named.size === 0) queues.set(db, named);
-    const queue = named.get(name) ?? {
-      waiting: [],
-      sent: 0,
-      scheduled: false,
-      end: () => named.delete(name),
-    };
-    named.set(name, queue);
-    return queue;
-  }
-
-  function schedule(db: Orm, queue: Queue<K, V>): void {
-    if (queue.waiting.length === 0 && queue.sent === 0) queue.end();
-    if (queue.scheduled || queue.sent >= sent || queue.waiting.length === 0) return;
+  function schedule(db: Connection, queue: Queue<K, V>): void {
+    if (queue.scheduled || queue.running >= parallel || queue.waiting.length === 0) return;
     queue.scheduled = true;
-    setImmediate(send, db, queue);
+    setImmediate(run, db, queue);
   }
 
-  async function send(db: Orm, queue: Queue<K, V>): Promise<void> {
-    const group = takeGroup(queue.waiting);
+  async function run(db: Connection, queue: Queue<K, V>): Promise<void> {
+    const group = takeGroup(queue.waiting, weightOf);
     gathering.publish({ what, size: group.length });
     queue.scheduled = false;
-    queue.sent++;
+    queue.running++;
     schedule(db, queue);
-    let isCounted = true;
-    const makeRoom = () => {
-      if (!isCounted) return;
-      isCounted = false;
-      queue.sent--;
+    let isRunning = true;
+    const stopCounting = () => {
+      if (isRunning) queue.running--;
+      isRunning = false;
       schedule(db, queue);
     };
-    // One that waits for a lock shall not hold up all others.
-    const slow = setTimeout(makeRoom, slowAfter);
-    await settle(db, group);
-    clearTimeout(slow);
-    makeRoom();
-  }
-
-  function takeGroup(waiting: Waiting<K, V>[]): Waiting<K, V>[] {
-    let weight = 0;
-    const tooMany = waiting.findIndex(({ key }, i) => {
-      weight += weightOf(key);
-      return i > 0 && weight > mostTogether;
-    });
-    return waiting.splice(0, tooMany < 0 ? waiting.length : tooMany);
-  }
-
-  async function settle(db: Orm, group: Waiting<K, V>[]): Promise<void> {
-    try {
-      const keys = group.map(({ key }) => key);
-      // In the trace of the first: the others only wait for it.
-      const [{ within }] = group as [Waiting<K, V>];
-      const values = await within(() => work(db, keys));
-      for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
-    } catch (error) {
-      // Without an answer nobody knows what was done, and doing it again could do it twice.
-      if (group.length === 1 || question || !isRefusal(error))
-        return group.forEach(({ reject }) => void reject(error));
-      // To wait for the same lock once for each half would take long; alone, only who needs it waits.
-      if (isLockedOut(error)) return void (await Promise.all(group.map(one => settle(db, [one]))));
-      const middle = group.length >> 1;
-      await settle(db, group.slice(0, middle));
-      await settle(db, group.slice(middle));
-    }
+    const timer = setTimeout(stopCounting, slowAfter);
+    await settle(db, group, work);
+    clearTimeout(timer);
+    stopCounting();
   }
 
   return (db, key) =>
     new Promise((resolve, reject) => {
-      const waiting = { key, resolve, reject, within: here() };
-      if (is(db, PgTransaction)) return void settle(db, [waiting]);
-      const queue = queueOf(db, key);
-      queue.waiting.push(waiting);
+      const call = { key, resolve, reject, inTrace: here() };
+      if (db.isTransaction) return void settle(db, [call], work);
+      const queue = queues.get(db) ?? { waiting: [], running: 0, scheduled: false };
+      queues.set(db, queue);
+      queue.waiting.push(call);
       schedule(db, queue);
     });
 }
 
-/** The server has said no and undone what it was asked for. One that is going away says nothing reliable. */
+function takeGroup<K, V>(waiting: Waiting<K, V>[], weightOf: (key: K) => number): Waiting<K, V>[] {
+  let weight = 0;
+  const tooMany = waiting.findIndex(({ key }, i) => {
+    weight += weightOf(key);
+    return i > 0 && weight > maxBatch;
+  });
+  return waiting.splice(0, tooMany < 0 ? waiting.length : tooMany);
+}
+
+async function settle<K, V>(
+  db: Connection,
+  group: Waiting<K, V>[],
+  work: (db: Connection, keys: K[]) => Promise<V[]>,
+): Promise<void> {
+  try {
+    const keys = group.map(({ key }) => key);
+    // In the trace of the first: the others only wait for it.
+    const [{ inTrace }] = group as [Waiting<K, V>];
+    const values = await inTrace(() => work(db, keys));
+    for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
+  } catch (error) {
+    // Without an answer nobody knows what was done, and doing it again could do it twice.
+    if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
+    // Each alone at once: halves would wait for the same lock one after the other.
+    if (isLockedOut(error)) return void (await Promise.all(group.map(one => settle(db, [one], work))));
+    const middle = group.length >> 1;
+    await settle(db, group.slice(0, middle), work);
+    await settle(db, group.slice(middle), work);
+  }
+}
+
+/** Whether the server undid the work and said so. A server that is going away says nothing reliable. */
 function isRefusal(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && (!isOutage(failure) || /^40/.test(failure.code));

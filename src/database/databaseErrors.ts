@@ -1,10 +1,8 @@
-import { DrizzleQueryError } from 'drizzle-orm';
-
 export interface DatabaseFailure {
   /** The SQLSTATE, or the driver's own code when there was no answer. */
   code: string;
   constraint: string | undefined;
-  /** Whether it was a deletion: a foreign key refuses rows that are referenced, and references to rows that are not there. */
+  /** Whether it was a deletion: a foreign key refuses both rows that are referenced and references to missing rows. */
   deleting: boolean;
 }
 
@@ -15,25 +13,27 @@ const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
 const deletion = /^(with \S+ as \()?delete from /i;
 
-/** What a failed statement failed on, when the error comes from a database. */
+/** Why a statement failed, when the error comes from a database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
-  let deleting = false;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
-    if (cause instanceof DrizzleQueryError) deleting = deletion.test(cause.query);
+    const { code, constraint_name, constraint, query } = cause as Error & Record<string, unknown>;
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
-      return { code, constraint: (constraint_name ?? constraint) as string | undefined, deleting };
+      return {
+        code,
+        constraint: (constraint_name ?? constraint) as string | undefined,
+        deleting: typeof query === 'string' && deletion.test(query),
+      };
   }
   return undefined;
 }
 
 /** Whether the server was out of reach, shutting down or full, so that trying again later makes sense. */
 export function isOutage({ code }: DatabaseFailure): boolean {
-  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || passing.has(code);
+  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || temporary.has(code);
 }
-const passing = new Set([
+const temporary = new Set([
   canceled,
-  '25006', // only to be read: a standby that is not the primary yet
+  '25006', // read-only: a standby that is not the primary yet
   '25P03', // ended, because this process stood still in the middle of a transaction
   '25P04', // ended, because the transaction took too long
 ]);
@@ -42,5 +42,5 @@ const passing = new Set([
 export const isTooSlow = ({ code }: DatabaseFailure) => tooSlow.has(code);
 const tooSlow = new Set([canceled, '25P03', '25P04', 'CONNECTION_WAIT_TIMEOUT']);
 
-/** Whether a statement waited too long for a lock that another one holds. It has changed nothing. */
+/** Whether a statement waited too long for a lock. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';

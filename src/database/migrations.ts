@@ -1,57 +1,62 @@
 import { fileURLToPath } from 'node:url';
-import { type SQL, sql } from 'drizzle-orm';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { OperatorError } from '../core/operatorErrors.ts';
-import { type Orm, runPrepared, withoutTimeouts } from './database.ts';
+import type { Connection } from './connection.ts';
+import { withoutTimeouts } from './transaction.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
 
-/** Any constant: whoever migrates takes this lock. */
+/** Any constant: every process that migrates takes this lock. */
 const migrationLock = 7_283_451;
 
-interface Internals {
-  dialect: { migrate(files: unknown, session: object, config: object): Promise<void> };
-  session: { execute(query: SQL): Promise<unknown>; all(query: SQL): Promise<unknown> };
+/**
+ * Brings the database up to date. Two instances may start at once on an empty database: the second waits for the lock and
+ * then finds nothing to do. The lock ends with the transaction, so a killed process leaves none behind and a pooler does
+ * no harm. Drizzle's own function would open a transaction of its own; the table it keeps is the same.
+ */
+export async function migrate(db: Connection): Promise<void> {
+  await refuseOtherEncodings(db);
+  await db.transaction(async inside => {
+    // Waiting for another instance, or building an index on a large table, may take longer than a request.
+    await withoutTimeouts(inside);
+    await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
+    await runMigrations(inside);
+    // After a copy to another server the counts name transactions of the old one.
+    await inside.rows('select list_refresh()', []);
+  });
 }
 
-/**
- * Brings the database up to date. Two instances may start at once on an empty database: the second waits
- * for the lock and then finds nothing to do. The lock ends with the transaction, so that a killed process
- * leaves none behind and a pooler in between does no harm.
- */
-export async function migrate(db: Orm): Promise<void> {
-  await refuseOtherEncodings(db);
-  await db.transaction(async tx => {
-    // Waiting for another instance, or building an index on a large table, may take longer than a request.
-    await tx.execute(withoutTimeouts);
-    await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(migrationLock))})`);
-    // Drizzle's own migrate() opens a transaction of its own; this is what it calls, inside ours.
-    const { dialect, session } = tx as unknown as Internals;
-    const inside = {
-      execute: (query: SQL) => session.execute(query),
-      all: (query: SQL) => session.all(query),
-      transaction: (work: Parameters<typeof tx.transaction>[0]) => tx.transaction(work),
-    };
-    await dialect.migrate(readMigrationFiles({ migrationsFolder }), inside, { migrationsFolder });
-    // After a copy to another server the counts name transactions of the old one.
-    await tx.execute(sql`select list_refresh()`);
-  });
+const table = 'drizzle.__drizzle_migrations';
+
+async function runMigrations(inside: Connection): Promise<void> {
+  await inside.rows('create schema if not exists drizzle', []);
+  await inside.rows(
+    `create table if not exists ${table} (id serial primary key, hash text not null, created_at bigint)`,
+    [],
+  );
+  const [[last] = []] = await inside.rows(`select max(created_at) from ${table}`, []);
+  const missing = readMigrationFiles({ migrationsFolder }).filter(
+    ({ folderMillis }) => folderMillis > Number(last ?? 0),
+  );
+  for (const { sql: statements, hash, folderMillis } of missing) {
+    for (const text of statements) await inside.rows(text, []);
+    await inside.rows(`insert into ${table} (hash, created_at) values ($1, $2)`, [hash, folderMillis]);
+  }
 }
 
 /**
  * In SQL_ASCII the server counts bytes where we promise characters and answers with text that nobody can read; other
  * encodings lack most characters. Both would be errors of single requests, long after the start.
  */
-async function refuseOtherEncodings(db: Orm): Promise<void> {
-  const [found] = await runPrepared(db, `select current_setting('server_encoding') as encoding`, []);
-  const { encoding } = found as { encoding: string };
-  if (encoding !== 'UTF8') throw new WrongEncoding(encoding);
+async function refuseOtherEncodings(db: Connection): Promise<void> {
+  const [[encoding] = []] = await db.rows(`select current_setting('server_encoding')`, []);
+  if (encoding !== 'UTF8') throw new WrongEncoding(String(encoding));
 }
 
 export class WrongEncoding extends OperatorError {
   constructor(encoding: string) {
     super(
-      `The database is encoded in ${encoding} and must be in UTF8. Make one with: create database triport encoding 'UTF8' template template0`,
+      `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database triport encoding 'UTF8' template template0`,
     );
   }
 }

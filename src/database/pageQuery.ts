@@ -1,15 +1,17 @@
 import { asc, desc, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type Orm, withoutTimeouts } from './database.ts';
+import type { Connection } from './connection.ts';
+import { builder } from './statement.ts';
+import { withoutTimeouts } from './transaction.ts';
 
 export type Listed = PgTable & { id: PgColumn };
 
-interface PageStatement {
+interface PageQuery {
   table: Listed;
   /** What a record shows, with the id first. */
   columns: Record<string, PgColumn>;
   where: SQL | undefined;
-  /** How the counts name this list: '' is all rows, `column=value` one part; undefined is not counted. */
+  /** The name of this list in the counts: '' is the whole table, `column=value` a part of it; undefined is not counted. */
   part: SQLWrapper | string | undefined;
   /** What the list is sorted by before the id. */
   sort: SQLWrapper[];
@@ -26,12 +28,11 @@ const edges = {
 };
 
 /**
- * A page of a list and its total: one statement, one snapshot, and nothing is counted that `list_place` knows
- * (drizzle/migrations/*_counts.sql). The total of 200,000 posts takes it 0.02 ms of Postgres where count(*) takes
- * 5.6, the page in their middle 0.2 where OFFSET takes 7.9. It knows the order of ids alone: with another
- * sort the total is as cheap, but the rows before the page are skipped one by one.
+ * A page of a list, and in the last column of each row the total: one statement, one snapshot. `list_place`
+ * (drizzle/migrations/*_counts.sql) knows totals, and where a page begins in the order of ids; with another sort the
+ * rows before the page are skipped one by one.
  */
-export function selectPage(db: Orm, { table, columns, where, part, sort, backward }: PageStatement) {
+export function pageQuery({ table, columns, where, part, sort, backward }: PageQuery) {
   const direction = backward ? desc : asc;
   const skip = sql.placeholder('skip');
   const counted = part !== undefined;
@@ -43,37 +44,34 @@ export function selectPage(db: Orm, { table, columns, where, part, sort, backwar
   const bound = backward
     ? sql`${table.id} < coalesce(place.bound, ${edges.backward})`
     : sql`${table.id} >= coalesce(place.bound, ${edges.forward})`;
-  const page = db
+  const page = builder
     .select(columns)
-    .from(table as PgTable)
+    .from<PgTable>(table)
     .where(placed ? sql`${bound}${where && sql` and ${where}`}` : where)
     .orderBy(...[...sort, table.id].map(column => direction(column)))
     .limit(sql.placeholder('limit'))
     .offset((placed ? sql`place.rest` : skip) as typeof skip)
     .as('record');
-  const selected = page as unknown as Record<string, PgColumn>;
-  const record = Object.fromEntries(Object.keys(columns).map(name => [name, selected[name]]));
-  return db
+  const record = Object.entries(columns).map(([name, column]) => [
+    name,
+    sql`record.${sql.identifier(column.name)}`,
+  ]);
+  return builder
     .select({
-      total: sql`coalesce(place.total, ${db.$count(table, where)})`.mapWith(Number),
-      record: record as Record<string, PgColumn>,
+      ...Object.fromEntries(record),
+      total: sql`coalesce(place.total, ${builder.$count(table, where)})`,
     })
     .from(place)
     .leftJoinLateral(page, sql`true`);
 }
 
-/** How many rows each of these tables has. */
-export function selectTotals<T extends Record<string, PgTable>>(db: Orm, tables: T) {
-  const total = (table: PgTable) =>
-    sql`(select total from list_place(${getTableName(table)}, '', 0, false))`.mapWith(Number);
-  const fields = Object.entries(tables).map(([name, table]) => [name, total(table)]);
-  return db.select(Object.fromEntries(fields) as Record<keyof T, SQL<number>>).from(sql`(select) as nothing`);
-}
+/** The number of rows of a table. */
+export const totalOf = (table: PgTable) =>
+  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, '', 0, false))::int`;
 
 /** Counts everything anew, while others read and write. */
-export async function repairCounts(db: Orm): Promise<void> {
-  await db.transaction(async tx => {
-    await tx.execute(withoutTimeouts);
-    await tx.execute(sql`select list_repair()`);
+export const repairCounts = (db: Connection) =>
+  db.transaction(async inside => {
+    await withoutTimeouts(inside);
+    await inside.rows('select list_repair()', []);
   });
-}

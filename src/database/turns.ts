@@ -1,6 +1,6 @@
 import { lockedOut } from '../core/errors.ts';
-import { untilUnlocked } from './database.ts';
 import { isLockedOut } from './databaseErrors.ts';
+import { untilUnlocked } from './transaction.ts';
 
 /** Milliseconds that a write waits for its turn. */
 const patience = 2000;

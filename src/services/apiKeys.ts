@@ -8,14 +8,15 @@ import { found, invalid } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { inTransaction } from '../database/database.ts';
+import { orm } from '../database/connection.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from './audit.ts';
-import { listing } from './lists.ts';
+import { pagedList } from './lists.ts';
 
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);
 
-const pageOfKeys = listing<ApiKey, 'name', (typeof apiKeySorts)[number]>('keys', {
+const pageOfKeys = pagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
   table: apiKeys,
   columns,
   filters: { name: value => eq(apiKeys.name, value) },
@@ -31,7 +32,7 @@ export async function listKeys(context: Context, query: ApiKeyQuery): Promise<Pa
 /** One key; not found when the id is of none. */
 export async function getKey(context: Context, id: string): Promise<ApiKey> {
   need(context, 'admin');
-  const [key] = isId(id) ? await context.db.select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
+  const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
   return found('API key', key);
 }
 
@@ -54,7 +55,9 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
     revokedAt: null,
   };
   await inTransaction(context, async inside => {
-    await inside.db.insert(apiKeys).values({ ...record, secretHash: hashOf(key) });
+    await orm(inside.db)
+      .insert(apiKeys)
+      .values({ ...record, secretHash: hashOf(key) });
     await recordWrites(inside, 'key.create', [{ recordId: id }]);
   });
   return { ...record, key };
@@ -66,7 +69,7 @@ export async function revokeKey(context: Context, id: string): Promise<void> {
   await inTransaction(context, async inside => {
     const { revokedAt } = await getKey(inside, id);
     if (revokedAt !== null) return;
-    const revoked = await inside.db
+    const revoked = await orm(inside.db)
       .update(apiKeys)
       .set({ revokedAt: inside.now().toISOString() })
       .where(sql`${apiKeys.id} = ${id} and ${apiKeys.revokedAt} is null`)

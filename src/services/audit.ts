@@ -6,9 +6,10 @@ import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { lowestId, newId, timeOf } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
-import { type Orm, prepared } from '../database/database.ts';
-import { rowsOf } from '../database/jsonRows.ts';
-import { logging } from './logs.ts';
+import { orm } from '../database/connection.ts';
+import { rowsFromJson } from '../database/jsonRows.ts';
+import { builder, rowsOf } from '../database/statement.ts';
+import { cursorLog } from './logs.ts';
 
 /** What an entry says besides who did it, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
@@ -32,7 +33,7 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, wri
   };
 }
 
-const insertEntries = prepared('audit entries', db => db.insert(auditLog).select(rowsOf(auditLog, 'rows')));
+const insertEntries = rowsOf(builder.insert(auditLog).select(rowsFromJson(auditLog)));
 /** Some megabytes of text. */
 const entriesAtOnce = 10_000;
 
@@ -41,7 +42,7 @@ export async function recordWrites(context: Context, action: AuditAction, writes
   for (let first = 0; first < writes.length; first += entriesAtOnce) {
     const some = writes.slice(first, first + entriesAtOnce);
     const rows = some.map(write => entryOf(context, action, write));
-    await insertEntries(context.db, 'only').execute({ rows: JSON.stringify(rows) });
+    await insertEntries(context.db, { rows: JSON.stringify(rows) });
   }
 }
 
@@ -49,44 +50,38 @@ type Recorded = PgTable & { id: PgColumn };
 
 /** A function that inserts a row and its audit entry in one statement: both or neither. */
 export function auditedInsert<T extends Recorded>(table: T, action: AuditAction) {
-  const insert = prepared(action, db => {
-    const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
-    const row = Object.fromEntries(columns) as T['$inferInsert'];
-    return withEntry(db, db.$with('written').as(db.insert(table).values(row).returning({ id: table.id })));
-  });
+  const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
+  const row: T['$inferInsert'] = Object.fromEntries(columns);
+  const write = builder.insert(table).values(row).returning({ id: table.id });
+  const insert = withEntry(builder.$with('written').as(write));
   return async (context: Context, row: T['$inferInsert'] & { id: string }): Promise<void> => {
-    await insert(context.db, 'only').execute({ ...row, ...entryValues(context, action, row.id) });
+    await insert(context.db, { ...row, ...entryValues(context, action, row.id) });
   };
 }
 
 /** A function that deletes a row and writes its audit entry in one statement; it returns whether there was a row. */
 export function auditedDelete(table: Recorded, action: AuditAction) {
-  const deletion = prepared(action, db => {
-    const ofRecord = eq(table.id, sql.placeholder('deleted'));
-    return withEntry(
-      db,
-      db.$with('written').as(db.delete(table).where(ofRecord).returning({ id: table.id })),
-    );
-  });
+  const ofRecord = eq(table.id, sql.placeholder('deleted'));
+  const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
+  const deletion = withEntry(builder.$with('written').as(write));
   return async (context: Context, id: string): Promise<boolean> => {
-    const entry = entryValues(context, action, id);
-    const written = await deletion(context.db, 'only').execute({ deleted: id, ...entry });
-    return written.length > 0;
+    const entries = await deletion(context.db, { deleted: id, ...entryValues(context, action, id) });
+    return entries.length > 0;
   };
 }
 
-const entryColumns = Object.entries(getTableColumns(auditLog));
-
-/** The statement of a write, followed by its audit entry for the row that it returns. */
-function withEntry(db: Orm, written: WithSubquery) {
-  const values = entryColumns.map(
+/** The statement of a write, followed by its audit entry for each row that it returns. */
+function withEntry(written: WithSubquery) {
+  const values = Object.entries(getTableColumns(auditLog)).map(
     ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
   );
-  return db
-    .with(written)
-    .insert(auditLog)
-    .select(sql`select ${sql.join(values, sql`, `)} from ${written}`)
-    .returning({ id: auditLog.id });
+  return rowsOf(
+    builder
+      .with(written)
+      .insert(auditLog)
+      .select(sql`select ${sql.join(values, sql`, `)} from ${written}`)
+      .returning({ id: auditLog.id }),
+  );
 }
 
 const entryValues = (context: Context, action: AuditAction, recordId: string) =>
@@ -94,7 +89,7 @@ const entryValues = (context: Context, action: AuditAction, recordId: string) =>
     Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
   );
 
-const readEntries = logging<AuditEntry, 'record' | 'actor' | 'action'>('audit', {
+const readEntries = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>('audit', {
   table: auditLog,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
   indexed: () => ['record', 'actor', 'action'],
@@ -109,7 +104,7 @@ export async function listAudit(context: Context, query: AuditQuery): Promise<Cu
 /** Deletes a batch of the entries from before a time; returns how many it deleted. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  const { db } = context;
+  const db = orm(context.db);
   // The table keeps entries of the last day, by the clock of the database, which may be behind ours.
   const old = db
     .select({ id: auditLog.id })

@@ -2,15 +2,16 @@ import { and, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-or
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
-import { shared } from '../database/batch.ts';
-import { type Orm, prepared } from '../database/database.ts';
-import { type Listed, partOf, selectPage } from '../database/pageQuery.ts';
+import { coalesce } from '../database/coalesce.ts';
+import type { Connection } from '../database/connection.ts';
+import { type Listed, pageQuery, partOf } from '../database/pageQuery.ts';
+import { rowMapper, rowsOf } from '../database/statement.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: Listed;
   /** What a record of the list shows; all columns when absent. */
   columns?: Record<string, PgColumn>;
-  /** The condition of each filter, given the place of its value. */
+  /** The condition of each filter, given the placeholder of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
   /** The filters whose parts of the table are counted, and the column of each. */
   counted?: Partial<Record<Filter, PgColumn>>;
@@ -23,47 +24,48 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
 };
 
 /**
- * A function that reads one page of a list and its total. Its statement is prepared once for each
- * combination of filters and sort; the values travel as parameters.
+ * A function that reads one page of a list and its total. There is one statement for each combination of filters and
+ * sort. A front page is asked for by many at once: they share one answer.
  */
-export function listing<T, Filter extends string, Sort extends string>(
-  name: string,
-  { table, columns, filters, counted = {}, sorts }: ListRules<Filter, Sort>,
+export function pagedList<T, Filter extends string, Sort extends string>(
+  rules: ListRules<Filter, Sort>,
 ): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
-  const known = Object.keys(filters) as Filter[];
-  const partly = (used: Filter[]) => {
-    const column = used.length === 1 && counted[used[0] as Filter];
-    return column ? partOf(column, sql.placeholder(used[0] as Filter)) : used.length === 0 ? '' : undefined;
-  };
+  const columns = rules.columns ?? getTableColumns(rules.table);
+  const toRecord = rowMapper(columns);
+  const names = Object.keys(rules.filters) as Filter[];
+  const statements = new Map<string, ReturnType<typeof rowsOf>>();
 
-  const pages = prepared(`${name} page`, (db: Orm, shape: string) => {
-    const [sort = '', filter = ''] = shape.split('?');
-    const used = filter.split(',').filter(Boolean) as Filter[];
-    return selectPage(db, {
-      table,
-      columns: columns ?? getTableColumns(table),
-      where: and(...used.map(name => filters[name](sql.placeholder(name)))),
-      part: partly(used),
-      sort: sorts[sort.replace('-', '') as Sort],
-      backward: sort.startsWith('-'),
-    });
-  });
-
-  async function read(db: Orm, query: ListQuery<Filter, Sort>): Promise<Page<T>> {
-    const used = known.filter(filter => query[filter] !== undefined);
-    const rows = await pages(db, `${query.sort}?${used}`).execute({ ...query, skip: skipped(query) });
-    const data = rows.map(({ record }) => record).filter(record => record !== null);
-    return pageOf(data as T[], rows[0]?.total ?? 0, query);
+  function statementFor(query: ListQuery<Filter, Sort>) {
+    const used = names.filter(name => query[name] !== undefined);
+    const key = `${query.sort} ${used}`;
+    const statement = statements.get(key) ?? rowsOf(pageStatement(rules, columns, used, query.sort));
+    statements.set(key, statement);
+    return statement;
   }
 
-  // A front page is asked for by many at once.
-  const readShared = shared(
-    'lists',
-    async (db, queries: ListQuery<Filter, Sort>[]) => {
-      const page = await read(db, queries[0] as ListQuery<Filter, Sort>);
-      return queries.map(() => page);
-    },
-    { sent: 1, question: JSON.stringify },
-  );
-  return ({ db }, query) => readShared(db, query);
+  const read = coalesce(async (db: Connection, query: ListQuery<Filter, Sort>) => {
+    const rows = await statementFor(query)(db, { ...query, skip: skipped(query) });
+    // Past the end there is one row, with the total and no record.
+    const records = rows.filter(([id]) => id !== null).map(toRecord);
+    return pageOf(records as T[], Number(rows[0]?.at(-1)), query);
+  });
+  return ({ db }, query) => read(db, query);
+}
+
+function pageStatement<Filter extends string, Sort extends string>(
+  { table, filters, counted = {}, sorts }: ListRules<Filter, Sort>,
+  columns: Record<string, PgColumn>,
+  used: Filter[],
+  sort: Sort | `-${Sort}`,
+) {
+  const [only, ...others] = used;
+  const column = only && others.length === 0 ? counted[only] : undefined;
+  return pageQuery({
+    table,
+    columns,
+    where: and(...used.map(name => filters[name](sql.placeholder(name)))),
+    part: only === undefined ? '' : column && partOf(column, sql.placeholder(only)),
+    sort: sorts[sort.replace('-', '') as Sort],
+    backward: sort.startsWith('-'),
+  });
 }

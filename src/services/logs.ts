@@ -6,7 +6,7 @@ import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
 import { readBound } from '../core/instants.ts';
 import type { CursorPage } from '../core/pages.ts';
-import { type Orm, prepared } from '../database/database.ts';
+import { builder, statement } from '../database/statement.ts';
 
 interface LogRules<Filter extends string> {
   table: PgTable & { id: PgColumn };
@@ -32,41 +32,52 @@ const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const newer = ({ above, below }: Range, id: string) => ({ above: id > above ? id : above, below });
 const older = ({ above, below }: Range, id: string) => ({ above, below: id < below ? id : below });
 
+/** Which records a statement reads, and in which direction. */
+interface Selection<Filter extends string> {
+  towards: 'older' | 'newer';
+  used: Filter[];
+  /** The filter whose index leads the way. */
+  lead: Filter | undefined;
+}
+
 /**
- * A function that reads one page of a log, the newest records first. It costs the same at any depth, because
- * it neither counts nor skips: a page is a range of ids, and a time is one of their bounds.
+ * A function that reads one page of a log, the newest records first. It costs the same at any depth, because it neither counts
+ * nor skips: a page is a range of ids, and a time is a bound of one. `name` tells the cursors of different logs apart.
  */
-export function logging<T extends { id: string }, Filter extends string>(
+export function cursorLog<T extends { id: string }, Filter extends string>(
   name: string,
   rules: LogRules<Filter>,
 ): (context: Context, query: LogQuery<Filter>) => Promise<CursorPage<T>> {
-  const known = Object.keys(rules.filters) as Filter[];
-  const records = prepared(name, (db: Orm, shape: string) => {
-    const [direction, lead, ...used] = shape.split(' ') as ['older' | 'newer', Filter | '', ...Filter[]];
-    return selectRecords(db, rules, { ascending: direction === 'newer', lead: lead || undefined, used });
-  });
+  const names = Object.keys(rules.filters) as Filter[];
+  const statements = new Map<string, ReturnType<typeof statement>>();
+
+  function statementFor(selection: Selection<Filter>) {
+    const key = JSON.stringify(selection);
+    const columns = rules.columns ?? getTableColumns(rules.table);
+    const made = statements.get(key) ?? statement(columns, () => selectRecords(rules, selection));
+    statements.set(key, made);
+    return made;
+  }
 
   return async function readPage({ db }, query) {
     const { limit } = query;
-    const used = known.filter(filter => query[filter] !== undefined);
-    const lead = rules.indexed(query).find(name => used.includes(name));
-    const read = (direction: 'older' | 'newer', range: Range, limit: number) =>
-      records(db, [direction, lead, ...used].join(' ')).execute({ ...query, ...range, limit }) as Promise<
-        T[]
-      >;
+    const used = names.filter(filter => query[filter] !== undefined);
+    const lead = rules.indexed(query).find(filter => used.includes(filter));
+    const read = async (towards: Selection<Filter>['towards'], range: Range, limit: number) =>
+      (await statementFor({ towards, used, lead })(db, { ...query, ...range, limit })) as T[];
     const period = periodOf(query);
     const list = JSON.stringify([name, period, used.map(filter => [filter, query[filter]])]);
-    const { backward, place } = placeOf(list, query);
+    const { backward, start } = startOf(list, query);
 
     const [ahead, behind] = backward ? (['newer', 'older'] as const) : (['older', 'newer'] as const);
-    const rows = await read(ahead, backward ? newer(period, place) : older(period, place), limit + 1);
+    const rows = await read(ahead, backward ? newer(period, start) : older(period, start), limit + 1);
     const data = rows.slice(0, limit);
     if (backward) data.reverse();
     // An empty page has all records behind it: from there, the way back begins at the other end of the log.
     const [first, last] = [data[0]?.id ?? lowest, data.at(-1)?.id ?? highest];
     const hasAhead = rows.length > limit;
     const rest = backward ? older(period, last) : newer(period, first);
-    const hasBehind = place !== (backward ? lowest : highest) && (await read(behind, rest, 1)).length > 0;
+    const hasBehind = start !== (backward ? lowest : highest) && (await read(behind, rest, 1)).length > 0;
     const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
     const next = hasNext ? makeCursor(list, last) : null;
     const previous = hasPrevious ? makeCursor(list, first) : null;
@@ -80,17 +91,16 @@ export function logging<T extends { id: string }, Filter extends string>(
  * key and drops what does not match: 150 ms for an action that 3 of 600,000 entries have.
  */
 export function selectRecords<Filter extends string>(
-  db: Orm,
   { table, columns, filters }: Omit<LogRules<Filter>, 'indexed'>,
-  { ascending, lead, used }: { ascending: boolean; lead: Filter | undefined; used: Filter[] },
+  { towards, lead, used }: Selection<Filter>,
 ) {
   const key = lead ? [filters[lead], table.id] : [table.id];
   const pair = (parts: SQLWrapper[]) => sql`(${sql.join(parts, sql`, `)})`;
   const bound = (id: keyof Range) => pair([...(lead ? [lead] : []), id].map(name => sql.placeholder(name)));
   const others = used.filter(name => name !== lead);
-  return db
+  return builder
     .select(columns ?? getTableColumns(table))
-    .from(table as PgTable)
+    .from<PgTable>(table)
     .where(
       and(
         sql`${pair(key)} > ${bound('above')} and ${pair(key)} < ${bound('below')}`,
@@ -99,7 +109,7 @@ export function selectRecords<Filter extends string>(
         ...others.map(name => sql`${filters[name]} = ${sql.placeholder(name)}`),
       ),
     )
-    .orderBy(...key.map(part => (ascending ? asc(part) : desc(part))))
+    .orderBy(...key.map(part => (towards === 'newer' ? asc(part) : desc(part))))
     .limit(sql.placeholder('limit'));
 }
 
@@ -116,13 +126,13 @@ function periodOf(query: Period): Range {
 }
 
 /** Where a page begins, and whether it is read towards the newer records. */
-function placeOf(list: string, { after, before }: Cursors): { backward: boolean; place: string } {
+function startOf(list: string, { after, before }: Cursors): { backward: boolean; start: string } {
   if (after !== undefined && before !== undefined) throw refusal('before', 'cannot be combined with "after"');
   const [name, cursor, edge] =
     before === undefined ? (['after', after, highest] as const) : (['before', before, lowest] as const);
-  const place = cursor ? readCursor(list, cursor) : edge;
-  if (place === undefined) throw refusal(name, 'is not a cursor of this list with these filters');
-  return { backward: name === 'before', place };
+  const start = cursor ? readCursor(list, cursor) : edge;
+  if (start === undefined) throw refusal(name, 'is not a cursor of this list with these filters');
+  return { backward: name === 'before', start };
 }
 
 const refusal = (name: string, message: string) => invalid([{ in: 'query', path: `/${name}`, message }]);

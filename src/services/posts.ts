@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
@@ -7,24 +7,19 @@ import { found, notFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { type Orm, prepared, untilUnlocked } from '../database/database.ts';
-import { sharedRead } from '../database/jsonRows.ts';
+import { orm } from '../database/connection.ts';
+import { recordsById } from '../database/recordsById.ts';
+import { untilUnlocked } from '../database/transaction.ts';
 import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
 import { auditedDelete, auditedInsert, recordWrites } from './audit.ts';
-import { listing } from './lists.ts';
+import { pagedList } from './lists.ts';
 import { changeRecord, changesTo } from './records.ts';
 
-const byIds = prepared('posts by ids', (db: Orm) =>
-  db
-    .select()
-    .from(posts)
-    .where(sql`${posts.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
-);
-const readPost = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
+const byId = recordsById(posts);
 const insertPost = auditedInsert(posts, 'post.create');
 const removePost = auditedDelete(posts, 'post.delete');
 
-const pageOfPosts = listing<Post, 'status' | 'author' | 'title', (typeof postSorts)[number]>('posts', {
+const pageOfPosts = pagedList<Post, 'status' | 'author' | 'title', (typeof postSorts)[number]>({
   table: posts,
   filters: {
     status: value => eq(posts.status, value),
@@ -44,7 +39,13 @@ export async function listPosts(context: Context, query: PostQuery): Promise<Pag
 /** One post; not found when the id is of no post, or no id at all. */
 export async function getPost(context: Context, id: string): Promise<Post> {
   need(context, 'read');
-  return found('Post', isId(id) ? await readPost(context.db, id) : undefined);
+  return found('Post', isId(id) ? await byId.one(context.db, id) : undefined);
+}
+
+/** The posts with these ids, by id. Ids of none are absent. */
+export async function postsOfIds(context: Context, ids: string[]): Promise<Map<string, Post>> {
+  need(context, 'read');
+  return byId.many(context.db, ids.filter(isId));
 }
 
 /** The new post, a draft unless it says otherwise; invalid when the author does not exist. */
@@ -68,13 +69,13 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
 export async function changePost(context: Context, id: string, input: PostUpdate): Promise<Post> {
   need(context, 'write');
   return changeRecord(context, id, async inside => {
-    const { db, now } = inside;
+    const db = orm(inside.db);
     const query = db.select().from(posts).where(eq(posts.id, id)).for('no key update');
     const [post] = isId(id) ? await query : [];
     const stored = found('Post', post);
     const changes = changesTo(stored, input);
     if (!changes) return stored;
-    const written = { ...changes, updatedAt: timeOfChange(now(), stored.updatedAt) };
+    const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
     await db.update(posts).set(written).where(eq(posts.id, id));
     await recordWrites(inside, 'post.change', [{ recordId: id, changed: Object.keys(changes) }]);
     return { ...stored, ...written };

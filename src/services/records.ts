@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ReadOnly } from '../../schemas/common.ts';
 import type { Context } from '../core/context.ts';
 import { AppError, invalid } from '../core/errors.ts';
-import { inTransaction } from '../database/database.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
 
 /** Does a write of one existing record in a transaction, after the earlier ones of the same record. */

@@ -11,16 +11,16 @@ import type { Context } from '../core/context.ts';
 import { AppError, found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
-import { type Orm, prepared } from '../database/database.ts';
-import { rowsOf } from '../database/jsonRows.ts';
+import { rowsFromJson } from '../database/jsonRows.ts';
+import { statement } from '../database/statement.ts';
 import type { EventInHand } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
-import { listing } from './lists.ts';
+import { pagedList } from './lists.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
 
-const ofCustomer = prepared('subscriptions of a customer', (db: Orm) =>
-  db
+const ofCustomer = statement(columns, (builder, columns) =>
+  builder
     .select(columns)
     .from(subscriptions)
     .where(eq(subscriptions.customer, sql.placeholder('customer')))
@@ -28,14 +28,15 @@ const ofCustomer = prepared('subscriptions of a customer', (db: Orm) =>
 );
 
 // One order for all, so that two workers with the same customers do not lock crosswise.
-const newRows = sql`${rowsOf(subscriptions, 'rows')} order by customer, provider`;
+const newRows = sql`${rowsFromJson(subscriptions)} order by customer, provider`;
 
-const insertNew = prepared('new subscriptions', (db: Orm) =>
-  db
+const { customer, provider } = subscriptions;
+const insertNew = statement({ customer, provider }, (builder, columns) =>
+  builder
     .insert(subscriptions)
     .select(newRows)
-    .onConflictDoNothing({ target: [subscriptions.customer, subscriptions.provider] })
-    .returning({ customer: subscriptions.customer, provider: subscriptions.provider }),
+    .onConflictDoNothing({ target: [customer, provider] })
+    .returning(columns),
 );
 
 // Locked before they are read: the state before is the one that this change ends. Active ones are not even locked.
@@ -45,36 +46,35 @@ const inactive = sql`(
   where known.status <> new.status
   order by known.customer, known.provider for no key update of known
 ) as before`;
-const activateKnown = prepared('known subscriptions', (db: Orm) =>
-  db
-    .update(subscriptions)
-    .set({
-      status: sql`before.to_status`,
-      activatedAt: sql`coalesce(${subscriptions.activatedAt}, before."activatedAt")`,
-      updatedAt: sql`before."updatedAt"`,
-    })
-    .from(inactive)
-    // The customer too: where this table is spread over nodes, it says which one has the row.
-    .where(and(eq(subscriptions.id, sql`before.id`), eq(subscriptions.customer, sql`before.customer`)))
-    .returning({
-      customer: subscriptions.customer,
-      provider: subscriptions.provider,
-      from: sql<SubscriptionStatus>`before.status`,
-    }),
+const activateKnown = statement(
+  { customer, provider, from: sql<SubscriptionStatus>`before.status` },
+  (builder, columns) =>
+    builder
+      .update(subscriptions)
+      .set({
+        status: sql`before.to_status`,
+        activatedAt: sql`coalesce(${subscriptions.activatedAt}, before."activatedAt")`,
+        updatedAt: sql`before."updatedAt"`,
+      })
+      .from(inactive)
+      // The customer too: where this table is spread over nodes, it says which one has the row.
+      .where(and(eq(subscriptions.id, sql`before.id`), eq(customer, sql`before.customer`)))
+      .returning(columns),
 );
 
-const pageOfSubscriptions = listing<Subscription, 'status' | 'provider', (typeof subscriptionSorts)[number]>(
-  'subscriptions',
-  {
-    table: subscriptions,
-    columns,
-    filters: {
-      status: value => eq(subscriptions.status, value),
-      provider: value => eq(subscriptions.provider, value),
-    },
-    sorts: { createdAt: [], customer: [subscriptions.customer] },
+const pageOfSubscriptions = pagedList<
+  Subscription,
+  'status' | 'provider',
+  (typeof subscriptionSorts)[number]
+>({
+  table: subscriptions,
+  columns,
+  filters: {
+    status: value => eq(subscriptions.status, value),
+    provider: value => eq(subscriptions.provider, value),
   },
-);
+  sorts: { createdAt: [], customer: [subscriptions.customer] },
+});
 
 /** A page of subscriptions. */
 export async function listSubscriptions(
@@ -95,7 +95,7 @@ export async function getSubscription(
   provider?: string,
 ): Promise<Subscription> {
   need(context, 'read');
-  const all = storable(customer) ? await ofCustomer(context.db, 'only').execute({ customer }) : [];
+  const all = storable(customer) ? await ofCustomer(context.db, { customer }) : [];
   const fitting = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (fitting.length > 1)
     throw new AppError('conflict', 'The customer has several subscriptions. Name one with `?provider=`.', {
@@ -124,11 +124,10 @@ export async function activateSubscriptions(context: Context, payments: Payment[
     if (!first.has(nameOf(payment))) first.set(nameOf(payment), payment);
   const rows = [...first.values()].map(payment => activeRow(payment, context.now()));
 
-  const made = await insertNew(context.db, 'only').execute({ rows: JSON.stringify(rows) });
+  const made = await insertNew(context.db, { rows: JSON.stringify(rows) });
   const isMade = new Set(made.map(nameOf));
   const known = rows.filter(row => !isMade.has(nameOf(row)));
-  const activated =
-    known.length > 0 ? await activateKnown(context.db, 'only').execute({ rows: JSON.stringify(known) }) : [];
+  const activated = known.length > 0 ? await activateKnown(context.db, { rows: JSON.stringify(known) }) : [];
 
   const changes = [...made.map(subscription => ({ ...subscription, from: null })), ...activated];
   const entries = changes.map(({ from, ...subscription }) => {

@@ -7,23 +7,17 @@ import { AppError, found } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
-import { type Orm, prepared } from '../database/database.ts';
-import { sharedRead } from '../database/jsonRows.ts';
+import { orm } from '../database/connection.ts';
+import { recordsById } from '../database/recordsById.ts';
 import { inTurnOnceLocked } from '../database/turns.ts';
 import { auditedInsert, recordWrites } from './audit.ts';
-import { listing } from './lists.ts';
+import { pagedList } from './lists.ts';
 import { changeRecord, changesTo } from './records.ts';
 
-const byIds = prepared('users by ids', (db: Orm) =>
-  db
-    .select()
-    .from(users)
-    .where(sql`${users.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
-);
-const readUser = sharedRead((db, ids) => byIds(db, 'only').execute({ ids }));
+const byId = recordsById(users);
 const insertUser = auditedInsert(users, 'user.create');
 
-const pageOfUsers = listing<User, 'name' | 'email', (typeof userSorts)[number]>('users', {
+const pageOfUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[number]>({
   table: users,
   filters: {
     name: value => eq(users.name, value),
@@ -41,7 +35,13 @@ export async function listUsers(context: Context, query: UserQuery): Promise<Pag
 /** One user; not found when the id is of no user, or no id at all. */
 export async function getUser(context: Context, id: string): Promise<User> {
   need(context, 'read');
-  return found('User', isId(id) ? await readUser(context.db, id) : undefined);
+  return found('User', isId(id) ? await byId.one(context.db, id) : undefined);
+}
+
+/** The users with these ids, by id. Ids of nobody are absent. */
+export async function usersOfIds(context: Context, ids: string[]): Promise<Map<string, User>> {
+  need(context, 'read');
+  return byId.many(context.db, ids.filter(isId));
 }
 
 /** The new user; a conflict when the address is taken. */
@@ -63,13 +63,12 @@ export async function createUser(context: Context, input: UserCreate): Promise<U
 export async function changeUser(context: Context, id: string, input: UserUpdate): Promise<User> {
   need(context, 'write');
   return changeRecord(context, id, async inside => {
-    const { db, now } = inside;
     // Their posts go on being written: the id, which is all that these refer to, does not change.
-    const stored = await lockUser(db, id, 'no key update');
+    const stored = await lockUser(inside, id, 'no key update');
     const changes = changesTo(stored, input);
     if (!changes) return stored;
-    const written = { ...changes, updatedAt: timeOfChange(now(), stored.updatedAt) };
-    await db.update(users).set(written).where(eq(users.id, id));
+    const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
+    await orm(inside.db).update(users).set(written).where(eq(users.id, id));
     await recordWrites(inside, 'user.change', [{ recordId: id, changed: Object.keys(changes) }]);
     return { ...stored, ...written };
   });
@@ -86,11 +85,13 @@ export async function deleteUser(
 ): Promise<void> {
   need(context, 'write');
   await changeRecord(context, id, async inside => {
-    const { db } = inside;
+    const db = orm(inside.db);
     // Keeps new posts of this user out until the end.
-    await lockUser(db, id, 'update');
-    const [counted] = await db.select({ total: count() }).from(posts).where(eq(posts.authorId, id));
-    const total = counted?.total ?? 0;
+    await lockUser(inside, id, 'update');
+    const [{ total } = { total: 0 }] = await db
+      .select({ total: count() })
+      .from(posts)
+      .where(eq(posts.authorId, id));
     if (total > 0 && !cascade) throw hasPosts(total);
     if (total > mostCascaded) throw hasTooManyPosts(total);
     if (total > 0) await deletePostsOf(inside, id);
@@ -99,13 +100,13 @@ export async function deleteUser(
   });
 }
 
-async function lockUser(db: Orm, id: string, lock: 'update' | 'no key update'): Promise<User> {
-  const [user] = isId(id) ? await db.select().from(users).where(eq(users.id, id)).for(lock) : [];
+async function lockUser({ db }: Context, id: string, lock: 'update' | 'no key update'): Promise<User> {
+  const [user] = isId(id) ? await orm(db).select().from(users).where(eq(users.id, id)).for(lock) : [];
   return found('User', user);
 }
 
 async function deletePostsOf(inside: Context, authorId: string): Promise<void> {
-  const gone = await inside.db
+  const gone = await orm(inside.db)
     .delete(posts)
     .where(eq(posts.authorId, authorId))
     .returning({ recordId: posts.id });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { count, inArray, min } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
+import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 
@@ -29,7 +30,7 @@ const { status, createdAt } = webhookEvents;
 
 /** How many events are not done, and for how long the oldest has waited for its first attempt. */
 async function readBacklog({ reads }: Database): Promise<Backlog> {
-  const rows = await reads
+  const rows = await orm(reads)
     .select({ status, total: count(), oldest: min(createdAt) })
     .from(webhookEvents)
     .where(inArray(status, open))

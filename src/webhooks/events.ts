@@ -13,11 +13,11 @@ import type { Context } from '../core/context.ts';
 import { AppError, found, notFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
-import { inTransaction } from '../database/database.ts';
+import { orm } from '../database/connection.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
-import { logging } from '../services/logs.ts';
+import { cursorLog } from '../services/logs.ts';
 import { traceparent } from '../telemetry/tracing.ts';
-import type { Queue } from './queue.ts';
 
 const { id, provider, eventId, type, customer, status, attempts, replays, lastError } = webhookEvents;
 const { failures, body, createdAt, updatedAt, processedAt } = webhookEvents;
@@ -26,7 +26,7 @@ const shown = {
   ...{ createdAt, updatedAt, processedAt },
 };
 
-const readEvents = logging<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>('webhook events', {
+const readEvents = cursorLog<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>('webhook events', {
   table: webhookEvents,
   columns: shown,
   filters: { customer, type, status, provider },
@@ -47,22 +47,20 @@ export async function listEvents(context: Context, query: EventQuery): Promise<C
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
   const columns = { ...shown, replays, failures, body };
-  const [row] = isId(event) ? await context.db.select(columns).from(webhookEvents).where(eq(id, event)) : [];
+  const [row] = isId(event)
+    ? await orm(context.db).select(columns).from(webhookEvents).where(eq(id, event))
+    : [];
   const stored = found('Webhook event', row);
   return { ...stored, body: stored.body.toString('utf8') };
 }
 
 /** The event, to be processed again from its first attempt; a conflict when it is done or still being done. */
-export async function replayEvent(
-  context: Context,
-  queue: Queue,
-  event: string,
-): Promise<WebhookEventDetail> {
+export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
-  await queue.ready;
+  await context.queue.ready;
   return inTransaction(context, async inside => {
     if (!isId(event)) throw notFound('Webhook event');
-    const replayed = await startAgain(inside, queue, [event]);
+    const replayed = await startAgain(inside, [event]);
     const stored = await getEvent(inside, event);
     if (replayed === 0)
       throw new AppError('conflict', `The event is ${stored.status}: only ${oneOf} ones can be replayed.`, {
@@ -79,25 +77,24 @@ const step = 500;
 const mostReplayed = 10_000;
 
 /** Has every event that fits processed again, the oldest first; says how many, and how many are left. */
-export async function replayEvents(context: Context, queue: Queue, filter: ReplayFilter): Promise<Replayed> {
+export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
   need(context, 'admin');
-  await queue.ready;
+  await context.queue.ready;
   // Only what is there now: an event that fails again meanwhile is not replayed for ever.
   const fitting = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;
   for (let done = 0; replayed < mostReplayed; replayed += done) {
     done = await inTransaction(context, async inside => {
-      const query = inside.db.select({ id }).from(webhookEvents).where(fitting).orderBy(id).limit(step);
+      const query = orm(inside.db).select({ id }).from(webhookEvents).where(fitting).orderBy(id).limit(step);
       const rows = await query.for('update', { skipLocked: true });
       return startAgain(
         inside,
-        queue,
         rows.map(row => row.id),
       );
     });
     if (done === 0) break;
   }
-  const [left] = await context.db.select({ total: count() }).from(webhookEvents).where(fitting);
+  const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(fitting);
   return { replayed, remaining: left?.total ?? 0 };
 }
 
@@ -110,10 +107,10 @@ function conditions(filter: ReplayFilter) {
 }
 
 /** A new round for each event that may have one, with its job. Jobs of earlier rounds become void. */
-async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise<number> {
+async function startAgain(inside: Context, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const { db, now } = inside;
-  const jobs = await db
+  const jobs = await orm(db)
     .update(webhookEvents)
     .set({
       status: 'received',
@@ -125,7 +122,7 @@ async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
     .returning({ event: id, round: replays });
   const trace = traceparent();
-  await queue.add(
+  await inside.queue.add(
     db,
     jobs.map(job => ({ ...job, trace })),
   );
@@ -140,7 +137,7 @@ async function startAgain(inside: Context, queue: Queue, ids: string[]): Promise
 /** Deletes a batch of the processed and ignored events received before a time; returns how many it deleted. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  const { db } = context;
+  const db = orm(context.db);
   const old = db
     .select({ id })
     .from(webhookEvents)

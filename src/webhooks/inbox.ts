@@ -4,13 +4,15 @@ import type { EventStatus } from '../../schemas/event.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
-import { mostTogether, shared } from '../database/batch.ts';
-import { inTransaction, type Orm, prepared } from '../database/database.ts';
-import { bytesIn, rowsOf } from '../database/jsonRows.ts';
+import type { Queue } from '../core/queue.ts';
+import { batch, maxBatch } from '../database/batch.ts';
+import type { Connection } from '../database/connection.ts';
+import { hexBytes, rowsFromJson } from '../database/jsonRows.ts';
+import { statement } from '../database/statement.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import type { Handlers } from './handlers/handler.ts';
-import type { Queue } from './queue.ts';
 
 /** A body whose signature was found genuine. */
 export interface Delivery {
@@ -32,34 +34,37 @@ export interface Receipt {
 
 type Row = typeof webhookEvents.$inferInsert & { id: string; status: EventStatus; type: string | null };
 
-/** A row, and the trace that its processing belongs to. */
+/** A row, and what its job needs. */
 interface Arrival {
   row: Row;
+  queue: Queue;
   trace: string | undefined;
 }
 
 /** Bytes of bodies in one transaction: a few copies of them are in memory while it is sent. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
+
+const storeTogether = batch('webhooks', store, {
+  weightOf: ({ row }) => 1 + (row.body.length / maxBytes) * maxBatch,
+  parallel: 1,
+});
 
 /**
- * A function that stores an event, with its job, before it returns; bad_request when the body is not JSON.
- * Deliveries that arrive while others are being written share the next transaction: each still has its
- * answer only after the commit, and many cost hardly more than one. No scope is asked: the signature is the right.
+ * Stores an event, with its job, before it returns; bad_request when the body is not JSON. Deliveries that arrive while
+ * others are being written share the next transaction: each still has its answer only after the commit, and many cost
+ * hardly more than one. No scope is needed: the signature is the right.
  */
-export function openInbox(queue: Queue, handlers: Handlers) {
-  const storeShared = shared('webhooks', (db, arrivals: Arrival[]) => store(db, queue, arrivals), {
-    weightOf: ({ row }) => 1 + (row.body.length / mostBytes) * mostTogether,
-    sent: 1,
-  });
-  return async function receive(context: Context, delivery: Delivery): Promise<Receipt> {
-    const row = rowOf(context, handlers, delivery);
-    const { id, eventId = null, type, status } = row;
-    const stored = await storeShared(context.db, { row, trace: traceparent() });
-    const outcome = stored === id ? (status as 'received' | 'ignored') : 'repeated';
-    return { id: stored, eventId, type, outcome };
-  };
+export async function receiveEvent(
+  context: Context,
+  handlers: Handlers,
+  delivery: Delivery,
+): Promise<Receipt> {
+  const row = rowOf(context, handlers, delivery);
+  const { id, eventId = null, type, status } = row;
+  const stored = await storeTogether(context.db, { row, queue: context.queue, trace: traceparent() });
+  const outcome = stored === id ? (status as 'received' | 'ignored') : 'repeated';
+  return { id: stored, eventId, type, outcome };
 }
-export type Receive = ReturnType<typeof openInbox>;
 
 function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }: Delivery): Row {
   const parsed = parseBody(body);
@@ -85,18 +90,18 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
 }
 
 // One order for all, so that two transactions with the same events do not lock crosswise.
-const insertEvents = prepared('webhook events', (db: Orm) =>
-  db
+const insertEvents = statement({ id: webhookEvents.id }, (builder, columns) =>
+  builder
     .insert(webhookEvents)
-    .select(sql`${rowsOf(webhookEvents, 'rows')} order by fingerprint`)
+    .select(sql`${rowsFromJson(webhookEvents)} order by fingerprint`)
     .onConflictDoNothing({ target: [webhookEvents.provider, webhookEvents.fingerprint] })
-    .returning({ id: webhookEvents.id }),
+    .returning(columns),
 );
 
-const findEvents = prepared('webhook events stored before', (db: Orm) =>
-  db
-    .select({ sent: sql<string>`sent.id`, stored: webhookEvents.id })
-    .from(sql`(${rowsOf(webhookEvents, 'rows')}) as sent`)
+const findEvents = statement({ sent: sql<string>`sent.id`, stored: webhookEvents.id }, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(sql`(${rowsFromJson(webhookEvents)}) as sent`)
     .innerJoin(
       webhookEvents,
       sql`${webhookEvents.provider} = sent.provider and ${webhookEvents.fingerprint} = sent.fingerprint`,
@@ -104,15 +109,16 @@ const findEvents = prepared('webhook events stored before', (db: Orm) =>
 );
 
 /** Writes rows and jobs in one transaction; returns for each row the id under which its event is stored. */
-async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<(string | undefined)[]> {
+async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
+  const [{ queue }] = arrivals as [Arrival];
   await queue.ready;
   const rows = arrivals.map(({ row }) => ({
     ...row,
-    body: bytesIn(row.body),
-    fingerprint: bytesIn(row.fingerprint),
+    body: hexBytes(row.body),
+    fingerprint: hexBytes(row.fingerprint),
   }));
-  async function work(inside: { db: Orm }) {
-    const stored = await insertEvents(inside.db, 'only').execute({ rows: JSON.stringify(rows) });
+  async function work(inside: { db: Connection }) {
+    const stored = await insertEvents(inside.db, { rows: JSON.stringify(rows) });
     const isNew = new Set(stored.map(({ id }) => id));
     const jobs = arrivals
       .filter(({ row }) => isNew.has(row.id) && row.status === 'received')
@@ -127,11 +133,11 @@ async function store(db: Orm, queue: Queue, arrivals: Arrival[]): Promise<(strin
 
 /** The ids of the events that these rows repeat, by the ids of the rows. */
 async function storedBefore(
-  db: Orm,
+  db: Connection,
   repeated: { id: string; provider: string; fingerprint: string }[],
 ): Promise<Map<string, string>> {
   if (repeated.length === 0) return new Map();
   const keys = repeated.map(({ id, provider, fingerprint }) => ({ id, provider, fingerprint }));
-  const found = await findEvents(db, 'only').execute({ rows: JSON.stringify(keys) });
-  return new Map(found.map(({ sent, stored }) => [sent, stored]));
+  const events = await findEvents(db, { rows: JSON.stringify(keys) });
+  return new Map(events.map(({ sent, stored }) => [sent, stored]));
 }

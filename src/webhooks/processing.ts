@@ -1,14 +1,17 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
+import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import { firstCharacters } from '../core/characters.ts';
 import type { Context } from '../core/context.ts';
-import { inTransaction, type Orm, patientWithLocks, prepared } from '../database/database.ts';
+import type { Job } from '../core/queue.ts';
+import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
+import { statement } from '../database/statement.ts';
+import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import { isTracing, traced } from '../telemetry/tracing.ts';
 import { parseBody } from './envelope.ts';
 import type { EventInHand, Handlers } from './handlers/handler.ts';
-import type { Job } from './queue.ts';
 
 /** An event that this process has begun to process. */
 export interface Claimed extends Job {
@@ -29,25 +32,25 @@ const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
 const state = sql`${status} || ''`;
 const isToDo = inArray(state, ['received', 'processing', 'failed']);
 
-const find = prepared('webhook events to do', (db: Orm) =>
-  db.select({ event: id }).from(webhookEvents).innerJoin(jobsGiven, ofItsRound).where(isToDo),
+const find = statement({ event: id }, (builder, columns) =>
+  builder.select(columns).from(webhookEvents).innerJoin(jobsGiven, ofItsRound).where(isToDo),
 );
 
 /** The jobs whose events are still to be done. */
 export async function jobsToDo(context: Context, jobs: Job[]): Promise<Job[]> {
   need(context, 'admin');
-  const rows = await find(context.db, 'only').execute({ jobs: JSON.stringify(jobs) });
+  const rows = await find(context.db, { jobs: JSON.stringify(jobs) });
   const events = new Set(rows.map(({ event }) => event));
   return jobs.filter(({ event }) => events.has(event));
 }
 
-const claim = prepared('webhook event to try', (db: Orm) =>
-  db
+const claim = statement(claimed, (builder, columns) =>
+  builder
     .update(webhookEvents)
     .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: time })
     .from(jobsGiven)
     .where(and(ofItsRound, isToDo))
-    .returning(claimed),
+    .returning(columns),
 );
 
 /**
@@ -58,26 +61,25 @@ export async function claimEvent(context: Context, job: Job): Promise<Claimed | 
   need(context, 'admin');
   const { db, now } = context;
   const values = { jobs: JSON.stringify([job]), time: now().toISOString() };
-  const [event] = await claim(db, 'only').execute(values);
+  const [event] = await claim(db, values);
   return event && { ...event, trace: job.trace };
 }
 
 // The mark comes first: it locks the rows, so a second worker waits here and then finds nothing to do. What another one
 // has failed at meanwhile is still to be done.
-const mark = prepared('webhook events done', (db: Orm, from: 'received' | 'processing') =>
-  db
-    .update(webhookEvents)
-    .set({
-      status: 'processed',
-      attempts: from === 'received' ? sql`${attempts} + 1` : attempts,
-      lastError: null,
-      updatedAt: time,
-      processedAt: time,
-    })
-    .from(jobsGiven)
-    .where(and(ofItsRound, inArray(state, from === 'received' ? ['received'] : ['processing', 'failed'])))
-    .returning(claimed),
-);
+const markProcessed = (from: EventStatus[], counted: typeof attempts | SQL) =>
+  statement(claimed, (builder, columns) =>
+    builder
+      .update(webhookEvents)
+      .set({ status: 'processed', attempts: counted, lastError: null, updatedAt: time, processedAt: time })
+      .from(jobsGiven)
+      .where(and(ofItsRound, inArray(state, from)))
+      .returning(columns),
+  );
+const mark = {
+  received: markProcessed(['received'], sql`${attempts} + 1`),
+  processing: markProcessed(['processing', 'failed'], attempts),
+};
 
 /**
  * Processes events, all completely or all not at all, and returns those that were still to be done. Whatever a handler throws
@@ -92,9 +94,9 @@ export async function processEvents(
   need(context, 'admin');
   async function work(inside: Context) {
     // A batch waits for others that concern the same customers: given up too soon, each event would be done alone.
-    await inside.db.execute(patientWithLocks);
+    await waitLongerForLocks(inside.db);
     const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
-    const events = await mark(inside.db, from).execute(values);
+    const events = await mark[from](inside.db, values);
     for (const [handler, own] of Map.groupBy(events, event => handlerOf(handlers, event)))
       if (handler)
         await handler.handle(
@@ -115,7 +117,7 @@ function handlerOf(handlers: Handlers, { type, customer }: Claimed) {
 
 async function ignore({ db }: Context, events: Claimed[]): Promise<void> {
   const ids = events.map(({ event }) => event);
-  await db.update(webhookEvents).set({ status: 'ignored', processedAt: null }).where(inArray(id, ids));
+  await orm(db).update(webhookEvents).set({ status: 'ignored', processedAt: null }).where(inArray(id, ids));
 }
 
 /** Does work that is a part of the trace of each of these events. */
@@ -140,7 +142,7 @@ const inHand = (inside: Context, { event, eventId, provider, type, customer }: C
 });
 
 async function readPayload({ db }: Context, event: string): Promise<unknown> {
-  const [row] = await db.select({ body: webhookEvents.body }).from(webhookEvents).where(eq(id, event));
+  const [row] = await orm(db).select({ body: webhookEvents.body }).from(webhookEvents).where(eq(id, event));
   return row && parseBody(row.body)?.value;
 }
 
@@ -160,7 +162,7 @@ export async function failEvent(
   const at = now().toISOString();
   const reason = describe(error);
   const failure = JSON.stringify([{ attempt: event.attempts, at, error: reason }]);
-  const noted = await db
+  const noted = await orm(db)
     .update(webhookEvents)
     .set({
       status: next,

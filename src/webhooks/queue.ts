@@ -1,29 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PGlite } from '@electric-sql/pglite';
 import { type ConstructorOptions, fromPglite, PgBoss, type Job as PgBossJob } from 'pg-boss';
 import type { Settings } from '../../schemas/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { type Database, type Orm, runPrepared } from '../database/database.ts';
-
-/** The work that one event asks for. A job of an earlier round is void: the event was replayed since. */
-export interface Job {
-  event: string;
-  round: number;
-  /** The `traceparent` of the request that brought it. */
-  trace?: string | undefined;
-}
+import type { Job, Queue } from '../core/queue.ts';
+import type { Database } from '../database/database.ts';
 
 export interface DueJob extends Job {
   /** Whether somebody began it before and did not finish it. */
   again: boolean;
-}
-
-/** Where jobs are put, inside the transaction of the caller: they exist when it commits, and only then. */
-export interface Queue {
-  /** Settles when jobs can be added. Wait for it outside of transactions: starting needs the database. */
-  readonly ready: Promise<void>;
-  add(db: Orm, jobs: Job[]): Promise<void>;
 }
 
 /** Does jobs, and returns for each why it must be tried again, or nothing. After the signal they belong to somebody else. */
@@ -101,7 +86,8 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
       for (let first = 0; first < jobs.length; first += mostInOne)
         parcels.push({ data: { jobs: jobs.slice(first, first + mostInOne) } });
       await boss.insert(name, parcels, {
-        db: { executeSql: async (text, values = []) => ({ rows: await runPrepared(db, text, values) }) },
+        // The insert returns ids that nobody needs, so its rows stay arrays.
+        db: { executeSql: async (text, values = []) => ({ rows: await db.rows(text, values) }) },
       });
     },
     work: given => {
@@ -127,11 +113,10 @@ function optionsFor(settings: QueueSettings, database: Database): ConstructorOpt
     QUEUE_DATABASE_URL: url = DATABASE_URL,
     QUEUE_BACKEND: backend = 'postgres',
   } = settings;
-  const { $client } = database.orm as unknown as { $client: PGlite };
   return {
-    ...(url === undefined
-      ? { db: fromPglite($client), backend: 'pglite' as const }
-      : { connectionString: url, backend, max: 2, application_name: 'triport queue' }),
+    ...(database.embedded
+      ? { db: fromPglite(database.embedded), backend: 'pglite' as const }
+      : { connectionString: url ?? '', backend, max: 2, application_name: 'triport queue' }),
     // A job is begun when its transaction commits, not when somebody looks.
     useListenNotify: true,
     schedule: false,

@@ -2,9 +2,11 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog } from '../../drizzle/tables.ts';
 import { lowestId, newId, timeOf } from '../../src/core/ids.ts';
+import { orm } from '../../src/database/connection.ts';
 import { trimAudit } from '../../src/services/audit.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
+import { countRows } from '../helper/database.ts';
 
 t.test('every write says who, what, when, from where and by which door', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
@@ -111,8 +113,8 @@ t.test('the log is append-only, and trimmed only of what is old', async t => {
   const { call, database } = await build(t);
   await call('POST', '/api/users', 201, { body: { name: 'A', email: 'a@b.example' } });
   for (const statement of ['update audit_log set door = null', 'delete from audit_log', 'truncate audit_log'])
-    await t.rejects(database.orm.execute(sql.raw(statement)), statement);
-  const entry = (await database.orm.select().from(auditLog))[0] as typeof auditLog.$inferSelect;
+    await t.rejects(orm(database.writes).execute(sql.raw(statement)), statement);
+  const entry = (await orm(database.writes).select().from(auditLog))[0] as typeof auditLog.$inferSelect;
   const day = 86_400_000;
   const ago = (time: number) => new Date(Date.now() - time);
   const entryOf = (time: Date) => ({
@@ -120,12 +122,17 @@ t.test('the log is append-only, and trimmed only of what is old', async t => {
     id: lowestId(time).replace(/.{12}$/, newId(0).slice(-12)),
     createdAt: time.toISOString(),
   });
-  for (let i = 0; i < 3; i++) await database.orm.insert(auditLog).values(entryOf(ago(400 * day)));
+  for (let i = 0; i < 3; i++)
+    await orm(database.writes)
+      .insert(auditLog)
+      .values(entryOf(ago(400 * day)));
   t.equal(await trimAudit(inside(database), ago(365 * day)), 3);
   t.equal(await trimAudit(inside(database), ago(365 * day)), 0);
-  t.equal(await database.orm.$count(auditLog), 1);
+  t.equal(await countRows(database.writes, auditLog), 1);
 
-  await database.orm.insert(auditLog).values([entryOf(ago(day + 60_000)), entryOf(ago(day - 50))]);
+  await orm(database.writes)
+    .insert(auditLog)
+    .values([entryOf(ago(day + 60_000)), entryOf(ago(day - 50))]);
   t.equal(
     await trimAudit(inside(database), ago(day - 100)),
     1,

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { orm } from '../../src/database/connection.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
-import { testLog } from '../helper/database.ts';
+import { select, testLog } from '../helper/database.ts';
 
 // Each cold start is seconds of work, more on a busy machine.
 t.setTimeout(180_000);
@@ -27,15 +28,17 @@ t.test('a data folder is owned by one, until it is closed; and then it holds wha
   // Closed with work in flight, as it is when requests were cut.
   const answered: number[] = [];
   const work = Array.from({ length: 30 }, (_, i) =>
-    first.orm.execute(insert(i)).then(
-      () => answered.push(i),
-      () => {},
-    ),
+    orm(first.writes)
+      .execute(insert(i))
+      .then(
+        () => answered.push(i),
+        () => {},
+      ),
   );
-  const transaction = first.orm
+  const transaction = first.writes
     .transaction(async tx => {
-      await tx.execute(insert(100));
-      await tx.execute(insert(101));
+      await orm(tx).execute(insert(100));
+      await orm(tx).execute(insert(101));
       answered.push(100, 101);
     })
     .catch(() => {});
@@ -47,10 +50,7 @@ t.test('a data folder is owned by one, until it is closed; and then it holds wha
 
   const second = await openEmbedded({ folder }, testLog);
   t.teardown(() => second.close());
-  const stored = (await second.orm.execute(sql`select email from users`)) as unknown as {
-    rows: { email: string }[];
-  };
-  const emails = stored.rows.map(row => row.email);
+  const emails = (await select(second.writes, sql`select email from users`)).map(row => row.email);
   t.same(
     answered.filter(i => !emails.includes(`${i}@example.com`)),
     [],

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
-import type { Orm } from '../../src/database/database.ts';
+import type { Connection } from '../../src/database/connection.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { folderOf } from '../helper/cluster.ts';
-import { testLog } from '../helper/database.ts';
+import { select, testLog } from '../helper/database.ts';
 import { call, freePort, makeFolder, queryPostgres, startService, until } from '../helper/process.ts';
 import { pay, secrets } from '../helper/sender.ts';
 
@@ -55,10 +55,10 @@ async function contentsOf(t: Test, env: Record<string, string>): Promise<Content
   const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
   await database.ready;
   const contents: Contents = {};
-  for (const name of await tablesOf(database.orm)) {
-    const rows = await read(
-      database.orm,
-      `select (to_jsonb(r) - 'horizon')::text as row from ${name} as r order by 1`,
+  for (const name of await tablesOf(database.writes)) {
+    const rows = await select(
+      database.writes,
+      sql.raw(`select (to_jsonb(r) - 'horizon')::text as row from ${name} as r order by 1`),
     );
     contents[name] = rows.map(({ row }) => row as string);
   }
@@ -77,18 +77,13 @@ async function contentsOf(t: Test, env: Record<string, string>): Promise<Content
   return contents;
 }
 
-async function tablesOf(db: Orm): Promise<string[]> {
-  const rows = await read(
+async function tablesOf(db: Connection): Promise<string[]> {
+  const rows = await select(
     db,
-    `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+    sql`select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
      where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
   );
   return rows.map(({ name }) => String(name));
-}
-
-async function read(db: Orm, text: string): Promise<Record<string, unknown>[]> {
-  const result = (await db.execute(sql.raw(text))) as unknown;
-  return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Record<string, unknown>[];
 }
 
 t.test('an embedded database is restored into an empty folder', async t => {

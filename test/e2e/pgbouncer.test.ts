@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { ask, json } from '../../scripts/cluster/ask.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
-import { connectTo } from '../../src/database/postgres/postgres.ts';
+import { connectTo } from '../../src/database/postgres/client.ts';
 import { has } from '../helper/cluster.ts';
 import { createPostgres } from '../helper/database.ts';
 import { call, freePort, makeFolder, queryPostgres, startService, until } from '../helper/process.ts';

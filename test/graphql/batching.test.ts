@@ -1,10 +1,9 @@
 import t from 'tap';
-import { buildGraphQL, fill, watchStatements } from '../helper/graphql.ts';
+import { buildGraphQL, fill } from '../helper/graphql.ts';
 
 t.test('users with their posts and the authors of those: as many statements for 20 as for 2', async t => {
-  const { post, database } = await buildGraphQL(t);
+  const { post, database, statements } = await buildGraphQL(t);
   await fill(database, 20, 20);
-  const statements = watchStatements(database);
   const count = async (limit: number) => {
     statements.length = 0;
     const { body } = await post(
@@ -19,10 +18,10 @@ t.test('users with their posts and the authors of those: as many statements for 
 });
 
 t.test('records asked for by id are read together', async t => {
-  const { post, call, database } = await buildGraphQL(t);
+  const { post, call, database, statements } = await buildGraphQL(t);
   await fill(database, 20, 1);
   const { body } = await call('GET', '/api/users', 200);
-  const statements = watchStatements(database);
+  statements.length = 0;
   const fields = body.data.map(({ id }: { id: string }, i: number) => `u${i}: user(id: "${id}") { name }`);
   const answer = await post(`{ ${fields.join(' ')} }`);
   t.equal(statements.length, 1);

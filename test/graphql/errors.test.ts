@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
@@ -8,16 +9,12 @@ const url = '/api/graphql';
 
 /** A database whose statements fail, from the first one that matches. */
 function breaking(database: Database, pattern: RegExp, error: Error): Database {
-  const { session } = database.reads as unknown as {
-    session: { prepareQuery(query: { sql: string }, ...rest: unknown[]): { execute(): Promise<unknown> } };
+  const { reads } = database;
+  const broken: Connection = {
+    ...reads,
+    rows: (text, params) => (pattern.test(text) ? Promise.reject(error) : reads.rows(text, params)),
   };
-  const prepare = session.prepareQuery.bind(session);
-  session.prepareQuery = (query, ...rest) => {
-    const prepared = prepare(query, ...rest);
-    if (pattern.test(query.sql)) prepared.execute = () => Promise.reject(error);
-    return prepared;
-  };
-  return database;
+  return { ...database, reads: broken };
 }
 
 t.test('what nobody expected is masked, with its request id, and the path keeps its integers', async t => {

@@ -6,10 +6,11 @@ import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
 import { systemContext } from '../../src/core/context.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
+import { testLog } from './database.ts';
 
 /** The context of somebody who may do everything. */
 export const inside = (database: Database, now = () => new Date()) =>
-  systemContext(database.orm, 'test', 'command', now);
+  systemContext({ db: database.writes, log: testLog, now }, 'test', 'command');
 
 /** A key that works, made the way everybody makes one. */
 export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>

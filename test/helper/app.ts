@@ -5,9 +5,9 @@ import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Log } from '../../src/core/log.ts';
+import type { Queue } from '../../src/core/queue.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
-import type { Queue } from '../../src/webhooks/queue.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 

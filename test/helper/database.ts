@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
+import { count, type SQL, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
@@ -12,6 +15,20 @@ export const testLog = silent;
 
 /** The backend of this run: `npm test` runs everything on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
+
+/** What a query selects, as objects. */
+export async function select(db: Connection, query: SQL): Promise<Record<string, unknown>[]> {
+  const rows = await orm(db)
+    .select({ row: sql<Record<string, unknown>>`to_jsonb(r)` })
+    .from(sql`(${query}) as r`);
+  return rows.map(({ row }) => row);
+}
+
+/** How many rows a table has. */
+export async function countRows(db: Connection, table: PgTable): Promise<number> {
+  const [row] = await orm(db).select({ total: count() }).from(table);
+  return row?.total ?? 0;
+}
 
 /** A database of its own for a test, migrated and empty, gone when the test ends. */
 export async function openTestDatabase(t: Test): Promise<Database> {
@@ -23,7 +40,7 @@ export async function openTestDatabase(t: Test): Promise<Database> {
 
 async function cloneEmbedded(): Promise<Database> {
   const snapshot = process.env.TEST_SNAPSHOT;
-  return openEmbedded(snapshot ? { snapshot: await openAsBlob(snapshot) } : { snapshot: undefined }, silent);
+  return openEmbedded(snapshot ? { snapshot: await openAsBlob(snapshot) } : {}, silent);
 }
 
 async function clonePostgres(t: Test): Promise<Database> {

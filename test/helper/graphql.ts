@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
+import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { build } from './app.ts';
 import { openTestDatabase } from './database.ts';
@@ -8,7 +9,7 @@ type Variables = Record<string, unknown>;
 
 /** An application and a function that sends it GraphQL by POST. */
 export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
-  const database = await openTestDatabase(t);
+  const { database, sent } = watchStatements(await openTestDatabase(t));
   const built = await build(t, { settings, database });
   const post = (query: string, variables?: Variables, status = 200) =>
     built.call('POST', '/api/graphql', status, { body: { query, ...(variables && { variables }) } });
@@ -23,42 +24,38 @@ export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
   /** The errors, without the ids of their requests. */
   const errorsOf = async (query: string, variables?: Variables) =>
     withoutId(await ask(query, variables)).errors;
-  return { ...built, database, post, ask, errorsOf };
+  return { ...built, database, statements: sent, post, ask, errorsOf };
 }
 
 const withoutId = (body: object) =>
   JSON.parse(JSON.stringify(body, (name, value) => (name === 'requestId' ? undefined : value)));
 
-/** The statements that are sent from now on. */
-export function watchStatements({ reads }: Database): string[] {
+/** The database, and the statements that its reads send. */
+function watchStatements(database: Database): { database: Database; sent: string[] } {
   const sent: string[] = [];
-  type Prepared = { execute(...values: unknown[]): Promise<unknown> };
-  const { session } = reads as unknown as {
-    session: { prepareQuery(query: { sql: string }, ...rest: unknown[]): Prepared };
+  const { reads } = database;
+  const watched: Connection = {
+    ...reads,
+    rows: (text, params) => {
+      sent.push(text);
+      return reads.rows(text, params);
+    },
   };
-  const prepare = session.prepareQuery.bind(session);
-  session.prepareQuery = (query, ...rest) => {
-    const prepared = prepare(query, ...rest);
-    const execute = prepared.execute.bind(prepared);
-    prepared.execute = (...values) => {
-      sent.push(query.sql);
-      return execute(...values);
-    };
-    return prepared;
-  };
-  return sent;
+  return { database: { ...database, reads: watched }, sent };
 }
 
 /** Users with posts, straight into the database: so many of them would take long by the API. */
-export async function fill({ orm }: Database, users: number, postsEach: number): Promise<void> {
+export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
   const id = (kind: number, number: string) =>
     `('019aa5d0-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
-  await orm.execute(
+  await writes.rows(
     `insert into users select ${id(1, 'n')}, 'User ' || n, 'user' || n || '@example.com', now(), now()
      from generate_series(1, ${users}) n`,
+    [],
   );
-  await orm.execute(
+  await writes.rows(
     `insert into posts select ${id(2, `(u * ${postsEach} + p)`)}, 'Post ' || p || ' of ' || u, 'draft', ${id(1, 'u')}, now(), now()
      from generate_series(1, ${users}) u, generate_series(1, ${postsEach}) p`,
+    [],
   );
 }

@@ -2,7 +2,8 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog, subscriptions } from '../../drizzle/tables.ts';
 import { newId } from '../../src/core/ids.ts';
-import { inTransaction } from '../../src/database/database.ts';
+import { orm } from '../../src/database/connection.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
@@ -43,7 +44,7 @@ t.test('activation makes any state active and keeps the first time', async t => 
   clock = new Date('2026-02-01T00:00:00Z');
   await activateSubscriptions(context, [who]);
   t.same(await read(), first, 'not even updatedAt moved');
-  await database.orm
+  await orm(database.writes)
     .update(subscriptions)
     .set({ status: 'past_due' })
     .where(eq(subscriptions.customer, 'cus_1'));
@@ -59,7 +60,7 @@ t.test('every change of state is in the audit log, with its event (it left no tr
   };
   const first = await pay('evt_1');
   await pay('evt_2');
-  await database.orm.update(subscriptions).set({ status: 'past_due' });
+  await orm(database.writes).update(subscriptions).set({ status: 'past_due' });
   const third = await pay('evt_3');
   const { data } = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body;
   const story = data.map(({ action, details }: Record<string, unknown>) => [action, details]);
@@ -84,9 +85,9 @@ t.test(
     }));
     const pay = () => inTransaction(context, within => activateSubscriptions(within, payments));
     await Promise.all(Array.from({ length: 6 }, pay));
-    await database.orm.update(subscriptions).set({ status: 'unpaid' });
+    await orm(database.writes).update(subscriptions).set({ status: 'unpaid' });
     await Promise.all(Array.from({ length: 6 }, pay));
-    const entries = await database.orm.select().from(auditLog).orderBy(auditLog.id);
+    const entries = await orm(database.writes).select().from(auditLog).orderBy(auditLog.id);
     t.same(
       entries.map(({ recordId, details }) => [recordId, details?.eventId, details?.from]).sort(),
       [

@@ -2,6 +2,7 @@ import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
+import { orm } from '../../src/database/connection.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
@@ -77,8 +78,8 @@ t.test('an event that waits while its neighbour is tried has not been tried', as
   const { call, database, deliver, jobs, metrics } = await buildDoor(t);
   await jobs.close();
   for (const n of [1, 2, 3]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  const attempts = async (db = database.orm) =>
-    (await db.select({ attempts: webhookEvents.attempts }).from(webhookEvents))
+  const attempts = async (db = database.writes) =>
+    (await orm(db).select({ attempts: webhookEvents.attempts }).from(webhookEvents))
       .map(row => row.attempts)
       .sort();
   const seen: number[][] = [];

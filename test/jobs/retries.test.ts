@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
+import { orm } from '../../src/database/connection.ts';
 import { claimEvent } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
@@ -118,7 +119,7 @@ t.test('an event during which the process ended too often is dead, and its neigh
   const { database, deliver, eventually, jobs, restart } = await buildDoor(t);
   await jobs.close();
   for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  await database.orm
+  await orm(database.writes)
     .update(webhookEvents)
     .set({ status: 'processing', attempts: 11 })
     .where(eq(webhookEvents.eventId, 'evt_1'));

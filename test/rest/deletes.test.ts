@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
 
 const { call, newUser, newPost, database } = await build(t);
@@ -55,7 +56,7 @@ t.test(
   'a cascade over more posts than fit into a request is refused with their number (it was a 503 or took minutes)',
   async t => {
     const { id } = await newUser();
-    await database.orm.execute(sql`
+    await orm(database.writes).execute(sql`
     insert into posts (id, title, author_id, created_at, updated_at)
     select gen_random_uuid(), 'x', ${id}, now(), now() from generate_series(1, 10001)`);
     const { error } = (await call('DELETE', `/api/users/${id}?cascade=true`, 409)).body;

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../drizzle/tables.ts';
+import { orm } from '../../src/database/connection.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { backend } from '../helper/database.ts';
+import { backend, countRows } from '../helper/database.ts';
 import { until } from '../helper/process.ts';
 
 if (backend === 'embedded') {
@@ -15,11 +16,11 @@ if (backend === 'embedded') {
 const { call, newUser, newPost, database } = await build(t);
 
 /** Holds a row as another session would, until it is released. */
-async function hold(id: string, lock: 'update' | 'no key update', { orm } = database) {
+async function hold(id: string, lock: 'update' | 'no key update', { writes } = database) {
   const gate = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
-  const holding = orm.transaction(async tx => {
-    await tx.select().from(users).where(eq(users.id, id)).for(lock);
+  const holding = writes.transaction(async tx => {
+    await orm(tx).select().from(users).where(eq(users.id, id)).for(lock);
     locked.resolve();
     await gate.promise;
   });
@@ -102,10 +103,9 @@ t.test('a change of a user does not hold up posts by that user', async () => {
 
 t.test('a request that changes a user takes no stronger lock than that', async t => {
   const { id } = await newUser();
-  const { orm } = database;
-  await orm.transaction(async tx => {
+  await database.writes.transaction(async tx => {
     // What the foreign key of a new post takes; a change waits for it only with a lock that is too strong.
-    await tx.execute(sql`select from users where id = ${id} for key share`);
+    await orm(tx).execute(sql`select from users where id = ${id} for key share`);
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
   });
   t.equal((await call('GET', `/api/users/${id}`, 200)).body.name, 'Ada King');
@@ -120,29 +120,30 @@ const bulk = sql`
 t.test(
   'no commit waits for the lock of a fold (a bulk write stopped all connections of a server)',
   async t => {
-    await database.orm.transaction(async tx => {
-      await tx.execute(holdFolds);
-      for (let i = 0; i < 5; i++) await database.orm.execute(bulk);
-      await database.orm.execute(sql`select list_refresh()`);
+    await database.writes.transaction(async tx => {
+      await orm(tx).execute(holdFolds);
+      for (let i = 0; i < 5; i++) await orm(database.writes).execute(bulk);
+      await orm(database.writes).execute(sql`select list_refresh()`);
       t.equal((await call('GET', '/api/users?name=bulk&limit=1', 200)).body.meta.total, 7500);
     });
     const { meta } = (await call('GET', '/api/users?limit=1', 200)).body;
-    t.equal(meta.total, await database.orm.$count(users));
+    t.equal(meta.total, await countRows(database.writes, users));
   },
 );
 
 t.test('a truncate under repeatable read is refused (it left wrong totals until a repair)', async t => {
-  const refused = database.orm.transaction(async tx => void (await tx.execute(sql`truncate users, posts`)), {
-    isolationLevel: 'repeatable read',
+  const refused = database.writes.transaction(async tx => {
+    await tx.rows('set transaction isolation level repeatable read', []);
+    await tx.rows('truncate users, posts', []);
   });
-  await t.rejects(refused, { cause: { message: /use read committed/ } });
-  await database.orm.execute(sql`truncate users, posts`);
+  await t.rejects(refused, { message: /use read committed/ });
+  await orm(database.writes).execute(sql`truncate users, posts`);
   t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
 });
 
 t.test('ready says so when no connection gets free (it said 200 while all writes stood)', async t => {
   const end = Promise.withResolvers<void>();
-  const holders = Array.from({ length: 4 }, () => database.orm.transaction(() => end.promise));
+  const holders = Array.from({ length: 4 }, () => database.writes.transaction(() => end.promise));
   await until('no connection gets free', () => !database.hasConnections());
   const { error } = (await call('GET', '/health/ready', 503)).body;
   t.match(error.message, /No connection/);

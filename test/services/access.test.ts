@@ -19,8 +19,8 @@ t.test('need lets in who has the scope, and says to others what is missing', asy
   t.throws(() => need({ actor: nobody }, 'read'), { code: 'unauthenticated' });
 });
 
-/** These work inside functions that have asked already. */
-const helpers = ['recordWrites'];
+/** Work inside functions that have asked already; of an event, its signature is the right. */
+const helpers = ['recordWrites', 'receiveEvent'];
 
 t.test('every service function asks before it does anything', async t => {
   const context = {

@@ -3,6 +3,7 @@ import t from 'tap';
 import { posts, users } from '../../drizzle/tables.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
+import { orm } from '../../src/database/connection.ts';
 import { auditedDelete } from '../../src/services/audit.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { inside } from '../helper/access.ts';
@@ -31,13 +32,13 @@ t.test('a foreign key refuses in two directions, and the callers of both learn w
   const { id: _, ...post } = await newPost({ authorId: user.id });
   const refused = (write: Promise<unknown>) => write.then(() => undefined, explain);
   const nobody = newId(Date.now());
-  const { orm } = database;
-  t.match(await refused(orm.insert(posts).values({ ...post, id: newId(Date.now()), authorId: nobody })), {
+  const db = orm(database.writes);
+  t.match(await refused(db.insert(posts).values({ ...post, id: newId(Date.now()), authorId: nobody })), {
     code: 'invalid',
     details: [{ path: '/authorId' }],
   });
-  t.match(await refused(orm.update(posts).set({ authorId: nobody })), { code: 'invalid' });
-  t.match(await refused(orm.delete(users)), { code: 'conflict', details: { code: 'user_has_posts' } });
+  t.match(await refused(db.update(posts).set({ authorId: nobody })), { code: 'invalid' });
+  t.match(await refused(db.delete(users)), { code: 'conflict', details: { code: 'user_has_posts' } });
   const remove = auditedDelete(users, 'user.delete');
   t.match(await refused(remove(inside(database), user.id)), { code: 'conflict' });
 });

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { orm } from '../../src/database/connection.ts';
 import { listPosts } from '../../src/services/posts.ts';
 import { createUser, listUsers } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
@@ -9,7 +10,7 @@ t.test('walking the pages of a list meets every record once, in its order, with 
   const context = inside(await openTestDatabase(t));
   const { db } = context;
   const user = await createUser(context, { name: 'Ada', email: 'ada@example.com' });
-  await db.execute(sql`
+  await orm(db).execute(sql`
     insert into posts (id, title, status, author_id, created_at, updated_at)
     select (lpad(to_hex(1751328000000 + n * 7), 12, '0') || '70008002' || lpad(to_hex(n), 12, '0'))::uuid, 'title ' || n % 7,
       case when n % 3 = 0 then 'draft' else 'published' end, ${user.id}, to_timestamp((1751328000000 + n * 7) / 1000.0), now()

@@ -4,6 +4,7 @@ import t from 'tap';
 import { auditLog, webhookEvents } from '../../drizzle/tables.ts';
 import type { AuditEntry } from '../../schemas/audit.ts';
 import { lowestId, timeOf } from '../../src/core/ids.ts';
+import { orm } from '../../src/database/connection.ts';
 import { listAudit } from '../../src/services/audit.ts';
 import { selectRecords } from '../../src/services/logs.ts';
 import { inside } from '../helper/access.ts';
@@ -23,7 +24,7 @@ const entries = Array.from({ length: 60 }, (_, i): AuditEntry => {
     ...{ door: 'rest', address: null, requestId: null, details: null },
   };
 });
-await database.orm.insert(auditLog).values(entries);
+await orm(database.writes).insert(auditLog).values(entries);
 const newestFirst = entries.toReversed();
 
 type Query = Parameters<typeof listAudit>[1];
@@ -75,11 +76,11 @@ t.test('by cursor a log is the same in both directions, with any filters and any
 /** Does something while these entries are gone. */
 async function without(gone: AuditEntry[], work: (inside: typeof context) => Promise<void>) {
   const ids = gone.map(({ id }) => id);
-  const done = database.orm.transaction(async tx => {
-    await tx.execute(sql`alter table audit_log disable trigger all`);
-    await tx.delete(auditLog).where(inArray(auditLog.id, ids));
-    await work({ ...context, db: tx as typeof context.db });
-    tx.rollback();
+  const done = database.writes.transaction(async tx => {
+    await orm(tx).execute(sql`alter table audit_log disable trigger all`);
+    await orm(tx).delete(auditLog).where(inArray(auditLog.id, ids));
+    await work({ ...context, db: tx });
+    throw new Error('Rollback');
   });
   await t.rejects(done, { message: 'Rollback' });
 }
@@ -172,17 +173,17 @@ t.test('a page by a filter is read from the index of its column, whatever the va
     [webhookEvents, webhookEvents.status, 'webhook_events_status_index'],
   ] as const;
   for (const [table, column, index] of indexes)
-    for (const ascending of [true, false]) {
+    for (const towards of ['older', 'newer'] as const) {
       const rules = { table, filters: { it: column } };
-      const choice = { ascending, lead: 'it' as const, used: ['it' as const] };
-      const statement = selectRecords(database.orm, rules, choice).toSQL().sql;
-      const lines = await database.orm.transaction(async tx => {
+      const choice = { towards, lead: 'it' as const, used: ['it' as const] };
+      const statement = selectRecords(rules, choice).toSQL().sql;
+      const lines = await database.writes.transaction(async tx => {
         // The tables are so small that reading them whole is cheaper.
-        await tx.execute(sql`set local enable_seqscan = off`);
-        return tx.execute(sql.raw(`explain (generic_plan) ${statement}`));
+        await orm(tx).execute(sql`set local enable_seqscan = off`);
+        return tx.rows(`explain (generic_plan) ${statement}`, []);
       });
       const plan = JSON.stringify(lines);
-      t.match(plan, `Index Scan${ascending ? '' : ' Backward'} using ${index}`);
+      t.match(plan, `Index Scan${towards === 'newer' ? '' : ' Backward'} using ${index}`);
       t.match(plan, /Index Cond: \(\(?ROW\(/);
       t.notMatch(plan, 'Sort');
     }

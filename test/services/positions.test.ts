@@ -1,21 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/core/ids.ts';
-import type { Database, Orm } from '../../src/database/database.ts';
+import { type Connection, orm } from '../../src/database/connection.ts';
+import type { Database } from '../../src/database/database.ts';
 import { repairCounts } from '../../src/database/pageQuery.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
+import { backend, createPostgres, openTestDatabase, select, testLog } from '../helper/database.ts';
 
 /** The storm is smaller on the embedded database, which is one connection. */
 const storm = backend === 'postgres' ? { writers: 6, steps: 250 } : { writers: 1, steps: 120 };
 const authors = Array.from({ length: 4 }, () => newId(Date.UTC(2025, 0, 1)));
 const any = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)] as T;
 const below = (limit: number) => Math.floor(Math.random() * limit);
-
-async function rowsOf(db: Orm, query: SQL): Promise<Record<string, unknown>[]> {
-  const result = (await db.execute(query)) as unknown as { rows: [] } | [];
-  return [...('rows' in result ? result.rows : result)];
-}
 
 async function openStorm(t: Test): Promise<Database> {
   if (backend === 'embedded') return openTestDatabase(t);
@@ -35,7 +31,7 @@ const somePosts = (amount: number) =>
   sql`(select id from posts where id >= ${someId()} order by id limit ${amount})`;
 
 /** One random write; some fail, and some are undone. */
-async function write(db: Orm): Promise<void> {
+async function write(db: Connection): Promise<void> {
   const statements: (() => SQL)[] = [
     () => insertPosts(1),
     () => insertPosts(1 + below(40)),
@@ -54,14 +50,14 @@ async function write(db: Orm): Promise<void> {
   const undone = Math.random() < 0.1;
   await db
     .transaction(async tx => {
-      for (let left = 1 + below(3); left > 0; left--) await tx.execute(any(statements)());
+      for (let left = 1 + below(3); left > 0; left--) await orm(tx).execute(any(statements)());
       if (undone) throw new Error('undone');
     })
     .catch(() => {});
 }
 
 /** Compares every kind of list with count(*) and OFFSET, in one snapshot. */
-async function compare(t: Test, db: Orm): Promise<void> {
+async function compare(t: Test, db: Connection): Promise<void> {
   const lists = [
     ['users', ''],
     ['posts', ''],
@@ -76,7 +72,7 @@ async function compare(t: Test, db: Orm): Promise<void> {
     for (const backward of [false, true])
       for (let tries = 0; tries < 4; tries++) {
         const share = tries === 0 ? 0 : Math.random() * 1.05;
-        const [row] = await rowsOf(
+        const [row] = await select(
           db,
           sql`with truth as (select count(*) as total, floor(count(*) * ${share}::float8)::bigint as skip from (${ids}) as all_rows)
             select truth.total, place.total as counted, skip, bound, rest,
@@ -98,12 +94,12 @@ async function compare(t: Test, db: Orm): Promise<void> {
 const treeLevels = sql`select source, part, level, sum(amount)::text as amount, min(amount)::int as least from list_counts group by 1, 2, 3 order by 1, 2, 3`;
 
 t.test('totals and places are exact in a storm of writes on several connections', async t => {
-  const { orm: db } = await openStorm(t);
+  const { writes: db } = await openStorm(t);
   for (const id of authors)
-    await db.execute(
+    await orm(db).execute(
       sql`insert into users (id, name, email, created_at, updated_at) values (${id}, 'author', ${`${id}@example.com`}, now(), now())`,
     );
-  await db.execute(insertPosts(3000));
+  await orm(db).execute(insertPosts(3000));
   let writing = storm.writers;
   const writers = Array.from({ length: storm.writers }, async () => {
     for (let step = 0; step < storm.steps; step++) await write(db);
@@ -112,42 +108,42 @@ t.test('totals and places are exact in a storm of writes on several connections'
   while (writing > 0) await compare(t, db);
   await Promise.all(writers);
   await compare(t, db);
-  for (const row of await rowsOf(db, treeLevels))
+  for (const row of await select(db, treeLevels))
     t.ok(Number(row.least) >= 0, `no count is negative: ${row.part}`);
-  const parts = (await rowsOf(db, sql`select distinct part from list_counts`)).length;
+  const parts = (await select(db, sql`select distinct part from list_counts`)).length;
   t.ok(parts > 2, 'large parts have trees of their own');
 
-  await db.execute(sql`select list_refresh()`);
-  const [left] = await rowsOf(db, sql`select count(*)::int as changes from list_changes`);
+  await orm(db).execute(sql`select list_refresh()`);
+  const [left] = await select(db, sql`select count(*)::int as changes from list_changes`);
   t.equal(left?.changes, 0, 'nothing is left to fold');
-  const folded = await rowsOf(db, treeLevels);
-  const [block] = await rowsOf(db, sql`select max(amount)::int as largest from list_counts where level = 0`);
+  const folded = await select(db, treeLevels);
+  const [block] = await select(db, sql`select max(amount)::int as largest from list_counts where level = 0`);
   t.ok(Number(block?.largest) <= 2048, 'no block stays too large');
   await repairCounts(db);
-  const anew = await rowsOf(db, treeLevels);
+  const anew = await select(db, treeLevels);
   const totals = (rows: typeof folded) =>
     new Map(rows.map(({ source, part, level, amount }) => [`${source} ${part} ${level}`, amount]));
   for (const [key, amount] of totals(anew)) t.equal(totals(folded).get(key) ?? amount, amount, key);
 });
 
 t.test('an empty table, a truncate and a repair', async t => {
-  const { orm: db } = await openTestDatabase(t);
+  const { writes: db } = await openTestDatabase(t);
   await compare(t, db);
-  await db.execute(
+  await orm(db).execute(
     sql`insert into users (id, name, email, created_at, updated_at) values (${authors[0]}, 'a', 'a@example.com', now(), now())`,
   );
   authors.splice(1);
-  await db.execute(insertPosts(2500));
+  await orm(db).execute(insertPosts(2500));
   await compare(t, db);
-  await db.execute(sql`truncate users, posts`);
+  await orm(db).execute(sql`truncate users, posts`);
   await compare(t, db);
 
-  await db.execute(
+  await orm(db).execute(
     sql`insert into users (id, name, email, created_at, updated_at) values (${authors[0]}, 'a', 'a@example.com', now(), now())`,
   );
-  await db.execute(sql`alter table posts disable trigger user`);
-  await db.execute(insertPosts(5000));
-  await db.execute(sql`alter table posts enable trigger user`);
+  await orm(db).execute(sql`alter table posts disable trigger user`);
+  await orm(db).execute(insertPosts(5000));
+  await orm(db).execute(sql`alter table posts enable trigger user`);
   await repairCounts(db);
   await compare(t, db);
 });

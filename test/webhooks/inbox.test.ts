@@ -2,9 +2,10 @@ import { count } from 'drizzle-orm';
 import { pino } from 'pino';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
+import type { Queue } from '../../src/core/queue.ts';
+import { orm } from '../../src/database/connection.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { openInbox } from '../../src/webhooks/inbox.ts';
-import type { Queue } from '../../src/webhooks/queue.ts';
+import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
@@ -32,7 +33,6 @@ t.test(
   'deliveries that arrive together share a transaction; one that fails does not take the others with it',
   async t => {
     const database = await openTestDatabase(t);
-    const context = inside(database);
     const sizes: number[] = [];
     const queue: Queue = {
       ready,
@@ -42,14 +42,16 @@ t.test(
           throw Object.assign(new Error('refused'), { code: '23514' });
       },
     };
-    const receive = openInbox(queue, handlers);
-    const results = await Promise.allSettled([1, 2, 3, 3].map(n => receive(context, delivery(`evt_${n}`))));
+    const context = { ...inside(database), queue };
+    const results = await Promise.allSettled(
+      [1, 2, 3, 3].map(n => receiveEvent(context, handlers, delivery(`evt_${n}`))),
+    );
     t.same(sizes, [3, 2, 1, 1, 1], 'together, and then a half at a time');
     t.same(
       results.map(result => (result.status === 'fulfilled' ? result.value.outcome : 'refused')),
       ['refused', 'received', 'received', 'repeated'],
     );
-    const [stored] = await database.orm.select({ total: count() }).from(webhookEvents);
+    const [stored] = await orm(database.writes).select({ total: count() }).from(webhookEvents);
     t.equal(stored?.total, 2);
   },
 );
@@ -64,9 +66,10 @@ t.test('a database that is away is asked once, not once for each', async t => {
       throw Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
     },
   };
-  const receive = openInbox(queue, handlers);
-  const context = inside(database);
-  const results = await Promise.allSettled([1, 2, 3].map(n => receive(context, delivery(`evt_${n}`))));
+  const context = { ...inside(database), queue };
+  const results = await Promise.allSettled(
+    [1, 2, 3].map(n => receiveEvent(context, handlers, delivery(`evt_${n}`))),
+  );
   t.ok(results.every(({ status }) => status === 'rejected'));
   t.equal(asked, 1);
 });

@@ -1,4 +1,5 @@
-import { messages, PGlite, type PGliteOptions } from '@electric-sql/pglite';
+import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
+import type { Connection } from '../connection.ts';
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
 type Options = Parameters<PGlite['execProtocol']>[1];
@@ -58,3 +59,28 @@ function readError(error: messages.DatabaseError, content: Buffer): void {
     if (text.startsWith('H')) error.hint = text.slice(1);
   }
 }
+
+/** The adapter of this driver. */
+export const connectionOf = (client: PGlite): Connection => ({
+  isTransaction: false,
+  rows: rowsBy(client),
+  transaction: work => client.transaction(inside => work(transactionOf(inside))),
+});
+
+function transactionOf(inside: Transaction): Connection {
+  const connection: Connection = {
+    isTransaction: true,
+    rows: rowsBy(inside),
+    transaction: work => work(connection),
+  };
+  return connection;
+}
+
+const asText = (value: string) => value;
+/** Times stay the text of the server. */
+const parsers = { [types.TIMESTAMPTZ]: asText, [types.TIMESTAMP]: asText, [types.DATE]: asText };
+
+const rowsBy =
+  (client: Pick<Transaction, 'query'>): Connection['rows'] =>
+  async (text, params) =>
+    (await client.query<unknown[]>(text, params, { rowMode: 'array', parsers })).rows;

@@ -17,7 +17,7 @@ const laterThanOthers = 1000;
  * full. So each instance keeps writing a key of its own, and when that fails it takes everybody for a recent writer, until
  * the marks that were lost would have ended by themselves.
  */
-export class Marks {
+export class RecentWriters {
   readonly #redis: Redis;
   readonly #life: number;
   readonly #log: Log;

@@ -3,10 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../../schemas/settings.ts';
 import { replicaUrls } from '../../config/settings.ts';
 import type { Log } from '../../core/log.ts';
-import type { Database, Orm } from '../database.ts';
-import { type Client, connectProbe, connectTo } from '../postgres/postgres.ts';
-import { Marks } from './recentWriters.ts';
-import { hangUp, type Moment, positionOfPrimary, Replica } from './replica.ts';
+import type { Connection } from '../connection.ts';
+import type { Database } from '../database.ts';
+import { type Client, connectProbe, connectTo } from '../postgres/client.ts';
+import { hangUp } from '../postgres/postgres.ts';
+import { RecentWriters } from './recentWriters.ts';
+import { type LogPosition, positionOfPrimary, Replica } from './replica.ts';
 
 type ReplicaSettings = Pick<
   Settings,
@@ -17,7 +19,6 @@ type ReplicaSettings = Pick<
   | 'REPLICA_MAX_LAG'
   | 'REDIS_URL'
   | 'STATEMENT_TIMEOUT'
-  | 'DATABASE_POOL_WAIT'
 >;
 
 /** Milliseconds. */
@@ -26,18 +27,22 @@ const checkEvery = 250;
 /** Undefined when there are none: then nothing is asked and nothing is marked. */
 export function openReplicas(settings: ReplicaSettings, database: Database, log: Log): Replicas | undefined {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
-  const { STATEMENT_TIMEOUT: statementTimeout, DATABASE_POOL_WAIT: wait } = settings;
+  const { STATEMENT_TIMEOUT: statementTimeout } = settings;
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const maxLag = settings.REPLICA_MAX_LAG * 1000;
-  const primary = (database.reads as unknown as { $client: Client }).$client;
   const replicas = urls.map((url, i) => {
     const client = connectTo({ url, connections, statementTimeout }, log);
-    return new Replica(`Replica ${i + 1}`, { client, probe: connectProbe(url, log), primary, log, wait });
+    return new Replica(`Replica ${i + 1}`, {
+      client,
+      probe: connectProbe(url, log),
+      primary: database.reads,
+      log,
+    });
   });
   const probe = connectProbe(DATABASE_URL, log, { prepare: DATABASE_POOLER === 'none' });
-  const marks = new Marks(REDIS_URL, maxLag + 1000, log);
-  return new Replicas({ database, probe, replicas, marks, maxLag });
+  const recentWriters = new RecentWriters(REDIS_URL, maxLag + 1000, log);
+  return new Replicas({ database, probe, replicas, recentWriters, maxLag });
 }
 
 interface Parts {
@@ -45,7 +50,7 @@ interface Parts {
   /** To the primary. */
   probe: Client;
   replicas: Replica[];
-  marks: Marks;
+  recentWriters: RecentWriters;
   maxLag: number;
 }
 
@@ -60,7 +65,7 @@ interface Parts {
 export class Replicas {
   readonly #parts: Parts;
   /** Where the log of the primary was, at moments that are not longer ago than a replica may be behind. */
-  #history: Moment[] = [];
+  #history: LogPosition[] = [];
   #closed = false;
 
   constructor(parts: Parts) {
@@ -69,25 +74,25 @@ export class Replicas {
   }
 
   /** Where this caller may read; undefined is the primary. */
-  async readerFor(caller: string): Promise<Orm | undefined> {
-    const { replicas, marks, maxLag } = this.#parts;
+  async readerFor(caller: string): Promise<Connection | undefined> {
+    const { replicas, recentWriters, maxLag } = this.#parts;
     // Asked before the replica is chosen: what it has applied by then is not less later.
-    if (await marks.has(caller)) return undefined;
+    if (await recentWriters.has(caller)) return undefined;
     const time = performance.now();
     const fresh = replicas.filter(({ upTo }) => time - upTo <= maxLag);
     // The same caller on the same replica, so that time does not go back for him from one page to the next.
-    return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.orm;
+    return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.reads;
   }
 
   /** Tells all instances that he wrote. Wait for it before he is answered. */
   wrote(caller: string): Promise<void> {
-    return this.#parts.marks.set(caller);
+    return this.#parts.recentWriters.set(caller);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    const { replicas, marks, probe } = this.#parts;
-    await Promise.all([marks.close(), hangUp(probe), ...replicas.map(replica => replica.close())]);
+    const { replicas, recentWriters, probe } = this.#parts;
+    await Promise.all([recentWriters.close(), hangUp(probe), ...replicas.map(replica => replica.close())]);
   }
 
   async #watch(): Promise<void> {

@@ -3,21 +3,26 @@ import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { auditLog, users } from '../../drizzle/tables.ts';
 import { newId } from '../../src/core/ids.ts';
-import { shared } from '../../src/database/batch.ts';
-import type { Orm } from '../../src/database/database.ts';
-import { inTransaction } from '../../src/database/database.ts';
+import { batch } from '../../src/database/batch.ts';
+import { coalesce } from '../../src/database/coalesce.ts';
+import { type Connection, orm } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { changeUser, createUser, getUser, listUsers } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
-import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
+import { backend, countRows, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
 
-const nobody = {} as Orm;
+const nobody: Connection = {
+  isTransaction: false,
+  rows: async () => [],
+  transaction: work => work(nobody),
+};
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const person = (name: string) => ({ name, email: `${name}@example.com` });
 
 t.test('what is asked for in one turn is one piece of work, of a bounded size', async t => {
   const sizes: number[] = [];
-  const double = shared('reads', async (_db, keys: number[]) => {
+  const double = batch('reads', async (_db, keys: number[]) => {
     sizes.push(keys.length);
     return keys.map(key => key * 2);
   });
@@ -31,49 +36,61 @@ t.test('what is asked for in one turn is one piece of work, of a bounded size', 
 
 t.test('what is heavy goes with fewer neighbours, and alone when it is too heavy for any', async t => {
   const groups: number[][] = [];
-  const carry = shared(
+  const carry = batch(
     'reads',
     async (_db, keys: number[]) => {
       groups.push(keys);
       return keys;
     },
-    { weightOf: key => key, sent: 1 },
+    { weightOf: key => key, parallel: 1 },
   );
   await Promise.all([150, 50, 1, 900, 20].map(key => carry(nobody, key)));
   t.same(groups, [[150, 50], [1], [900], [20]]);
 });
 
-t.test('those who ask the same have one answer, others do not wait for them', async t => {
+t.test('those who ask the same share one answer, others do not wait for them', async t => {
   const gates = new Map<string, PromiseWithResolvers<string>>();
-  const groups: string[][] = [];
-  const ask = shared(
-    'lists',
-    async (_db, keys: string[]) => {
-      const [key = ''] = keys;
-      groups.push(keys);
-      const gate = Promise.withResolvers<string>();
-      gates.set(key, gate);
-      const answer = await gate.promise;
-      return keys.map(() => answer);
-    },
-    { sent: 1, question: key => key },
-  );
-  const first = ['a', 'b', 'a'].map(key => ask(nobody, key));
+  const read: string[] = [];
+  const ask = coalesce(async (_db, question: string) => {
+    read.push(question);
+    const gate = Promise.withResolvers<string>();
+    gates.set(question, gate);
+    return gate.promise;
+  });
+  const first = ['a', 'b', 'a'].map(question => ask(nobody, question));
   await turn();
-  t.same(groups, [['a', 'a'], ['b']]);
-  const later = ['a', 'a', 'c'].map(key => ask(nobody, key));
   await turn();
-  t.same(groups.slice(2), [['c']], 'what is on its way is not joined');
+  t.same(read, ['a', 'b']);
+  const later = ['a', 'a', 'c'].map(question => ask(nobody, question));
+  await turn();
+  await turn();
+  t.same(read.slice(2), ['c'], 'nobody joins an answer that is on its way');
   gates.get('a')?.resolve('old');
   t.equal(await first[0], 'old');
   t.equal(await first[2], 'old');
   await turn();
-  t.same(groups.slice(3), [['a', 'a']]);
+  await turn();
+  t.same(read.slice(3), ['a'], 'those who waited share the next one');
   gates.get('a')?.resolve('new');
   gates.get('c')?.resolve('other');
   t.same(await Promise.all(later), ['new', 'new', 'other']);
   gates.get('b')?.resolve('at last');
   t.equal(await first[1], 'at last');
+});
+
+t.test('a failed answer fails its callers alone', async t => {
+  let failing = true;
+  const ask = coalesce(async (_db, _question: string) => {
+    if (failing) throw new Error('gone');
+    return 'answer';
+  });
+  const results = await Promise.allSettled([ask(nobody, 'a'), ask(nobody, 'a')]);
+  t.same(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  failing = false;
+  t.equal(await ask(nobody, 'a'), 'answer');
 });
 
 t.test('a list is never older than the question, however many ask at once', async t => {
@@ -91,7 +108,7 @@ t.test('a list is never older than the question, however many ask at once', asyn
 t.test('nobody joins what has been sent: no answer is older than its question', async t => {
   let stored = 'old';
   const gates: PromiseWithResolvers<void>[] = [];
-  const read = shared('reads', async (_db, keys: string[]) => {
+  const read = batch('reads', async (_db, keys: string[]) => {
     const snapshot = stored;
     const gate = Promise.withResolvers<void>();
     gates.push(gate);
@@ -131,9 +148,9 @@ t.test('a row that is refused leaves others alone, and no audit entry', async t 
   const names = ['a', 'b', 'a', 'c', 'd', 'b', 'e'];
   const results = await Promise.allSettled(names.map(name => createUser(context, person(name))));
   t.equal(results.filter(({ status }) => status === 'rejected').length, 2);
-  const stored = await db.select().from(users);
+  const stored = await orm(db).select().from(users);
   t.same(stored.map(({ name }) => name).sort(), ['a', 'b', 'c', 'd', 'e']);
-  const entries = await db.select({ id: auditLog.recordId }).from(auditLog);
+  const entries = await orm(db).select({ id: auditLog.recordId }).from(auditLog);
   t.same(entries.map(({ id }) => id).sort(), stored.map(({ id }) => id).sort());
   t.same(
     results.flatMap(result => (result.status === 'fulfilled' ? result.value.id : [])).sort(),
@@ -146,7 +163,7 @@ t.test('inside a transaction everything is done there and alone', async t => {
   const context = inside(await openTestDatabase(t));
   const ada = await createUser(context, person('ada'));
   const outcome = inTransaction(context, async within => {
-    await within.db.update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
+    await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
     // On one connection, who is outside would wait for the end.
     const outside = backend === 'postgres' ? getUser(context, ada.id) : undefined;
     t.equal((await getUser(within, ada.id)).name, 'Countess');
@@ -156,20 +173,20 @@ t.test('inside a transaction everything is done there and alone', async t => {
   });
   await t.rejects(outcome, { message: 'undone' });
   const sizes: number[] = [];
-  const note = shared('reads', async (_db, keys: number[]) => {
+  const note = batch('reads', async (_db, keys: number[]) => {
     sizes.push(keys.length);
     return keys;
   });
   await inTransaction(context, within => Promise.all([1, 2].map(key => note(within.db, key))));
   t.same(sizes, [1, 1]);
   t.equal((await getUser(context, ada.id)).name, 'ada');
-  t.equal(await context.db.$count(users), 1);
+  t.equal(await countRows(context.db, users), 1);
 });
 
 for (const code of ['CONNECTION_CLOSED', 'EPIPE', '57P01', '08006'])
   t.test(`without an answer (${code}) all are told, and nothing is done twice`, async t => {
     let calls = 0;
-    const write = shared('reads', async (_db, _keys: number[]) => {
+    const write = batch('reads', async (_db, _keys: number[]) => {
       calls++;
       throw Object.assign(new Error('gone'), { code });
     });
@@ -185,17 +202,17 @@ t.test('a connection that is lost during an insert', { skip: backend !== 'postgr
   const context = inside(database);
   const { db } = context;
   await db.transaction(async tx => {
-    await tx.execute(sql`lock table users in exclusive mode`);
+    await orm(tx).execute(sql`lock table users in exclusive mode`);
     const writes = Promise.allSettled(numbers(6).map(n => createUser(context, person(`u${n}`))));
     // Asked outside of the transaction, which would see the same picture each time.
     const waiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     for (let ended = 0; ended === 0; await turn(undefined))
-      ended = ((await database.reads.execute(waiting)) as unknown as unknown[]).length;
+      ended = (await orm(database.reads).execute(waiting)).length;
     const results = await writes;
     t.ok(results.every(({ status }) => status === 'rejected'));
   });
-  t.equal(await db.$count(users), 0, 'nobody was told so, and nothing was stored');
+  t.equal(await countRows(db, users), 0, 'nobody was told so, and nothing was stored');
   const user = await createUser(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
   t.equal((await getUser(context, user.id)).name, 'after');
 });

@@ -1,0 +1,50 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gathering } from '../telemetry/metrics.ts';
+import type { Connection } from './connection.ts';
+
+interface Question<V> {
+  /** The answer that is on its way; nobody joins it any more. */
+  running: Promise<unknown>;
+  /** The answer that callers can still join. */
+  next: Promise<V> | undefined;
+  callers: number;
+}
+
+/**
+ * Gives one answer to all who ask the same question in one turn of the event loop, or while its previous answer is on its
+ * way. Each answer is read after all of its callers have asked. Inside a transaction every call reads for itself.
+ */
+export function coalesce<Q, V>(
+  read: (db: Connection, question: Q) => Promise<V>,
+): (db: Connection, question: Q) => Promise<V> {
+  const asked = new WeakMap<Connection, Map<string, Question<V>>>();
+
+  return (db, question) => {
+    if (db.isTransaction) return read(db, question);
+    const questions = asked.get(db) ?? new Map<string, Question<V>>();
+    asked.set(db, questions);
+    const name = JSON.stringify(question);
+    const known = questions.get(name) ?? { running: Promise.resolve(), next: undefined, callers: 0 };
+    questions.set(name, known);
+    known.callers++;
+    known.next ??= answer(
+      known,
+      () => read(db, question),
+      () => questions.delete(name),
+    );
+    return known.next;
+  };
+}
+
+async function answer<V>(question: Question<V>, read: () => Promise<V>, forget: () => void): Promise<V> {
+  await question.running.catch(() => {});
+  await nextTurn();
+  gathering.publish({ what: 'lists', size: question.callers });
+  const reading = read();
+  Object.assign(question, { running: reading, next: undefined, callers: 0 });
+  try {
+    return await reading;
+  } finally {
+    if (question.next === undefined) forget();
+  }
+}

@@ -1,0 +1,26 @@
+import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy';
+
+/**
+ * All that the service asks of a database driver. Each driver has an adapter; tracing and replicas are wrappers.
+ * Nobody else touches a driver, and nobody touches the private parts of Drizzle.
+ */
+export interface Connection {
+  /** Runs one statement. A row is its values in the order of the statement. */
+  rows(text: string, params: unknown[]): Promise<unknown[][]>;
+  /** Does all of the work or nothing. Inside a transaction, it joins that one. */
+  transaction<T>(work: (inside: Connection) => Promise<T>): Promise<T>;
+  readonly isTransaction: boolean;
+}
+
+export type Orm = PgRemoteDatabase;
+
+const kept = new WeakMap<Connection, Orm>();
+
+/** Drizzle on a connection, for statements that are not hot; those are a `statement`. */
+export function orm(connection: Connection): Orm {
+  const known = kept.get(connection);
+  if (known) return known;
+  const made = drizzle(async (text, params) => ({ rows: await connection.rows(text, params) }));
+  kept.set(connection, made);
+  return made;
+}

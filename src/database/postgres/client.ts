@@ -1,0 +1,107 @@
+import postgres from 'postgres';
+import type { Log } from '../../core/log.ts';
+import { OperatorError } from '../../core/operatorErrors.ts';
+import type { Connection } from '../connection.ts';
+
+/** What patches/postgres+3.4.9.patch adds to the driver. */
+interface Patched {
+  /** Drops every connection and fails all that waits for one. The next statement connects anew. */
+  cut: () => void;
+  /** Fails the statements that have waited for a connection for so many milliseconds. */
+  refuse: (age: number) => void;
+  load: () => { used: number; waiting: number };
+}
+export type Client = postgres.Sql & Patched;
+
+/** The version of the patch that this code needs. */
+const patch = 'triport-4';
+
+export interface Server {
+  url: string;
+  /** For reads, and as many for writes. */
+  connections: number;
+  /** Whether a pooler gives each transaction another session. */
+  pooled?: boolean;
+  /** Seconds that one statement may take; 0 is no limit. */
+  statementTimeout?: number;
+  /** Milliseconds that a statement may wait for a lock. */
+  lockTimeout?: number;
+}
+
+export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
+
+/** What a pooler carries along from session to session. */
+const carried = { application_name: 'triport', TimeZone: 'UTC' };
+
+const sessionOf = ({ statementTimeout = 10, lockTimeout = 2000 }: Server) => ({
+  ...carried,
+  statement_timeout: statementTimeout * 1000,
+  lock_timeout: lockTimeout,
+  idle_in_transaction_session_timeout: 15_000,
+  // A count on several processes is faster alone and three times slower under load. The driver drops the number 0.
+  max_parallel_workers_per_gather: '0' as unknown as number,
+});
+
+const asText = (value: unknown) => value;
+/** Times stay the text of the server, and JSON is written by whoever made the parameter. */
+const types = {
+  instant: { to: 1184, from: [1184, 1114, 1082], serialize: asText, parse: asText },
+  json: { to: 3802, from: [114, 3802], serialize: asText, parse: JSON.parse },
+};
+
+/** Connections to a server, made when they are needed. */
+export function connectTo(server: Server, log: Log, options: ClientOptions = {}): Client {
+  const client = postgres(server.url, {
+    max: server.connections,
+    onnotice: notice => log.debug({ notice: notice.message }, 'Notice from PostgreSQL'),
+    // The server answers at once or it is away: waiting longer would only pile up requests.
+    connect_timeout: 3,
+    backoff: () => 0,
+    // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
+    prepare: !server.pooled,
+    connection: server.pooled ? carried : sessionOf(server),
+    types,
+    ...options,
+  });
+  refuseUnpatched(client);
+  return client;
+}
+
+/** One connection that asks how a server is, and does nothing else. */
+export const connectProbe = (url: string, log: Log, options: ClientOptions = {}): Client =>
+  connectTo({ url, connections: 1 }, log, {
+    max_lifetime: null,
+    connection: { application_name: 'triport probe' },
+    ...options,
+  });
+
+function refuseUnpatched(client: object): asserts client is Patched {
+  if (!('cut' in client) || !('mends' in postgres) || postgres.mends !== patch)
+    throw new OperatorError(
+      'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
+    );
+}
+
+/** The adapter of this driver. */
+export const connectionOf = (client: Client): Connection => ({
+  isTransaction: false,
+  rows: rowsBy(client, client.options.prepare),
+  transaction: async work => {
+    const result = await client.begin(async inside => ({ value: await work(transactionOf(inside, client)) }));
+    return result.value;
+  },
+});
+
+function transactionOf(inside: postgres.TransactionSql, client: Client): Connection {
+  const connection: Connection = {
+    isTransaction: true,
+    rows: rowsBy(inside, client.options.prepare),
+    transaction: work => work(connection),
+  };
+  return connection;
+}
+
+const rowsBy =
+  (client: Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
+  (text, params) =>
+    client.unsafe(text, params as never[], { prepare }).values();

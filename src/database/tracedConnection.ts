@@ -1,0 +1,26 @@
+import { SpanKind } from '@opentelemetry/api';
+import { isTracing, tracedInside } from '../telemetry/tracing.ts';
+import type { Connection } from './connection.ts';
+
+/** The connection with a span for each statement, where traces are made. */
+export const withSpans = (connection: Connection) =>
+  isTracing() ? tracedConnection(connection) : connection;
+
+const tracedConnection = ({ rows, transaction, isTransaction }: Connection): Connection => ({
+  isTransaction,
+  rows: (text, params) => {
+    // The text has placeholders for the values, not the values.
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+    return tracedInside(nameOf(text), { kind: SpanKind.CLIENT, attributes }, () => rows(text, params));
+  },
+  transaction: work => transaction(inside => work(tracedConnection(inside))),
+});
+
+/** What a statement does first, and to which table: `insert webhook_events`. Functions are not tables. */
+export function nameOf(text: string): string {
+  const match = /\b(insert into|update|delete from|from)\s+"?([\w.]+)"?(?![\w.(])/i.exec(text);
+  if (!match) return text.trimStart().split(/\s/, 1)[0] || 'statement';
+  const [, words = '', table = ''] = match;
+  const [verb = ''] = words.toLowerCase().split(' ');
+  return `${verb === 'from' ? 'select' : verb} ${table}`;
+}

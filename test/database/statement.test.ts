@@ -1,0 +1,57 @@
+import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import t from 'tap';
+import { apiKeys, auditLog, posts, subscriptions, users, webhookEvents } from '../../drizzle/tables.ts';
+import { type Connection, orm } from '../../src/database/connection.ts';
+import { statement } from '../../src/database/statement.ts';
+import { openTestDatabase } from '../helper/database.ts';
+
+async function fillTables(writes: Connection): Promise<void> {
+  const db = orm(writes);
+  const id = (n: number) => sql`${`019aa5d0-0000-7000-8000-00000000000${n}`}::uuid`;
+  const times = sql`'2026-11-21 09:30:00.5+00'::timestamptz, '1999-01-01'::timestamptz`;
+  await db.execute(
+    sql`insert into users select ${id(1)}, 'Ada', 'a@x.org', ${times} union all select ${id(2)}, 'Bob', 'b@x.org', ${times}`,
+  );
+  await db.execute(sql`insert into posts select ${id(3)}, 'One', 'draft', ${id(1)}, ${times}`);
+  await db.execute(
+    sql`insert into subscriptions values (${id(4)}, 'cus', 'stripe', 'active', null, ${times})`,
+  );
+  await db.execute(
+    sql`insert into webhook_events (id, provider, fingerprint, status, failures, body, created_at, updated_at)
+      values (${id(5)}, 'stripe', '\\x00ff', 'failed', '[{"attempt": 1, "at": "x", "error": "é"}]', '\\x7b7d00', ${times})`,
+  );
+  await db.execute(
+    sql`insert into api_keys (id, name, scopes, created_at, secret_hash) values (${id(6)}, 'k', '{read,write}', now(), ${'0'.repeat(64)})`,
+  );
+}
+
+t.test('rows are mapped to what Drizzle makes of them', async t => {
+  const { writes } = await openTestDatabase(t);
+  await fillTables(writes);
+  for (const table of [users, posts, subscriptions, webhookEvents, apiKeys, auditLog]) {
+    const all = statement(getTableColumns<PgTable>(table), (builder, columns) =>
+      builder.select(columns).from<PgTable>(table),
+    );
+    t.strictSame(await all(writes), await orm(writes).select().from<PgTable>(table), getTableName(table));
+  }
+});
+
+t.test('values travel as placeholders, and what a write returns is mapped too', async t => {
+  const { writes } = await openTestDatabase(t);
+  await fillTables(writes);
+  const rename = statement(
+    { name: users.name, updatedAt: users.updatedAt, total: sql<number>`1::int` },
+    (builder, columns) =>
+      builder
+        .update(users)
+        .set({ name: sql`${sql.placeholder('name')}` })
+        .where(eq(users.email, sql.placeholder('email')))
+        .returning(columns),
+  );
+  t.strictSame(await rename(writes, { name: 'Countess', email: 'a@x.org' }), [
+    { name: 'Countess', updatedAt: '1999-01-01T00:00:00.000Z', total: 1 },
+  ]);
+  t.strictSame(await rename(writes, { name: 'X', email: 'nobody' }), []);
+  await t.rejects(rename(writes, {}), /No value for placeholder/);
+});
