@@ -16,6 +16,20 @@ export const testLog = silent;
 /** The backend of this run: `npm test` runs everything on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 
+/** The database, and the statements that its reads send. */
+export function watchStatements(database: Database): { database: Database; sent: string[] } {
+  const sent: string[] = [];
+  const { reads } = database;
+  const watched: Connection = {
+    ...reads,
+    rows: (text, params) => {
+      sent.push(text);
+      return reads.rows(text, params);
+    },
+  };
+  return { database: { ...database, reads: watched }, sent };
+}
+
 /** What a query selects, as objects. */
 export async function select(db: Connection, query: SQL): Promise<Record<string, unknown>[]> {
   const rows = await orm(db)

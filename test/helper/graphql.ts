@@ -1,9 +1,8 @@
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
-import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { build } from './app.ts';
-import { openTestDatabase } from './database.ts';
+import { openTestDatabase, watchStatements } from './database.ts';
 
 type Variables = Record<string, unknown>;
 
@@ -29,20 +28,6 @@ export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
 
 const withoutId = (body: object) =>
   JSON.parse(JSON.stringify(body, (name, value) => (name === 'requestId' ? undefined : value)));
-
-/** The database, and the statements that its reads send. */
-function watchStatements(database: Database): { database: Database; sent: string[] } {
-  const sent: string[] = [];
-  const { reads } = database;
-  const watched: Connection = {
-    ...reads,
-    rows: (text, params) => {
-      sent.push(text);
-      return reads.rows(text, params);
-    },
-  };
-  return { database: { ...database, reads: watched }, sent };
-}
 
 /** Users with posts, straight into the database: so many of them would take long by the API. */
 export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
