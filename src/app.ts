@@ -31,7 +31,7 @@ import { userRoutes } from '../plugins/rest/users.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { openBearers } from './access/credentials.ts';
-import { openLimits } from './access/rateLimits.ts';
+import { openRateLimits } from './access/rateLimits.ts';
 import { allowedOrigins, trustedProxies } from './config/settings.ts';
 import type { Log } from './core/log.ts';
 import type { Queue } from './core/queue.ts';
@@ -58,7 +58,7 @@ export async function buildApp(parts: Parts) {
   const { leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
-  const allowance = openLimits(settings, log);
+  const allowance = openRateLimits(settings, log);
   const bearers = openBearers(settings, { database, log, now });
   metrics.watchCache('limited_names', () => allowance.size);
   if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);

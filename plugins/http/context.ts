@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Door } from '../../schemas/audit.ts';
-import type { Limits } from '../../src/access/rateLimits.ts';
+import type { RateLimits } from '../../src/access/rateLimits.ts';
 import type { Context } from '../../src/core/context.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import type { Queue } from '../../src/core/queue.ts';
@@ -29,7 +29,7 @@ interface Options {
   database: Database;
   queue: Queue;
   replicas: Replicas | undefined;
-  limits: Limits;
+  limits: RateLimits;
   now: () => Date;
 }
 
@@ -60,7 +60,7 @@ export default fp<Options>(async (app, { database, queue, replicas, limits, now 
 const isSafe = ({ method }: FastifyRequest) => method === 'GET' || method === 'HEAD';
 
 /** A caller is known by what his requests are counted by: his credentials, or else his address. */
-function readFrom(replicas: Replicas, app: FastifyInstance, limits: Limits): void {
+function readFrom(replicas: Replicas, app: FastifyInstance, limits: RateLimits): void {
   const callerOf = ({ actor, ip }: FastifyRequest) => limits.accountOf(actor, ip).name;
   const hasCaller = ({ routeOptions: { config } }: FastifyRequest) =>
     config.scope !== undefined && config.scope !== 'public';

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Scope } from '../../schemas/apiKey.ts';
 import type { Bearers } from '../../src/access/credentials.ts';
-import { type Limits, tooMany } from '../../src/access/rateLimits.ts';
+import { type RateLimits, tooMany } from '../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../src/core/actor.ts';
 import { AppError } from '../../src/core/errors.ts';
 
@@ -24,7 +24,7 @@ declare module 'fastify' {
 interface Options {
   /** Absent where everybody may do everything. */
   bearers: Bearers | undefined;
-  limits: Limits;
+  limits: RateLimits;
 }
 
 /** Tells who asks. Whether he may is asked later, because the one who is refused is counted too. */
@@ -40,12 +40,12 @@ export default fp<Options>(async (app, { bearers, limits }) => {
   if (bearers) identify(app, bearers, limits);
 });
 
-function identify(app: FastifyInstance, bearers: Bearers, limits: Limits): void {
+function identify(app: FastifyInstance, bearers: Bearers, limits: RateLimits): void {
   /** A credential that must be looked up costs work: who has used up the guesses of his address gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
-    const { name, maximum } = limits.guessesOf(request.ip);
-    const tally = await limits.spend(name, 0);
-    if (tally.used >= maximum) throw tooMany(tally);
+    const { name, maximum } = limits.guessAccountOf(request.ip);
+    const usage = await limits.spend(name, 0);
+    if (usage.used >= maximum) throw tooMany(usage);
     try {
       request.caller = await bearers.find(authorization);
     } catch (error) {

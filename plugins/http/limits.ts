@@ -1,8 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Tally } from '../../src/access/rateLimitStore.ts';
-import { type Account, type Limits, tooMany } from '../../src/access/rateLimits.ts';
+import type { Usage } from '../../src/access/rateLimitStore.ts';
+import { type Account, type RateLimits, tooMany } from '../../src/access/rateLimits.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +18,7 @@ declare module 'fastify' {
  * application and not, as it would do by itself, one of each route. A route leaves the count with
  * `config: { rateLimit: false }`.
  */
-export default fp<{ limits: Limits }>(async (app, { limits }) => {
+export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   app.decorateRequest('account', null);
   const accountOf = (request: FastifyRequest) => {
     request.account ??= limits.accountOf(request.actor, request.ip);
@@ -39,21 +39,21 @@ export default fp<{ limits: Limits }>(async (app, { limits }) => {
 
   app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
     const account = accountOf(this);
-    const tally = await limits.spend(account.name, cost);
-    reply.header('ratelimit-remaining', Math.max(0, account.maximum - tally.used));
-    if (refuse && tally.used > account.maximum) throw tooMany(tally);
+    const usage = await limits.spend(account.name, cost);
+    reply.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
+    if (refuse && usage.used > account.maximum) throw tooMany(usage);
   });
   app.addHook('onClose', () => limits.close());
 });
 
 /** What the limiter asks of a place that counts. */
-const storeOf = (limits: Limits) =>
+const storeOf = (limits: RateLimits) =>
   class Store {
     incr(name: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void) {
-      const settle = ({ used, endsIn }: Tally) => done(null, { current: used, ttl: endsIn });
-      const tally = limits.spend(name, 1);
-      if (tally instanceof Promise) tally.then(settle, done);
-      else settle(tally);
+      const settle = ({ used, endsIn }: Usage) => done(null, { current: used, ttl: endsIn });
+      const usage = limits.spend(name, 1);
+      if (usage instanceof Promise) usage.then(settle, done);
+      else settle(usage);
     }
     child() {
       return this;

@@ -1,14 +1,14 @@
 /** What a name has used of its window. */
-export interface Tally {
+export interface Usage {
   used: number;
   /** Milliseconds until its window ends. */
   endsIn: number;
 }
 
 /** Counts by name, in windows that begin with the first count. */
-export interface Tallies {
+export interface RateLimitStore {
   /** Adds to a count, or reads it with a cost of 0. */
-  add(name: string, cost: number): Tally | Promise<Tally>;
+  add(name: string, cost: number): Usage | Promise<Usage>;
   /** How many names are counted in the memory of this process. */
   readonly size: number;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ export interface Tallies {
 const mostNames = 50_000;
 
 /** Counts in the memory of this process. */
-export class MemoryTallies implements Tallies {
+export class MemoryRateLimitStore implements RateLimitStore {
   readonly #window: number;
   /** In the order of their ends, because all windows are equally long. */
   readonly #counts = new Map<string, { used: number; ends: number }>();
@@ -27,7 +27,7 @@ export class MemoryTallies implements Tallies {
     this.#window = window;
   }
 
-  add(name: string, cost: number): Tally {
+  add(name: string, cost: number): Usage {
     const time = performance.now();
     let count = this.#counts.get(name);
     if (count === undefined || count.ends <= time) {

@@ -3,8 +3,8 @@ import type { Actor } from '../core/actor.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
-import { MemoryTallies, type Tallies, type Tally } from './rateLimitStore.ts';
-import { RedisTallies } from './redisRateLimitStore.ts';
+import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
+import { RedisRateLimitStore } from './redisRateLimitStore.ts';
 
 /** Who pays for a request, and how much he may spend in each window. */
 export interface Account {
@@ -13,13 +13,13 @@ export interface Account {
 }
 
 /** How much one caller may ask for. */
-export class Limits {
-  readonly #tallies: Tallies;
+export class RateLimits {
+  readonly #store: RateLimitStore;
   readonly #forKey: number;
   readonly #forAddress: number;
 
-  constructor(tallies: Tallies, maximum: number | undefined) {
-    this.#tallies = tallies;
+  constructor(store: RateLimitStore, maximum: number | undefined) {
+    this.#store = store;
     this.#forKey = maximum ?? 600;
     this.#forAddress = maximum ?? 300;
   }
@@ -32,35 +32,35 @@ export class Limits {
   }
 
   /** Looking up credentials that are no good is paid by the address, beside what it asks for. */
-  guessesOf(address: string | undefined): Account {
+  guessAccountOf(address: string | undefined): Account {
     return { name: `guess:${networkOf(address)}`, maximum: this.#forAddress };
   }
 
-  spend(name: string, cost: number): Tally | Promise<Tally> {
-    return this.#tallies.add(name, cost);
+  spend(name: string, cost: number): Usage | Promise<Usage> {
+    return this.#store.add(name, cost);
   }
 
   get size(): number {
-    return this.#tallies.size;
+    return this.#store.size;
   }
 
   close(): Promise<void> {
-    return this.#tallies.close();
+    return this.#store.close();
   }
 }
 
 type LimitSettings = Pick<Settings, 'REDIS_URL' | 'RATE_LIMIT_MAX' | 'RATE_LIMIT_WINDOW'>;
 
-export function openLimits(settings: LimitSettings, log: Log): Limits {
+export function openRateLimits(settings: LimitSettings, log: Log): RateLimits {
   const window = settings.RATE_LIMIT_WINDOW * 1000;
-  const tallies =
+  const store =
     settings.REDIS_URL === undefined
-      ? new MemoryTallies(window)
-      : new RedisTallies(settings.REDIS_URL, window, log);
-  return new Limits(tallies, settings.RATE_LIMIT_MAX);
+      ? new MemoryRateLimitStore(window)
+      : new RedisRateLimitStore(settings.REDIS_URL, window, log);
+  return new RateLimits(store, settings.RATE_LIMIT_MAX);
 }
 
-export const tooMany = ({ endsIn }: Pick<Tally, 'endsIn'>) =>
+export const tooMany = ({ endsIn }: Pick<Usage, 'endsIn'>) =>
   new AppError('rate_limited', 'Too many requests.', {
     code: 'rate_limited',
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

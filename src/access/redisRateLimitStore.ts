@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Log } from '../core/log.ts';
 import { impatient, isLate } from '../core/redisClient.ts';
-import { MemoryTallies, type Tallies, type Tally } from './rateLimitStore.ts';
+import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
 /** One script, so that a count never stays without an end, whoever dies in between. */
 const script = `
@@ -23,9 +23,9 @@ type Scripted = Redis & { tally(name: string, cost: number, window: number): Pro
  * Counts in a Redis or Valkey, for all instances together. While it is away each instance counts for itself:
  * a limit that is too generous for a moment is better than a service that is down.
  */
-export class RedisTallies implements Tallies {
+export class RedisRateLimitStore implements RateLimitStore {
   readonly #redis: Scripted;
-  readonly #alone: MemoryTallies;
+  readonly #alone: MemoryRateLimitStore;
   readonly #window: number;
   readonly #log: Log;
   #away = false;
@@ -35,7 +35,7 @@ export class RedisTallies implements Tallies {
   constructor(url: string, window: number, log: Log) {
     this.#window = window;
     this.#log = log;
-    this.#alone = new MemoryTallies(window);
+    this.#alone = new MemoryRateLimitStore(window);
     this.#redis = new Redis(url, {
       keyPrefix: 'triport:limit:',
       ...impatient,
@@ -45,7 +45,7 @@ export class RedisTallies implements Tallies {
     this.#redis.on('close', () => this.#lost(new Error('The connection was closed.')));
   }
 
-  add(name: string, cost: number): Tally | Promise<Tally> {
+  add(name: string, cost: number): Usage | Promise<Usage> {
     if (this.#redis.status !== 'ready') {
       this.#failures++;
       return this.#alone.add(name, cost);

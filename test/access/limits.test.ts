@@ -5,8 +5,8 @@ import limiting from '../../plugins/http/limits.ts';
 import proxies from '../../plugins/http/proxies.ts';
 import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
-import { MemoryTallies } from '../../src/access/rateLimitStore.ts';
-import { Limits } from '../../src/access/rateLimits.ts';
+import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
+import { RateLimits } from '../../src/access/rateLimits.ts';
 import { newId } from '../../src/core/ids.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -113,13 +113,13 @@ t.test('an address of X-Forwarded-For is read without its port', async t => {
 });
 
 t.test('a window ends, a cost counts, and the memory has a bound', async t => {
-  const tallies = new MemoryTallies(30);
-  t.equal(tallies.add('a', 5).used, 5);
-  t.equal(tallies.add('a', 0).used, 5);
-  t.equal(tallies.add('a', 2).used, 7);
+  const store = new MemoryRateLimitStore(30);
+  t.equal(store.add('a', 5).used, 5);
+  t.equal(store.add('a', 0).used, 5);
+  t.equal(store.add('a', 2).used, 7);
   await new Promise(resolve => setTimeout(resolve, 40));
-  t.equal(tallies.add('a', 1).used, 1);
-  const many = new MemoryTallies(60_000);
+  t.equal(store.add('a', 1).used, 1);
+  const many = new MemoryRateLimitStore(60_000);
   for (let i = 0; i <= 50_000; i++) many.add(`address ${i}`, 1);
   t.equal(many.add('address 50000', 1).used, 2);
   t.equal(many.add('address 0', 1).used, 1, 'the oldest made room');
@@ -127,7 +127,7 @@ t.test('a window ends, a cost counts, and the memory has a bound', async t => {
 
 t.test('a door may charge more than the one request', async t => {
   const app = fastify();
-  const limits = new Limits(new MemoryTallies(60_000), 10);
+  const limits = new RateLimits(new MemoryRateLimitStore(60_000), 10);
   await app.register(identity, { bearers: undefined, limits });
   await app.register(limiting, { limits });
   app.get('/costly', async (request, reply) => {

@@ -2,12 +2,12 @@ import { fastify } from 'fastify';
 import t from 'tap';
 import gate from '../../plugins/http/gate.ts';
 import identity from '../../plugins/http/identity.ts';
-import { MemoryTallies } from '../../src/access/rateLimitStore.ts';
-import { Limits } from '../../src/access/rateLimits.ts';
+import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
+import { RateLimits } from '../../src/access/rateLimits.ts';
 
 t.test('an application with a route that does not say its scope does not start', async t => {
   const app = fastify();
-  const limits = new Limits(new MemoryTallies(1000), undefined);
+  const limits = new RateLimits(new MemoryRateLimitStore(1000), undefined);
   await app.register(identity, { bearers: undefined, limits });
   await app.register(gate);
   app.get('/new', () => 'forgotten');
