@@ -30,7 +30,7 @@ import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { userRoutes } from '../plugins/rest/users.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
-import { openBearers } from './access/credentials.ts';
+import { openCredentials } from './access/credentials.ts';
 import { openRateLimits } from './access/rateLimits.ts';
 import { allowedOrigins, trustedProxies } from './config/settings.ts';
 import type { Log } from './core/log.ts';
@@ -59,9 +59,9 @@ export async function buildApp(parts: Parts) {
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openRateLimits(settings, log);
-  const bearers = openBearers(settings, { database, log, now });
+  const credentials = openCredentials(settings, { database, log, now });
   metrics.watchCache('limited_names', () => allowance.size);
-  if (bearers) metrics.watchCache('api_keys', () => bearers.keys.size);
+  if (credentials) metrics.watchCache('api_keys', () => credentials.keys.size);
   const replicas = openReplicas(settings, database, log);
 
   if (isTracing()) await app.register(tracing);
@@ -73,19 +73,19 @@ export async function buildApp(parts: Parts) {
   await app.register(measuring, { metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
-  await app.register(identity, { bearers, limits: allowance });
+  await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(errors);
   await app.register(contexts, { database, queue, replicas, limits: allowance, now });
-  await app.register(docs, { version, open: bearers === undefined });
+  await app.register(docs, { version, open: credentials === undefined });
 
   await app.register(home, { version });
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   await app.register(userRoutes, { prefix: '/api' });
   await app.register(postRoutes, { prefix: '/api' });
-  await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => bearers?.keys.forget(id) });
+  await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => credentials?.keys.forget(id) });
   await app.register(auditRoutes, { prefix: '/api' });
   await app.register(graphql, { prefix: '/api', settings, metrics });
   await app.register(subscriptionRoutes, { prefix: '/api' });

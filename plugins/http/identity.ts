@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Scope } from '../../schemas/apiKey.ts';
-import type { Bearers } from '../../src/access/credentials.ts';
+import type { Credentials } from '../../src/access/credentials.ts';
 import { type RateLimits, tooMany } from '../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../src/core/actor.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -23,13 +23,13 @@ declare module 'fastify' {
 
 interface Options {
   /** Absent where everybody may do everything. */
-  bearers: Bearers | undefined;
+  credentials: Credentials | undefined;
   limits: RateLimits;
 }
 
 /** Tells who asks. Whether he may is asked later, because the one who is refused is counted too. */
-export default fp<Options>(async (app, { bearers, limits }) => {
-  const stranger = bearers ? nobody : anyone;
+export default fp<Options>(async (app, { credentials, limits }) => {
+  const stranger = credentials ? nobody : anyone;
   app.decorateRequest('caller', null);
   app.decorateRequest('actor', {
     getter(this: FastifyRequest) {
@@ -37,17 +37,17 @@ export default fp<Options>(async (app, { bearers, limits }) => {
     },
   });
   app.decorateRequest('refusal', null);
-  if (bearers) identify(app, bearers, limits);
+  if (credentials) identify(app, credentials, limits);
 });
 
-function identify(app: FastifyInstance, bearers: Bearers, limits: RateLimits): void {
+function identify(app: FastifyInstance, credentials: Credentials, limits: RateLimits): void {
   /** A credential that must be looked up costs work: who has used up the guesses of his address gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
     const usage = await limits.spend(name, 0);
     if (usage.used >= maximum) throw tooMany(usage);
     try {
-      request.caller = await bearers.find(authorization);
+      request.caller = await credentials.find(authorization);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') await limits.spend(name, 1);
       throw error;
@@ -65,7 +65,7 @@ function identify(app: FastifyInstance, bearers: Bearers, limits: RateLimits): v
       done();
     };
     try {
-      const known = bearers.recall(authorization);
+      const known = credentials.recall(authorization);
       if (known === undefined) return void find(request, authorization).then(() => done(), refuse);
       request.caller = known;
       done();
@@ -73,5 +73,5 @@ function identify(app: FastifyInstance, bearers: Bearers, limits: RateLimits): v
       refuse(error);
     }
   });
-  app.addHook('onClose', () => bearers.close());
+  app.addHook('onClose', () => credentials.close());
 }

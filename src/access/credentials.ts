@@ -1,15 +1,15 @@
 import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
-import { TokenCheck } from './jwt.ts';
+import { TokenVerifier } from './jwt.ts';
 import { KeyRing, type KeyRingParts, refused } from './keyRing.ts';
 
 /** Tells who a credential stands for: an API key of ours, or a token of the issuer. */
-export class Bearers {
+export class Credentials {
   readonly keys: KeyRing;
-  readonly #tokens: TokenCheck | undefined;
+  readonly #tokens: TokenVerifier | undefined;
 
-  constructor(keys: KeyRing, tokens: TokenCheck | undefined) {
+  constructor(keys: KeyRing, tokens: TokenVerifier | undefined) {
     this.keys = keys;
     this.#tokens = tokens;
   }
@@ -36,12 +36,12 @@ export class Bearers {
 }
 
 /** Undefined where everybody may do everything. */
-export function openBearers(settings: Settings, parts: KeyRingParts): Bearers | undefined {
+export function openCredentials(settings: Settings, parts: KeyRingParts): Credentials | undefined {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = settings;
-  const tokens = url === undefined ? undefined : new TokenCheck({ url, issuer, audience }, parts.log);
+  const tokens = url === undefined ? undefined : new TokenVerifier({ url, issuer, audience }, parts.log);
   void tokens?.readKeys();
-  return new Bearers(new KeyRing(parts), tokens);
+  return new Credentials(new KeyRing(parts), tokens);
 }
 
 function credentialIn(authorization: string): string {

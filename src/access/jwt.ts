@@ -21,7 +21,7 @@ interface Issuer {
 }
 
 /** Checks the tokens of one issuer. Its keys are read now and then; while it is away, the known ones go on. */
-export class TokenCheck {
+export class TokenVerifier {
   readonly #issuer: Issuer;
   readonly #log: Log;
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import t from 'tap';
-import { TokenCheck } from '../../src/access/jwt.ts';
+import { TokenVerifier } from '../../src/access/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { testLog } from '../helper/database.ts';
@@ -16,7 +16,7 @@ t.test('a new key of the issuer is found without a restart', async t => {
 
 t.test('keys change without a restart, and what is withdrawn ends', async t => {
   const { settings, ...issuer } = await openIssuer(t);
-  const check = new TokenCheck(
+  const check = new TokenVerifier(
     { url: settings.AUTH_JWKS_URL, issuer: settings.AUTH_ISSUER, audience: settings.AUTH_AUDIENCE },
     testLog,
   );

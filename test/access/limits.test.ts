@@ -128,7 +128,7 @@ t.test('a window ends, a cost counts, and the memory has a bound', async t => {
 t.test('a door may charge more than the one request', async t => {
   const app = fastify();
   const limits = new RateLimits(new MemoryRateLimitStore(60_000), 10);
-  await app.register(identity, { bearers: undefined, limits });
+  await app.register(identity, { credentials: undefined, limits });
   await app.register(limiting, { limits });
   app.get('/costly', async (request, reply) => {
     await request.charge(reply, 5);
