@@ -3,7 +3,7 @@ import type { IResolvers, MercuriusContext } from 'mercurius';
 import type { Post } from '../../schemas/post.ts';
 import type { User } from '../../schemas/user.ts';
 import type { Context } from '../../src/core/context.ts';
-import { AppError, found, tookTooLong } from '../../src/core/errors.ts';
+import { AppError, orNotFound, tookTooLong } from '../../src/core/errors.ts';
 import { type Page, type PageRequest, skipped } from '../../src/core/pages.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../src/services/posts.ts';
 import { postMembers } from '../../src/services/relations.ts';
@@ -81,7 +81,7 @@ export function makeResolvers(maxList: number): IResolvers {
       postsCount: async ({ id }: User, _, { loaders }) => (await loaders.postsCount(id)) ?? 0,
     },
     Post: {
-      author: async ({ authorId }: Post, _, { loaders }) => found('User', await loaders.user(authorId)),
+      author: async ({ authorId }: Post, _, { loaders }) => orNotFound('User', await loaders.user(authorId)),
     },
     Mutation: unlessOver({
       createUser: (_, { input }: OfInput, { context }) => createUser(context, inputs.userCreate(input)),

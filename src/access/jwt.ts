@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
-import { type Actor, included } from '../core/actor.ts';
+import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 
@@ -94,5 +94,5 @@ function actorOf({ sub = '', scope, scp }: JWTPayload): Actor {
       reason: 'invalid_token',
     });
   const given = [scope, scp].flat().filter(value => typeof value === 'string');
-  return { kind: 'token', id: sub, name: sub, scopes: included(given.join(' ').split(' ')) };
+  return { kind: 'token', id: sub, name: sub, scopes: withIncludedScopes(given.join(' ').split(' ')) };
 }

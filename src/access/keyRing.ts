@@ -1,6 +1,6 @@
 import { and, inArray, isNull, lt, or } from 'drizzle-orm';
 import { apiKeys } from '../../drizzle/tables.ts';
-import { type Actor, included } from '../core/actor.ts';
+import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError, unavailable } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { orm } from '../database/connection.ts';
@@ -115,7 +115,7 @@ export class KeyRing {
       if (!before && this.#known.size >= mostKeys)
         this.#known.delete(this.#known.keys().next().value as string);
       this.#known.set(key, {
-        actor: { kind: 'key', id: row.id, name: row.name, scopes: included(row.scopes) },
+        actor: { kind: 'key', id: row.id, name: row.name, scopes: withIncludedScopes(row.scopes) },
         hash: Buffer.from(row.secretHash, 'latin1'),
         token: before?.token,
         expiresAt: row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt),

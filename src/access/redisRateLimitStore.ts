@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Log } from '../core/log.ts';
-import { impatient, isLate } from '../core/redisClient.ts';
+import { failFastOptions, isTimeout } from '../core/redisClient.ts';
 import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
 /** One script, so that a count never stays without an end, whoever dies in between. */
@@ -38,7 +38,7 @@ export class RedisRateLimitStore implements RateLimitStore {
     this.#alone = new MemoryRateLimitStore(window);
     this.#redis = new Redis(url, {
       keyPrefix: 'triport:limit:',
-      ...impatient,
+      ...failFastOptions,
       scripts: { tally: { numberOfKeys: 1, lua: script } },
     }) as Scripted;
     this.#redis.on('error', error => this.#lost(error));
@@ -54,7 +54,7 @@ export class RedisRateLimitStore implements RateLimitStore {
       ([used, endsIn]) => ({ used, endsIn }),
       error => {
         this.#lost(error);
-        if (isLate(error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
+        if (isTimeout(error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
         return this.#alone.add(name, cost);
       },
     );

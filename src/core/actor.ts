@@ -11,7 +11,7 @@ export interface Actor {
 }
 
 /** The scopes that these stand for: each includes the ones before it. Names we do not know mean nothing here. */
-export const included = (given: readonly string[]): readonly Scope[] =>
+export const withIncludedScopes = (given: readonly string[]): readonly Scope[] =>
   scopes.slice(0, scopes.findLastIndex(scope => given.includes(scope)) + 1);
 
 /** A caller of a service that is open to everybody. */

@@ -60,7 +60,7 @@ export const overloaded = () =>
 export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
 
 /** The record, or the error that says there is none. */
-export function found<T>(what: string, record: T | undefined): T {
+export function orNotFound<T>(what: string, record: T | undefined): T {
   if (record === undefined) throw notFound(what);
   return record;
 }

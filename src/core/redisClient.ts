@@ -1,5 +1,5 @@
 /** Nothing waits for a connection that is not there, and nothing waits long for one that hangs. */
-export const impatient = {
+export const failFastOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
@@ -10,4 +10,4 @@ export const impatient = {
 } as const;
 
 /** It is connected and does not answer: only a new connection tells when it is well again. */
-export const isLate = (error: Error) => error.message === 'Command timed out';
+export const isTimeout = (error: Error) => error.message === 'Command timed out';

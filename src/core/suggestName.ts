@@ -1,5 +1,5 @@
 /** The known name that a misspelt one most likely means, if any is near enough to be meant. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+export function suggestName(name: string, known: readonly string[]): string | undefined {
   const typed = name.slice(0, 64).toLowerCase();
   const ranked = known
     .map(candidate => ({ candidate, steps: distance(typed, candidate.toLowerCase()) }))

@@ -5,7 +5,7 @@ import { idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
 import { firstCharacters } from './characters.ts';
-import { nearest } from './suggestName.ts';
+import { suggestName } from './suggestName.ts';
 
 /** More than these would say no more, and a body of 30,000 unknown members would be work for nothing. */
 const mostViolations = 20;
@@ -56,7 +56,7 @@ function say(
   const range = minimum === undefined ? '' : ` from ${minimum} to ${maximum}`;
   switch (keyword) {
     case 'additionalProperties': {
-      const near = nearest(params.additionalProperty, Object.keys(parentSchema.properties));
+      const near = suggestName(params.additionalProperty, Object.keys(parentSchema.properties));
       return `is not known${near ? `; did you mean "${near}"?` : ''}`;
     }
     case 'required':

@@ -4,7 +4,7 @@ import type { ApiKey, ApiKeyCreate, ApiKeyQuery, apiKeySorts, NewApiKey } from '
 import { hashOf, makeToken } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { found, invalid } from '../core/errors.ts';
+import { invalid, orNotFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
@@ -33,7 +33,7 @@ export async function listKeys(context: Context, query: ApiKeyQuery): Promise<Pa
 export async function getKey(context: Context, id: string): Promise<ApiKey> {
   need(context, 'admin');
   const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
-  return found('API key', key);
+  return orNotFound('API key', key);
 }
 
 /** The new key with its secret, which nobody can read again; invalid when it would have expired already. */

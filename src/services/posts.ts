@@ -3,7 +3,7 @@ import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { found, notFound } from '../core/errors.ts';
+import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
@@ -39,7 +39,7 @@ export async function listPosts(context: Context, query: PostQuery): Promise<Pag
 /** One post; not found when the id is of no post, or no id at all. */
 export async function getPost(context: Context, id: string): Promise<Post> {
   need(context, 'read');
-  return found('Post', isId(id) ? await byId.one(context.db, id) : undefined);
+  return orNotFound('Post', isId(id) ? await byId.one(context.db, id) : undefined);
 }
 
 /** The posts with these ids, by id. Ids of none are absent. */
@@ -72,7 +72,7 @@ export async function changePost(context: Context, id: string, input: PostUpdate
     const db = orm(inside.db);
     const query = db.select().from(posts).where(eq(posts.id, id)).for('no key update');
     const [post] = isId(id) ? await query : [];
-    const stored = found('Post', post);
+    const stored = orNotFound('Post', post);
     const changes = changesTo(stored, input);
     if (!changes) return stored;
     const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };

@@ -8,7 +8,7 @@ import type {
 } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, found } from '../core/errors.ts';
+import { AppError, orNotFound } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import { rowsFromJson } from '../database/jsonRows.ts';
@@ -102,7 +102,7 @@ export async function getSubscription(
       code: 'several_providers',
       providers: fitting.map(subscription => subscription.provider),
     });
-  return found('Subscription', fitting[0]);
+  return orNotFound('Subscription', fitting[0]);
 }
 
 const storable = (customer: string) => customer.isWellFormed() && !customer.includes('\0');

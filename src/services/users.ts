@@ -3,7 +3,7 @@ import { posts, users } from '../../drizzle/tables.ts';
 import type { User, UserCreate, UserQuery, UserUpdate, userSorts } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, found } from '../core/errors.ts';
+import { AppError, orNotFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import type { Page } from '../core/pages.ts';
@@ -35,7 +35,7 @@ export async function listUsers(context: Context, query: UserQuery): Promise<Pag
 /** One user; not found when the id is of no user, or no id at all. */
 export async function getUser(context: Context, id: string): Promise<User> {
   need(context, 'read');
-  return found('User', isId(id) ? await byId.one(context.db, id) : undefined);
+  return orNotFound('User', isId(id) ? await byId.one(context.db, id) : undefined);
 }
 
 /** The users with these ids, by id. Ids of nobody are absent. */
@@ -102,7 +102,7 @@ export async function deleteUser(
 
 async function lockUser({ db }: Context, id: string, lock: 'update' | 'no key update'): Promise<User> {
   const [user] = isId(id) ? await orm(db).select().from(users).where(eq(users.id, id)).for(lock) : [];
-  return found('User', user);
+  return orNotFound('User', user);
 }
 
 async function deletePostsOf(inside: Context, authorId: string): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, found, notFound } from '../core/errors.ts';
+import { AppError, notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
@@ -50,7 +50,7 @@ export async function getEvent(context: Context, event: string): Promise<Webhook
   const [row] = isId(event)
     ? await orm(context.db).select(columns).from(webhookEvents).where(eq(id, event))
     : [];
-  const stored = found('Webhook event', row);
+  const stored = orNotFound('Webhook event', row);
   return { ...stored, body: stored.body.toString('utf8') };
 }
 

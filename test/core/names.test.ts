@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nearest } from '../../src/core/suggestName.ts';
+import { suggestName } from '../../src/core/suggestName.ts';
 
 const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
 
@@ -15,7 +15,7 @@ t.test('a misspelt name means the nearest known one', async t => {
     ['ID', 'id'],
     ['idd', 'id'],
   ] as const)
-    t.equal(nearest(typed, known), meant, typed);
+    t.equal(suggestName(typed, known), meant, typed);
 });
 
 t.test('a name that is far from all means none', async t => {
@@ -29,6 +29,6 @@ t.test('a name that is far from all means none', async t => {
     'constructor',
     'x'.repeat(1_000_000),
   ])
-    t.equal(nearest(typed, known), undefined, typed.slice(0, 20));
-  t.equal(nearest('name', []), undefined);
+    t.equal(suggestName(typed, known), undefined, typed.slice(0, 20));
+  t.equal(suggestName('name', []), undefined);
 });

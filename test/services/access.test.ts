@@ -1,17 +1,17 @@
 import { globSync } from 'node:fs';
 import t from 'tap';
 import { need } from '../../src/access/need.ts';
-import { type Actor, anyone, included, nobody, system } from '../../src/core/actor.ts';
+import { type Actor, anyone, nobody, system, withIncludedScopes } from '../../src/core/actor.ts';
 
 t.test('each scope includes the ones before it, and unknown names mean nothing', async t => {
-  t.same(included(['read']), ['read']);
-  t.same(included(['write']), ['read', 'write']);
-  t.same(included(['openid', 'admin']), ['read', 'write', 'admin']);
-  t.same(included(['Admin', 'root', '']), []);
+  t.same(withIncludedScopes(['read']), ['read']);
+  t.same(withIncludedScopes(['write']), ['read', 'write']);
+  t.same(withIncludedScopes(['openid', 'admin']), ['read', 'write', 'admin']);
+  t.same(withIncludedScopes(['Admin', 'root', '']), []);
 });
 
 t.test('need lets in who has the scope, and says to others what is missing', async t => {
-  const reader: Actor = { kind: 'key', id: '1', name: 'reader', scopes: included(['read']) };
+  const reader: Actor = { kind: 'key', id: '1', name: 'reader', scopes: withIncludedScopes(['read']) };
   need({ actor: anyone }, 'admin');
   need({ actor: system('job') }, 'admin');
   need({ actor: reader }, 'read');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Log } from '../../core/log.ts';
-import { impatient, isLate } from '../../core/redisClient.ts';
+import { failFastOptions, isTimeout } from '../../core/redisClient.ts';
 
 /** Milliseconds. */
 const probeEvery = 250;
@@ -33,7 +33,7 @@ export class RecentWriters {
     this.#log = log;
     this.#redis = new Redis(url, {
       keyPrefix: 'triport:wrote:',
-      ...impatient,
+      ...failFastOptions,
       retryStrategy: () => probeEvery,
     });
     // Unheard, it would end the process.
@@ -70,7 +70,7 @@ export class RecentWriters {
     const write = () => this.#redis.set(name, 1, 'PX', this.#life);
     try {
       await write().catch(error => {
-        if (!isLate(error)) throw error;
+        if (!isTimeout(error)) throw error;
         // When this process is busy, an answer that is there already is taken for one that is late.
         return write();
       });
@@ -78,7 +78,7 @@ export class RecentWriters {
     } catch (error) {
       this.#failed(error as Error);
       // On a connection that hangs, everything that is written would stay in memory.
-      if (isLate(error as Error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
+      if (isTimeout(error as Error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
       return false;
     }
   }
