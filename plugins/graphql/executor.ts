@@ -9,7 +9,7 @@ import {
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import { tracedInside } from '../../src/telemetry/tracing.ts';
+import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { makeLoaders } from './loaders.ts';
@@ -63,7 +63,7 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
       'graphql.operation.type': definition.operation,
       'graphql.operation.name': name ?? '',
     };
-    const result = await tracedInside(`graphql ${definition.operation}`, { attributes }, () =>
+    const result = await inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
       app.graphql(document, { ...visit }, variables, name),
     ).catch((error: MercuriusError) => {
       if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;

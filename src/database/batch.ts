@@ -1,5 +1,5 @@
-import { type Gathered, gathering } from '../telemetry/metrics.ts';
-import { here, type Within } from '../telemetry/tracing.ts';
+import { type Batch, batches } from '../telemetry/metrics.ts';
+import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
 
@@ -7,7 +7,7 @@ interface Waiting<K, V> {
   key: K;
   resolve: (value: V) => void;
   reject: (error: unknown) => void;
-  inTrace: Within;
+  runInContext: RunInContext;
 }
 interface Queue<K, V> {
   waiting: Waiting<K, V>[];
@@ -32,7 +32,7 @@ interface Options<K> {
  * database refuses a batch, its halves are tried, so one bad key does not fail its neighbors. Inside a transaction nothing waits.
  */
 export function batch<K, V>(
-  what: Gathered['what'],
+  what: Batch['what'],
   work: (db: Connection, keys: K[]) => Promise<V[]>,
   // Two keep the server busy while the next one fills.
   { weightOf = () => 1, parallel = 2 }: Options<K> = {},
@@ -47,7 +47,7 @@ export function batch<K, V>(
 
   async function run(db: Connection, queue: Queue<K, V>): Promise<void> {
     const group = takeGroup(queue.waiting, weightOf);
-    gathering.publish({ what, size: group.length });
+    batches.publish({ what, size: group.length });
     queue.scheduled = false;
     queue.running++;
     schedule(db, queue);
@@ -65,7 +65,7 @@ export function batch<K, V>(
 
   return (db, key) =>
     new Promise((resolve, reject) => {
-      const call = { key, resolve, reject, inTrace: here() };
+      const call = { key, resolve, reject, runInContext: captureContext() };
       if (db.isTransaction) return void settle(db, [call], work);
       const queue = queues.get(db) ?? { waiting: [], running: 0, scheduled: false };
       queues.set(db, queue);
@@ -91,8 +91,8 @@ async function settle<K, V>(
   try {
     const keys = group.map(({ key }) => key);
     // In the trace of the first: the others only wait for it.
-    const [{ inTrace }] = group as [Waiting<K, V>];
-    const values = await inTrace(() => work(db, keys));
+    const [{ runInContext }] = group as [Waiting<K, V>];
+    const values = await runInContext(() => work(db, keys));
     for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
   } catch (error) {
     // Without an answer nobody knows what was done, and doing it again could do it twice.

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { gathering } from '../telemetry/metrics.ts';
+import { batches } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 
 interface Question<V> {
@@ -39,7 +39,7 @@ export function coalesce<Q, V>(
 async function answer<V>(question: Question<V>, read: () => Promise<V>, forget: () => void): Promise<V> {
   await question.running.catch(() => {});
   await nextTurn();
-  gathering.publish({ what: 'lists', size: question.callers });
+  batches.publish({ what: 'lists', size: question.callers });
   const reading = read();
   Object.assign(question, { running: reading, next: undefined, callers: 0 });
   try {

@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
-import { isTracing, tracedInside } from '../telemetry/tracing.ts';
+import { isTracing, inChildSpan } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 
 /** The connection with a span for each statement, where traces are made. */
@@ -11,7 +11,7 @@ const tracedConnection = ({ rows, transaction, isTransaction }: Connection): Con
   rows: (text, params) => {
     // The text has placeholders for the values, not the values.
     const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
-    return tracedInside(nameOf(text), { kind: SpanKind.CLIENT, attributes }, () => rows(text, params));
+    return inChildSpan(nameOf(text), { kind: SpanKind.CLIENT, attributes }, () => rows(text, params));
   },
   transaction: work => transaction(inside => work(tracedConnection(inside))),
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tracedInside } from '../telemetry/tracing.ts';
+import { inChildSpan } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
 
@@ -41,7 +41,7 @@ async function transactionOf<C extends Transactional, T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tracedInside('transaction', {}, () =>
+      return await inChildSpan('transaction', {}, () =>
         context.db.transaction(db => work({ ...context, db })),
       );
     } catch (error) {

@@ -7,8 +7,8 @@ const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 const sizes = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /** What was done together, said by whoever did it. It costs nothing while nobody listens. */
-export const gathering = channel('triport:gathered');
-export interface Gathered {
+export const batches = channel('triport:batches');
+export interface Batch {
   what: 'reads' | 'lists' | 'webhooks';
   size: number;
 }
@@ -98,8 +98,8 @@ export class Metrics {
       buckets: sizes,
       registers: [this.#registry],
     });
-    gathering.subscribe(message => {
-      const { what, size } = message as Gathered;
+    batches.subscribe(message => {
+      const { what, size } = message as Batch;
       gathered.observe({ what }, size);
     });
   }

@@ -7,7 +7,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { turnOn } from './tracing.ts';
+import { enableTracing } from './tracing.ts';
 
 /**
  * Starts to make traces and to send them. This is the only file that loads the kit, and it is loaded only when traces
@@ -27,7 +27,7 @@ export function startTracing(version: string): () => Promise<void> {
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   provider.register();
-  turnOn();
+  enableTracing();
   // Whether the collector took the last ones is no matter of an orderly end.
   return () => provider.shutdown().catch(() => {});
 }

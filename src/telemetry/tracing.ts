@@ -14,7 +14,7 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 let tracer: Tracer | undefined;
 
 /** Called once, by src/telemetry/otel.ts, before anything is opened. */
-export function turnOn(): void {
+export function enableTracing(): void {
   tracer = trace.getTracer('triport');
 }
 export const isTracing = () => tracer !== undefined;
@@ -27,7 +27,7 @@ interface Spanned {
 }
 
 /** Does work in a span of its own, below the present one, or below what asked for it. */
-export async function traced<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
+export async function inSpan<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
   if (tracer === undefined) return work();
   const { parent: traceparent, kind = SpanKind.INTERNAL, attributes = {} } = spanned;
   const above =
@@ -47,8 +47,8 @@ export async function traced<T>(name: string, spanned: Spanned, work: () => Prom
 }
 
 /** The same, but only as a part of something: a look at a clock is no trace, nor what outlives its request. */
-export function tracedInside<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
-  return tracer !== undefined && trace.getActiveSpan()?.isRecording() ? traced(name, spanned, work) : work();
+export function inChildSpan<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
+  return tracer !== undefined && trace.getActiveSpan()?.isRecording() ? inSpan(name, spanned, work) : work();
 }
 
 /** The present place in a trace, to be written down beside work that is done later. */
@@ -59,11 +59,11 @@ export function traceparent(): string | undefined {
   return carrier.traceparent;
 }
 
-export type Within = <T>(work: () => T) => T;
-const anywhere: Within = work => work();
+export type RunInContext = <T>(work: () => T) => T;
+const anywhere: RunInContext = work => work();
 
 /** Does work later as a part of what goes on now: for those who gather the work of several requests. */
-export function here(): Within {
+export function captureContext(): RunInContext {
   if (tracer === undefined) return anywhere;
   const now = context.active();
   return work => context.with(now, work);

@@ -9,7 +9,7 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { statement } from '../database/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
-import { isTracing, traced } from '../telemetry/tracing.ts';
+import { inSpan, isTracing } from '../telemetry/tracing.ts';
 import { parseBody } from './envelope.ts';
 import type { EventInHand, Handlers } from './handlers/handler.ts';
 
@@ -126,7 +126,7 @@ function partOf<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
   const nested = jobs.reduce(
     (inner, { event, trace }) =>
       () =>
-        traced('process webhook event', { parent: trace, attributes: { 'event.id': event } }, inner),
+        inSpan('process webhook event', { parent: trace, attributes: { 'event.id': event } }, inner),
     work,
   );
   return nested();
