@@ -4,8 +4,8 @@ import addFormats from 'ajv-formats';
 import { idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
-import { firstCharacters } from './characters.ts';
 import { suggestName } from './suggestName.ts';
+import { truncate } from './text.ts';
 
 /** More than these would say no more, and a body of 30,000 unknown members would be work for nothing. */
 const mostViolations = 20;
@@ -38,7 +38,7 @@ function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
 }
 
 const pointerPart = (name: string) =>
-  firstCharacters(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+  truncate(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
 function pathOf({ instancePath, params }: ErrorObject): string {
   const member = params.additionalProperty ?? params.missingProperty;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
-import { firstCharacters } from '../core/characters.ts';
+import { truncate, truncateForColumn } from '../core/text.ts';
 
 /** What the service reads of an event. Everything is optional: whatever a provider sends is kept. */
 export interface Envelope {
@@ -33,8 +33,8 @@ export function readEnvelope(value: unknown, body: Buffer, sentId?: string): Env
   const customer = asIdentifier(given) ?? asIdentifier(member(given, 'id'));
   const problem = customer === undefined ? undefined : unusable(customer);
   return {
-    eventId: id === undefined ? null : shown(id),
-    type: typeof type === 'string' ? shown(type) : null,
+    eventId: id === undefined ? null : truncateForColumn(id, longestShown),
+    type: typeof type === 'string' ? truncateForColumn(type, longestShown) : null,
     customer: customer === undefined || problem ? null : customer,
     problem: problem ?? null,
     // Marked, so that no id can be made to look like a body. UTF-8 would make all broken characters one.
@@ -57,12 +57,9 @@ function asIdentifier(value: unknown): string | undefined {
 }
 
 function unusable(customer: string): string | undefined {
-  if (firstCharacters(customer, longestCustomer) !== customer)
+  if (truncate(customer, longestCustomer) !== customer)
     return `the customer is longer than ${longestCustomer} characters`;
   if (customer.includes('\0') || !customer.isWellFormed())
     return 'the customer contains NUL or half of a surrogate pair';
   return undefined;
 }
-
-/** As a text column can hold it; what it is compared by is the fingerprint. */
-const shown = (text: string) => firstCharacters(text, longestShown).toWellFormed().replaceAll('\0', '\ufffd');

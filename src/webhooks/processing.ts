@@ -2,10 +2,10 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
-import { firstCharacters } from '../core/characters.ts';
 import type { Context } from '../core/context.ts';
 import type { Job } from '../core/queue.ts';
 import { orm } from '../database/connection.ts';
+import { truncateForColumn } from '../core/text.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { statement } from '../database/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
@@ -187,5 +187,5 @@ function describe(error: unknown): string {
   const failure = databaseFailure(error);
   if (failure) return `database error ${failure.code}`;
   const message = error instanceof Error ? error.message : String(error);
-  return firstCharacters(message, 500).toWellFormed().replaceAll('\0', '\ufffd');
+  return truncateForColumn(message, 500);
 }
