@@ -75,7 +75,7 @@ const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
   ],
   unauthenticated: [
     'The caller is not known: there is no credential, or it is not valid, expired or revoked.',
-    'Credentials are needed: send `Authorization: Bearer <key>`.',
+    'Credentials are required: send `Authorization: Bearer <key>`.',
   ],
   forbidden: [
     'The caller is known and lacks the scope that `details` names.',

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Scope } from '../../schemas/apiKey.ts';
 import type { Credentials } from '../../src/access/credentials.ts';
-import { type RateLimits, tooMany } from '../../src/access/rateLimits.ts';
+import type { RateLimits } from '../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../src/core/actor.ts';
-import { AppError } from '../../src/core/errors.ts';
+import { AppError, rateLimited } from '../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -45,7 +45,7 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
     const usage = await limits.spend(name, 0);
-    if (usage.used >= maximum) throw tooMany(usage);
+    if (usage.used >= maximum) throw rateLimited(usage.endsIn);
     try {
       request.caller = await credentials.find(authorization);
     } catch (error) {

@@ -2,7 +2,8 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Usage } from '../../src/access/rateLimitStore.ts';
-import { type Account, type RateLimits, tooMany } from '../../src/access/rateLimits.ts';
+import type { Account, RateLimits } from '../../src/access/rateLimits.ts';
+import { rateLimited } from '../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,7 +31,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     keyGenerator: request => accountOf(request).name,
     max: request => accountOf(request).maximum,
     store: storeOf(limits),
-    errorResponseBuilder: (_request, { ttl }) => tooMany({ endsIn: ttl }),
+    errorResponseBuilder: (_request, { ttl }) => rateLimited(ttl),
   });
   const count = app.rateLimit();
   app.addHook('onRequest', async function (request, reply) {
@@ -41,7 +42,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     const account = accountOf(this);
     const usage = await limits.spend(account.name, cost);
     reply.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
-    if (refuse && usage.used > account.maximum) throw tooMany(usage);
+    if (refuse && usage.used > account.maximum) throw rateLimited(usage.endsIn);
   });
   app.addHook('onClose', () => limits.close());
 });

@@ -1,7 +1,6 @@
 /**
- * The name under which an address is counted. An IPv6 network is a /64 at least, and whoever has one has all
- * its addresses: counted singly they would be without limit. A client that resets its connection before it is
- * accepted has no address any more; all of these share one name, so that leaving early is no way around the limit.
+ * The name by which an address is counted. IPv6 is counted by its /64: a client has all addresses of its network.
+ * A connection reset before it is accepted has no address; these share a name, so that resetting does not escape the limit.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return 'unknown';
@@ -18,9 +17,8 @@ export function networkOf(address: string | undefined): string {
 }
 
 /**
- * The addresses of an `X-Forwarded-For`, without the ports that some proxies write (`192.0.2.1:443`, `[2001:db8::1]:443`).
- * With its port, each connection of a client would be another caller. IPv6 without brackets is left whole: its last
- * group looks like a port.
+ * `X-Forwarded-For` without the ports that some proxies add (`192.0.2.1:443`, `[2001:db8::1]:443`): with them, each
+ * connection of a client would count as another client. IPv6 without brackets stays whole: its last group looks like a port.
  */
 export const withoutPorts = (forwarded: string): string =>
   forwarded

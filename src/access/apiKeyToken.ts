@@ -2,19 +2,20 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * An API key is `triport_<id>_<secret><checksum>`: a prefix that secret scanners look for, the public id of its
- * record without dashes, 256 random bits, and a CRC-32 of all that, so that a typo is told without a database.
+ * An API key is `triport_<id>_<secret><checksum>`: a prefix that secret scanners recognise, the id of its record
+ * without dashes, 256 random bits, and a CRC-32 of all that, which finds a typo without a database.
  */
 const shape = /^(triport_[0-9a-f]{32}_[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const tokenLength = 90;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export function makeToken(id: string): string {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
-  const body = `triport_${id.replaceAll('-', '')}_${secret}`;
+  const body = `triport_${publicIdOf(id)}_${secret}`;
   return body + checksum(body);
 }
 
-/** Whether this claims to be an API key; it may still be mistyped. */
+/** Whether this is meant to be an API key; it may still be mistyped. */
 export const looksLikeToken = (text: string) => text.startsWith('triport_');
 
 export function isWellFormed(token: string): boolean {
@@ -22,7 +23,9 @@ export function isWellFormed(token: string): boolean {
   return sum !== undefined && checksum(body) === sum;
 }
 
-/** The id of the record of a token, as it is written there. */
+/** The id of a record as its token spells it. */
+export const publicIdOf = (id: string) => id.replaceAll('-', '');
+
 export const publicId = (token: string) => token.slice(8, 40);
 
 export const idOf = (token: string) =>
@@ -30,18 +33,17 @@ export const idOf = (token: string) =>
 
 export const hashOf = (token: string) => hash('sha256', token, 'hex');
 
-/** Whether two texts of ASCII are the same. Takes as long whether the first letter differs or the last. */
+export const matches = (token: string, hash: Buffer) => sameText(hashOf(token), hash);
+
+/** Compares ASCII texts in constant time, without allocating for each request. */
 export function sameText(given: string, stored: Buffer): boolean {
   if (given.length !== stored.length || given.length > scratch.length) return false;
-  const view = given.length === tokenScratch.length ? tokenScratch : scratch.subarray(0, given.length);
+  const view = given.length === tokenLength ? tokenScratch : scratch.subarray(0, given.length);
   view.write(given, 'latin1');
   return timingSafeEqual(view, stored);
 }
 const scratch = Buffer.alloc(128);
-const tokenScratch = scratch.subarray(0, 90);
-
-/** Whether a token has this hash. */
-export const matches = (token: string, hash: Buffer) => sameText(hashOf(token), hash);
+const tokenScratch = scratch.subarray(0, tokenLength);
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), 6);
 

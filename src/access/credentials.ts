@@ -1,10 +1,11 @@
 import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
+import { invalidToken } from '../core/errors.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import { TokenVerifier } from './jwt.ts';
-import { KeyRing, type KeyRingParts, refused } from './keyRing.ts';
+import { KeyRing, type KeyRingParts } from './keyRing.ts';
 
-/** Tells who a credential stands for: an API key of ours, or a token of the issuer. */
+/** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. */
 export class Credentials {
   readonly keys: KeyRing;
   readonly #tokens: TokenVerifier | undefined;
@@ -14,24 +15,26 @@ export class Credentials {
     this.#tokens = tokens;
   }
 
-  /** The caller, when he is known without asking anybody; undefined when `find` must ask. */
+  /** The caller, from memory alone; undefined when `find` must look. Throws when the credential is invalid. */
   recall(authorization: string): Actor | undefined {
     const credential = credentialIn(authorization);
-    if (looksLikeToken(credential)) return this.keys.recall(credential);
-    if (this.#tokens === undefined) throw refused('The credential is no API key of this service.');
-    return this.#tokens.recall(credential);
+    return this.#verifierOf(credential).recall(credential);
   }
 
   async find(authorization: string): Promise<Actor> {
     const credential = credentialIn(authorization);
-    if (looksLikeToken(credential)) return this.keys.find(credential);
-    if (this.#tokens === undefined) throw refused('The credential is no API key of this service.');
-    return this.#tokens.find(credential);
+    return this.#verifierOf(credential).find(credential);
   }
 
   async close(): Promise<void> {
     this.#tokens?.close();
     await this.keys.close();
+  }
+
+  #verifierOf(credential: string): KeyRing | TokenVerifier {
+    if (looksLikeToken(credential)) return this.keys;
+    if (this.#tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
+    return this.#tokens;
   }
 }
 
@@ -45,8 +48,8 @@ export function openCredentials(settings: Settings, parts: KeyRingParts): Creden
 }
 
 function credentialIn(authorization: string): string {
-  // The name of a scheme has no case (RFC 9110).
+  // Scheme names are case-insensitive (RFC 9110).
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ')
-    throw refused('Only `Authorization: Bearer <key>` is understood.');
+    throw invalidToken('Send the credential as `Authorization: Bearer <key>`.');
   return authorization.slice(7).trim();
 }

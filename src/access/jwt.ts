@@ -1,18 +1,20 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { AppError } from '../core/errors.ts';
+import { setBounded } from '../core/boundedMap.ts';
+import { AppError, invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 
-/** No `none`, and no HMAC: with one, the public key of the issuer would be enough to sign. */
+/** No `none`, and no HMAC: with one, anybody could sign with the issuer's public key. */
 const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
+/** Seconds. */
 const clockTolerance = 30;
-const keysReadEvery = 5 * 60_000;
-/** A token that was checked is not checked again for this long, nor after its end. */
-const checkedFor = 60_000;
-const mostTokens = 10_000;
+/** Milliseconds. A verified token is trusted for this long, or until it expires. */
+const trustedFor = 60_000;
+const keyRefreshInterval = 5 * 60_000;
+const maxTokens = 10_000;
 
 interface Issuer {
   url: string;
@@ -20,12 +22,12 @@ interface Issuer {
   audience: string;
 }
 
-/** Checks the tokens of one issuer. Its keys are read now and then; while it is away, the known ones go on. */
+/** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export class TokenVerifier {
   readonly #issuer: Issuer;
   readonly #log: Log;
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
-  readonly #checked = new Map<string, { actor: Actor; until: number }>();
+  readonly #verified = new Map<string, { actor: Actor; until: number }>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(issuer: Issuer, log: Log) {
@@ -36,23 +38,23 @@ export class TokenVerifier {
       cooldownDuration: 5000,
       timeoutDuration: 3000,
     });
-    this.#timer = setInterval(() => void this.readKeys(), keysReadEvery).unref();
+    this.#timer = setInterval(() => void this.readKeys(), keyRefreshInterval).unref();
   }
 
-  /** Reads the issuer's keys, so that one it has withdrawn ends. */
+  /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async readKeys(): Promise<void> {
     try {
       await this.#keys.reload();
-      this.#checked.clear();
+      this.#verified.clear();
     } catch (error) {
-      this.#log.warn({ err: error }, 'The keys of the token issuer cannot be read; the known ones go on.');
+      this.#log.warn({ err: error }, 'Cannot read the keys of the token issuer; the known ones stay in use.');
     }
   }
 
-  /** Whose token this is, when it was checked a moment ago. */
+  /** The caller, when the token was verified a moment ago. */
   recall(token: string): Actor | undefined {
-    const checked = this.#checked.get(token);
-    return checked && Date.now() < checked.until ? checked.actor : undefined;
+    const verified = this.#verified.get(token);
+    return verified && Date.now() < verified.until ? verified.actor : undefined;
   }
 
   async find(token: string): Promise<Actor> {
@@ -62,8 +64,8 @@ export class TokenVerifier {
       throw this.#explain(error);
     });
     const actor = actorOf(payload);
-    if (this.#checked.size >= mostTokens) this.#checked.delete(this.#checked.keys().next().value as string);
-    this.#checked.set(token, { actor, until: Math.min(Date.now() + checkedFor, (payload.exp ?? 0) * 1000) });
+    const until = Math.min(Date.now() + trustedFor, (payload.exp ?? 0) * 1000);
+    setBounded(this.#verified, token, { actor, until }, maxTokens);
     return actor;
   }
 
@@ -72,27 +74,24 @@ export class TokenVerifier {
   }
 
   #explain(error: unknown): AppError {
-    const wrong = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
-    // Without its keys nothing can be said about a token: that is our trouble and not the caller's.
-    if (!wrong || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
-      this.#log.warn({ err: error }, 'The keys of the token issuer cannot be read.');
+    const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
+    // Without the issuer's keys a token is neither valid nor invalid: 503, not 401.
+    if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
+      this.#log.warn({ err: error }, 'Cannot read the keys of the token issuer.');
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
     }
-    const message = error instanceof errors.JWTExpired ? 'The token has expired.' : 'The token is not valid.';
-    this.#log.debug({ err: error }, 'A token was refused');
-    return new AppError('unauthenticated', message, { code: 'unauthenticated', reason: 'invalid_token' });
+    this.#log.debug({ err: error }, 'A token was refused.');
+    return invalidToken(
+      error instanceof errors.JWTExpired ? 'The token has expired.' : 'The token is not valid.',
+    );
   }
 }
 
-/** A subject goes into the audit log and into the names of limits: whatever fits neither is refused. */
-const saneSubject = /^[^\p{C}]{1,255}$/u;
+/** Subjects are stored in the audit log, which takes neither more characters nor control characters. */
+const usableSubject = /^[^\p{C}]{1,255}$/u;
 
 function actorOf({ sub = '', scope, scp }: JWTPayload): Actor {
-  if (!saneSubject.test(sub))
-    throw new AppError('unauthenticated', 'The subject of the token is not usable.', {
-      code: 'unauthenticated',
-      reason: 'invalid_token',
-    });
+  if (!usableSubject.test(sub)) throw invalidToken('The subject of the token cannot be used.');
   const given = [scope, scp].flat().filter(value => typeof value === 'string');
   return { kind: 'token', id: sub, name: sub, scopes: withIncludedScopes(given.join(' ').split(' ')) };
 }

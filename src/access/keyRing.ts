@@ -1,36 +1,21 @@
-import { and, inArray, isNull, lt, or } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import { apiKeys } from '../../drizzle/tables.ts';
-import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { AppError, unavailable } from '../core/errors.ts';
+import type { Actor } from '../core/actor.ts';
+import { setBounded } from '../core/boundedMap.ts';
+import { unavailable } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
-import { idOf, isWellFormed, matches, publicId, sameText } from './apiKeyToken.ts';
+import { idOf, isWellFormed, publicId, publicIdOf } from './apiKeyToken.ts';
+import { KnownKey, mistypedKey, unknownKey } from './knownKey.ts';
+import { writeInterval, writeLastUses } from './lastUses.ts';
 
-/** Every known key is read again this often, so a revocation is seen everywhere within `trustedFor`. */
-const readAgainEvery = 2000;
+/** Milliseconds. Every cached key is read again this often, so all instances see a revocation within `trustedFor`. */
+const refreshInterval = 2000;
 const trustedFor = 4000;
-const usesWrittenEvery = 60_000;
-const mostKeys = 10_000;
-
-interface Known {
-  actor: Actor;
-  hash: Buffer;
-  /** The token itself, once its hash was right: to compare it costs a tenth of hashing it again. */
-  token: Buffer | undefined;
-  expiresAt: number;
-  revoked: boolean;
-  /** By the clock that never steps back. After it the key must be read again. */
-  trustedUntil: number;
-  usedAt: number;
-  writtenAt: number;
-}
-
-export const refused = (message: string) =>
-  new AppError('unauthenticated', message, { code: 'unauthenticated', reason: 'invalid_token' });
-
-const unknown = () => refused('The API key is not known.');
-const mistyped = () => refused('The API key is mistyped: its checksum is wrong.');
+const idleAfter = 2 * writeInterval;
+const maxKeys = 10_000;
+const keysPerQuery = 1000;
 
 export interface KeyRingParts {
   database: Database;
@@ -38,127 +23,91 @@ export interface KeyRingParts {
   now: () => Date;
 }
 
-/** The keys in use, kept in memory: a request with one of them costs no query. */
+/** A cache of the API keys in use: a request with one of them needs no query. */
 export class KeyRing {
   readonly #parts: KeyRingParts;
-  readonly #known = new Map<string, Known>();
-  readonly #asked = new Map<string, Promise<Known | undefined>>();
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> | undefined;
+  readonly #keys = new Map<string, KnownKey>();
+  readonly #lookups = new Map<string, Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #refreshing: Promise<void> | undefined;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
+    this.#timer = setInterval(() => {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined;
+      });
+    }, refreshInterval).unref();
   }
 
   get size(): number {
-    return this.#known.size;
+    return this.#keys.size;
   }
 
-  /** Whose key this is, when that is known without asking; otherwise undefined. Refuses a key that is no good. */
+  /** The caller, from memory alone; undefined when the key must be looked up. Throws when the key is invalid. */
   recall(token: string): Actor | undefined {
-    const known = this.#known.get(publicId(token));
-    if (known === undefined || performance.now() > known.trustedUntil) {
-      if (!isWellFormed(token)) throw mistyped();
-      return undefined;
-    }
-    return this.#admit(known, token);
+    const key = this.#keys.get(publicId(token));
+    if (key !== undefined && performance.now() <= key.trustedUntil)
+      return key.admit(token, this.#parts.now());
+    if (!isWellFormed(token)) throw mistypedKey();
+    return undefined;
   }
 
-  /** Whose key this is. */
+  /** The caller, looked up in the database. */
   async find(token: string): Promise<Actor> {
-    if (!this.#parts.database.available()) throw unavailable();
-    const id = publicId(token);
-    // Requests that come in together ask once.
-    let asked = this.#asked.get(id);
-    if (asked === undefined) {
-      asked = this.#read([idOf(token)])
-        .then(() => this.#known.get(id))
-        .finally(() => this.#asked.delete(id));
-      this.#asked.set(id, asked);
-    }
-    const known = await asked;
-    if (known === undefined) throw unknown();
-    return this.#admit(known, token);
+    const { database, now } = this.#parts;
+    if (!database.available()) throw unavailable();
+    await this.#lookUp(token);
+    const key = this.#keys.get(publicId(token));
+    if (key === undefined) throw unknownKey();
+    return key.admit(token, now());
   }
 
-  /** A key that this instance just revoked, or whose record is gone, ends here at once. */
+  /** Drops a key that this instance has just revoked. */
   forget(id: string): void {
-    this.#known.delete(id.replaceAll('-', ''));
+    this.#keys.delete(publicIdOf(id));
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#reading;
-    await this.#writeUses().catch(() => {});
+    await this.#refreshing;
+    await writeLastUses(this.#parts.database, this.#keys.values()).catch(() => {});
   }
 
-  #admit(known: Known, token: string): Actor {
-    if (known.token === undefined || !sameText(token, known.token)) {
-      if (!matches(token, known.hash)) throw isWellFormed(token) ? unknown() : mistyped();
-      known.token = Buffer.from(token, 'latin1');
-    }
-    if (known.revoked) throw refused('The API key was revoked.');
-    const time = this.#parts.now().getTime();
-    if (time >= known.expiresAt) throw refused('The API key has expired.');
-    known.usedAt = time;
-    return known.actor;
+  /** Concurrent requests with the same key share one query. */
+  #lookUp(token: string): Promise<void> {
+    const id = publicId(token);
+    const lookup = this.#lookups.get(id) ?? this.#read([idOf(token)]).finally(() => this.#lookups.delete(id));
+    this.#lookups.set(id, lookup);
+    return lookup;
   }
 
   async #read(ids: string[]): Promise<void> {
+    // Counted from before the query: a revocation that commits while it runs may not be in its result.
     const trustedUntil = performance.now() + trustedFor;
     const rows = await orm(this.#parts.database.reads).select().from(apiKeys).where(inArray(apiKeys.id, ids));
-    const found = new Set(rows.map(({ id }) => id));
-    for (const id of ids) if (!found.has(id)) this.forget(id);
+    const missing = new Set(ids);
     for (const row of rows) {
-      const key = publicId(`triport_${row.id.replaceAll('-', '')}`);
-      const before = this.#known.get(key);
-      if (!before && this.#known.size >= mostKeys)
-        this.#known.delete(this.#known.keys().next().value as string);
-      this.#known.set(key, {
-        actor: { kind: 'key', id: row.id, name: row.name, scopes: withIncludedScopes(row.scopes) },
-        hash: Buffer.from(row.secretHash, 'latin1'),
-        token: before?.token,
-        expiresAt: row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt),
-        revoked: row.revokedAt !== null,
-        trustedUntil,
-        usedAt: before?.usedAt ?? 0,
-        writtenAt: Math.max(before?.writtenAt ?? 0, row.lastUsedAt === null ? 0 : Date.parse(row.lastUsedAt)),
-      });
+      missing.delete(row.id);
+      const id = publicIdOf(row.id);
+      setBounded(this.#keys, id, new KnownKey(row, trustedUntil, this.#keys.get(id)), maxKeys);
     }
-    this.#timer ??= setInterval(() => {
-      this.#reading ??= this.#keepUp().finally(() => {
-        this.#reading = undefined;
-      });
-    }, readAgainEvery).unref();
+    for (const id of missing) this.forget(id);
   }
 
-  /** Reads the keys in use again, all in one query; those that are not used any more are let go. */
-  async #keepUp(): Promise<void> {
+  /** Reads all keys in use again and drops the idle ones. */
+  async #refresh(): Promise<void> {
     const { database, log, now } = this.#parts;
-    if (!database.available() || this.#known.size === 0) return;
+    if (!database.available() || this.#keys.size === 0) return;
     try {
-      await this.#writeUses();
-      const idle = now().getTime() - 2 * usesWrittenEvery;
-      for (const [key, { usedAt }] of this.#known) if (usedAt < idle) this.#known.delete(key);
-      const ids = [...this.#known.values()].map(({ actor }) => actor.id as string);
-      for (let first = 0; first < ids.length; first += 1000) await this.#read(ids.slice(first, first + 1000));
+      await writeLastUses(database, this.#keys.values());
+      const idle = now().getTime() - idleAfter;
+      for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
+      const ids = [...this.#keys.values()].map(({ id }) => id);
+      for (let i = 0; i < ids.length; i += keysPerQuery) await this.#read(ids.slice(i, i + keysPerQuery));
     } catch (error) {
-      // What could not be read again is not trusted for longer; requests will ask for themselves.
+      // Their trust runs out, and the next request with each key looks it up.
       log.warn({ err: error }, 'The API keys could not be read again.');
     }
-  }
-
-  /** The last uses, once a minute for each key and in one statement for all of them. */
-  async #writeUses(): Promise<void> {
-    const due = [...this.#known.values()].filter(key => key.usedAt - key.writtenAt >= usesWrittenEvery);
-    if (due.length === 0) return;
-    const time = Math.max(...due.map(({ usedAt }) => usedAt));
-    const ids = due.map(({ actor }) => actor.id as string);
-    const longAgo = new Date(time - usesWrittenEvery).toISOString();
-    await orm(this.#parts.database.writes)
-      .update(apiKeys)
-      .set({ lastUsedAt: new Date(time).toISOString() })
-      .where(and(inArray(apiKeys.id, ids), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, longAgo))));
-    for (const key of due) key.writtenAt = time;
   }
 }

@@ -1,27 +1,27 @@
-/** What a name has used of its window. */
+import { setBounded } from '../core/boundedMap.ts';
+
+/** What has been used in the current window. */
 export interface Usage {
   used: number;
-  /** Milliseconds until its window ends. */
+  /** Milliseconds until the window ends. */
   endsIn: number;
 }
 
-/** Counts by name, in windows that begin with the first count. */
+/** Counts by name, in windows that begin with the first request. */
 export interface RateLimitStore {
-  /** Adds to a count, or reads it with a cost of 0. */
+  /** Adds to a count; a cost of 0 only reads it. */
   add(name: string, cost: number): Usage | Promise<Usage>;
   /** How many names are counted in the memory of this process. */
   readonly size: number;
   close(): Promise<void>;
 }
 
-/** With fewer, many addresses would push each other out of the count. */
-const mostNames = 50_000;
+/** With fewer, many addresses would push each other out and escape their limits. */
+const maxNames = 50_000;
 
-/** Counts in the memory of this process. */
 export class MemoryRateLimitStore implements RateLimitStore {
   readonly #window: number;
-  /** In the order of their ends, because all windows are equally long. */
-  readonly #counts = new Map<string, { used: number; ends: number }>();
+  readonly #counts = new Map<string, { used: number; endsAt: number }>();
 
   constructor(window: number) {
     this.#window = window;
@@ -30,15 +30,14 @@ export class MemoryRateLimitStore implements RateLimitStore {
   add(name: string, cost: number): Usage {
     const time = performance.now();
     let count = this.#counts.get(name);
-    if (count === undefined || count.ends <= time) {
-      // Deleted first: a name that comes again goes to the end of the order.
+    if (count === undefined || count.endsAt <= time) {
+      count = { used: 0, endsAt: time + this.#window };
+      // Deleted first to move to the end: the oldest entry must be the window that ends first.
       this.#counts.delete(name);
-      if (this.#counts.size >= mostNames) this.#counts.delete(this.#counts.keys().next().value as string);
-      count = { used: 0, ends: time + this.#window };
-      this.#counts.set(name, count);
+      setBounded(this.#counts, name, count, maxNames);
     }
     count.used += cost;
-    return { used: count.used, endsIn: count.ends - time };
+    return { used: count.used, endsIn: count.endsAt - time };
   }
 
   get size(): number {

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts';
 import { failFastOptions, isTimeout } from '../core/redisClient.ts';
 import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
-/** One script, so that a count never stays without an end, whoever dies in between. */
+/** One script, so that a crash between its commands cannot leave a count that never expires. */
 const script = `
 local used = redis.call('incrby', KEYS[1], ARGV[1])
 local endsIn = redis.call('pttl', KEYS[1])
@@ -14,54 +14,54 @@ if endsIn < 0 then
 end
 return { used, endsIn }`;
 
-/** Milliseconds. */
-const checkEvery = 250;
+type Client = Redis & { count(name: string, cost: number, window: number): Promise<[number, number]> };
 
-type Scripted = Redis & { tally(name: string, cost: number, window: number): Promise<[number, number]> };
+/** Milliseconds. */
+const probeInterval = 250;
 
 /**
- * Counts in a Redis or Valkey, for all instances together. While it is away each instance counts for itself:
- * a limit that is too generous for a moment is better than a service that is down.
+ * Counts in Redis or Valkey, for all instances together. While it is out of reach each instance counts on its own:
+ * a limit that is briefly too generous is better than an outage.
  */
 export class RedisRateLimitStore implements RateLimitStore {
-  readonly #redis: Scripted;
-  readonly #alone: MemoryRateLimitStore;
+  readonly #redis: Client;
+  readonly #fallback: MemoryRateLimitStore;
   readonly #window: number;
   readonly #log: Log;
-  #away = false;
+  #down = false;
   #failures = 0;
   #closed = false;
 
   constructor(url: string, window: number, log: Log) {
     this.#window = window;
     this.#log = log;
-    this.#alone = new MemoryRateLimitStore(window);
+    this.#fallback = new MemoryRateLimitStore(window);
     this.#redis = new Redis(url, {
       keyPrefix: 'triport:limit:',
       ...failFastOptions,
-      scripts: { tally: { numberOfKeys: 1, lua: script } },
-    }) as Scripted;
-    this.#redis.on('error', error => this.#lost(error));
-    this.#redis.on('close', () => this.#lost(new Error('The connection was closed.')));
+      scripts: { count: { numberOfKeys: 1, lua: script } },
+    }) as Client;
+    this.#redis.on('error', error => this.#failed(error));
+    this.#redis.on('close', () => this.#failed(new Error('The connection was closed.')));
   }
 
   add(name: string, cost: number): Usage | Promise<Usage> {
     if (this.#redis.status !== 'ready') {
       this.#failures++;
-      return this.#alone.add(name, cost);
+      return this.#fallback.add(name, cost);
     }
-    return this.#redis.tally(name, cost, this.#window).then(
+    return this.#redis.count(name, cost, this.#window).then(
       ([used, endsIn]) => ({ used, endsIn }),
       error => {
-        this.#lost(error);
+        this.#failed(error);
         if (isTimeout(error) && this.#redis.status === 'ready') this.#redis.disconnect(true);
-        return this.#alone.add(name, cost);
+        return this.#fallback.add(name, cost);
       },
     );
   }
 
   get size(): number {
-    return this.#alone.size;
+    return this.#fallback.size;
   }
 
   async close(): Promise<void> {
@@ -69,28 +69,28 @@ export class RedisRateLimitStore implements RateLimitStore {
     this.#redis.disconnect();
   }
 
-  #lost(error: Error): void {
+  #failed(error: Error): void {
     this.#failures++;
-    if (this.#away || this.#closed) return;
-    this.#away = true;
+    if (this.#down || this.#closed) return;
+    this.#down = true;
     this.#log.warn(
       { err: error },
-      'Redis is out of reach or refuses to count: until it is back each instance counts for itself.',
+      'Redis is out of reach or refuses writes: until it is back, each instance counts on its own.',
     );
     void this.#waitForRedis();
   }
 
-  /** A connection is no proof: a replica, or one that is full, is connected and refuses every write. */
+  /** Probes with a write: a read-only replica or a full Redis accepts connections and refuses every write. */
   async #waitForRedis(): Promise<void> {
     let failures: number;
     do {
-      // Of one that is nearly full some counts succeed between others that fail: then it is not back yet.
+      // When Redis is nearly full, some writes succeed between others that fail.
       failures = this.#failures;
-      await sleep(checkEvery);
+      await sleep(probeInterval);
       if (this.#closed) return;
       await this.add('probe', 0);
     } while (failures !== this.#failures);
-    this.#away = false;
-    this.#log.info('Redis is back: the limits are counted for all instances again.');
+    this.#down = false;
+    this.#log.info('Redis is back: limits are counted for all instances again.');
   }
 }

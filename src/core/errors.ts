@@ -1,9 +1,6 @@
 import type { Violation } from '../../schemas/error.ts';
 
-/**
- * Every error that a caller can meet, and its HTTP status. Both doors read this table. 401 means that we do not
- * know who asks, 403 that we know and it is not allowed; `details.scope` then names what is missing.
- */
+/** Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they may not. */
 export const statusOf = {
   invalid: 400,
   bad_request: 400,
@@ -38,28 +35,31 @@ export class AppError extends Error {
 export const invalid = (violations: Violation[]) =>
   new AppError('invalid', 'The input is not valid.', violations);
 
-export const unavailable = (cause?: unknown) =>
-  new AppError('unavailable', 'The service cannot reach its database. Try again shortly.', undefined, {
-    cause,
+export const invalidToken = (message: string) =>
+  new AppError('unauthenticated', message, { code: 'unauthenticated', reason: 'invalid_token' });
+
+export const rateLimited = (milliseconds: number) =>
+  new AppError('rate_limited', 'Too many requests.', {
+    code: 'rate_limited',
+    retryAfter: Math.max(1, Math.ceil(milliseconds / 1000)),
   });
 
-export const tookTooLong = (cause?: unknown) =>
-  new AppError('unavailable', 'The service took too long. Try again shortly.', undefined, { cause });
+const tryAgain = (problem: string, details?: Details, cause?: unknown) =>
+  new AppError('unavailable', `${problem} Try again shortly.`, details, { cause });
 
-/** Somebody else holds a lock for too long. Nothing was changed. */
-export const lockedOut = () =>
-  new AppError(
-    'unavailable',
-    'Another change, which this one waits for, is taking too long. Try again shortly.',
-  );
+export const unavailable = (cause?: unknown) =>
+  tryAgain('The service cannot reach its database.', undefined, cause);
 
-/** More than the process can do now. Waiting in line would only make all answers late. */
-export const overloaded = () =>
-  new AppError('unavailable', 'The service has too much to do. Try again shortly.', { code: 'overloaded' });
+export const tookTooLong = (cause?: unknown) => tryAgain('The service took too long.', undefined, cause);
+
+/** Another transaction held a lock for too long. Nothing was changed. */
+export const lockedOut = () => tryAgain('Another change to the same data is taking too long.');
+
+/** Queueing more than the process can handle would only make every response late. */
+export const overloaded = () => tryAgain('The service is overloaded.', { code: 'overloaded' });
 
 export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
 
-/** The record, or the error that says there is none. */
 export function orNotFound<T>(what: string, record: T | undefined): T {
   if (record === undefined) throw notFound(what);
   return record;

@@ -1,4 +1,4 @@
-/** Nothing waits for a connection that is not there, and nothing waits long for one that hangs. */
+/** Fails fast: a request must wait neither for a connection that is down nor for one that hangs. */
 export const failFastOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -9,5 +9,5 @@ export const failFastOptions = {
   enableAutoPipelining: true,
 } as const;
 
-/** It is connected and does not answer: only a new connection tells when it is well again. */
+/** Redis is connected but hangs. Only a new connection shows when it has recovered. */
 export const isTimeout = (error: Error) => error.message === 'Command timed out';
