@@ -8,7 +8,8 @@ import { AppError, notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
 import { receiveEvent } from '../src/webhooks/inbox.ts';
-import { type Headers, verify } from '../src/webhooks/signature.ts';
+import type { Headers } from '../src/webhooks/schemes.ts';
+import { verify } from '../src/webhooks/signature.ts';
 
 interface Options {
   settings: Settings;

@@ -5,7 +5,8 @@ import { readProviders } from '../src/config/providers.ts';
 import { keptSecrets } from '../src/config/secrets.ts';
 import { newId } from '../src/core/ids.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
-import { type Headers, sign } from '../src/webhooks/signature.ts';
+import type { Headers } from '../src/webhooks/schemes.ts';
+import { sign } from '../src/webhooks/signature.ts';
 
 const usage = `Tries webhooks, and looks after them. The service must be running.
 

@@ -1,5 +1,6 @@
 import { and, inArray, isNull, lt, or } from 'drizzle-orm';
 import { apiKeys } from '../../drizzle/tables.ts';
+import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import type { KnownKey } from './knownKey.ts';
 
@@ -7,13 +8,13 @@ import type { KnownKey } from './knownKey.ts';
 export const writeInterval = 60_000;
 
 /** Writes when keys were last used: once a minute for each key, in one statement for all of them. */
-export async function writeLastUses({ orm }: Database, keys: Iterable<KnownKey>): Promise<void> {
+export async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Promise<void> {
   const due = [...keys].filter(({ usedAt, writtenAt }) => usedAt - writtenAt >= writeInterval);
   if (due.length === 0) return;
   const time = Math.max(...due.map(({ usedAt }) => usedAt));
   const ids = due.map(({ id }) => id);
   const longAgo = new Date(time - writeInterval).toISOString();
-  await orm
+  await orm(writes)
     .update(apiKeys)
     .set({ lastUsedAt: new Date(time).toISOString() })
     // Another instance may have written a use of the same key meanwhile.

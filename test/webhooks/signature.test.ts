@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { readProviders } from '../../src/config/providers.ts';
-import { type Headers, sign, verify } from '../../src/webhooks/signature.ts';
+import type { Headers } from '../../src/webhooks/schemes.ts';
+import { sign, verify } from '../../src/webhooks/signature.ts';
 import { signatureOf } from '../helper/webhooks.ts';
 
 const time = new Date('2026-11-21T12:00:00Z');
