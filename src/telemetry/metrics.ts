@@ -2,47 +2,47 @@ import { channel } from 'node:diagnostics_channel';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 
-/** In seconds. The last one is the default of HANDLER_TIMEOUT. */
-const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
-const sizes = [1, 2, 5, 10, 20, 50, 100, 200];
+/** Seconds. The last one is the default of HANDLER_TIMEOUT. */
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/** What was done together, said by whoever did it. It costs nothing while nobody listens. */
+/** Every batch is published here, which costs nothing without subscribers. */
 export const batches = channel('triport:batches');
 export interface Batch {
   what: 'reads' | 'lists' | 'webhooks';
   size: number;
 }
 
-/** A value of now, or one for each value of the label, or none. */
+/** The current value, or one for each value of the label; undefined when there is none. */
 type Reading = number | Map<string, number> | undefined;
 
-/** Everything that is measured, under the names that Prometheus, the dashboard and the alerts know. */
+/** All metrics, under the names that dashboards and alerts use. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #caches = new Map<string, () => number>();
 
   readonly requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests by route, method and status, with the time until the answer was sent.',
+    help: 'Requests by route, method and status, with the time until the response was sent.',
     labelNames: ['method', 'route', 'status'],
-    buckets: durations,
+    buckets: durationBuckets,
     registers: [this.#registry],
   });
   readonly shed = this.#counter('http_requests_shed_total', 'Requests refused because of overload.');
   readonly webhooksReceived = this.#counter(
     'webhooks_received_total',
-    'Deliveries that were genuine, by outcome and by the place of the secret that fitted; 0 is the current one.',
+    'Genuine deliveries by outcome and by the index of the matching secret; 0 is the current one.',
     ['provider', 'outcome', 'secret'],
   );
   readonly webhooksRefused = this.#counter(
     'webhooks_refused_total',
-    'Deliveries that were not believed, by reason.',
+    'Deliveries whose signature was refused, by reason.',
     ['provider', 'reason'],
   );
-  readonly eventsProcessed = this.#counter('webhook_events_processed_total', 'Events that had their effect.');
+  readonly eventsProcessed = this.#counter('webhook_events_processed_total', 'Events that took effect.');
   readonly attemptsFailed = this.#counter(
     'webhook_attempts_failed_total',
-    'Attempts at events that failed, by what became of the event: failed is tried again, dead is not.',
+    'Failed attempts by the new status of the event: failed is retried, dead is not.',
     ['outcome'],
   );
 
@@ -52,7 +52,7 @@ export class Metrics {
     });
   }
 
-  /** A value that is read when somebody asks for it. */
+  /** A gauge that is read when the metrics are collected. */
   watch(name: string, help: string, label: string | undefined, read: () => Reading | Promise<Reading>): void {
     new Gauge({
       name,
@@ -63,7 +63,7 @@ export class Metrics {
         const value = await read();
         this.reset();
         if (typeof value === 'number') this.set(value);
-        // Without a label the reset left a 0, which would be a lie.
+        // Without a label, the reset leaves a 0 that nobody measured.
         else if (label === undefined) this.remove();
         else for (const [key, each] of value ?? []) this.set({ [label]: key }, each);
       },
@@ -75,7 +75,7 @@ export class Metrics {
   }
 
   watchDatabase({ available, load }: Database): void {
-    this.watch('database_up', 'Whether the database is in reach and up to date.', undefined, () =>
+    this.watch('database_up', 'Whether the database is reachable and up to date.', undefined, () =>
       Number(available()),
     );
     if (load === undefined) return;
@@ -83,28 +83,28 @@ export class Metrics {
       const { connections, reading, writing } = load();
       return new Map(Object.entries({ reading, writing, idle: connections - reading - writing }));
     });
-    this.watch('database_statements_waiting', 'Statements that wait for a connection.', undefined, () => {
+    this.watch('database_statements_waiting', 'Statements waiting for a connection.', undefined, () => {
       return load().waiting;
     });
   }
 
-  /** What there is once in a process: memory, CPU, event loop, and what all applications in it gather. */
+  /** Memory, CPU, event loop and batches: what a process has once, however many applications run in it. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
-    const gathered = new Histogram({
+    const batchSize = new Histogram({
       name: 'gathered_size',
-      help: 'How many reads or lists one statement answered, and how many webhooks one transaction stored.',
+      help: 'Reads or lists answered by one statement, and webhooks stored by one transaction.',
       labelNames: ['what'],
-      buckets: sizes,
+      buckets: sizeBuckets,
       registers: [this.#registry],
     });
     batches.subscribe(message => {
       const { what, size } = message as Batch;
-      gathered.observe({ what }, size);
+      batchSize.observe({ what }, size);
     });
   }
 
-  /** All of it in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   read(): Promise<string> {
     return this.#registry.metrics();
   }

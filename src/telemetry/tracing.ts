@@ -10,33 +10,32 @@ import {
 } from '@opentelemetry/api';
 import { databaseFailure } from '../database/databaseErrors.ts';
 
-/** Absent while there are no traces: then everything here does nothing but the work itself. */
+/** Undefined while tracing is off: then everything here only does the work. */
 let tracer: Tracer | undefined;
 
-/** Called once, by src/telemetry/otel.ts, before anything is opened. */
+/** Called once by otel.ts, before anything else starts. */
 export function enableTracing(): void {
   tracer = trace.getTracer('triport');
 }
 export const isTracing = () => tracer !== undefined;
 
-interface Spanned {
+interface SpanOptions {
   kind?: SpanKind;
   attributes?: Attributes;
-  /** The `traceparent` of what asked for this work elsewhere, or earlier. */
+  /** The `traceparent` of the request that caused this work; by default the active span is the parent. */
   parent?: string | undefined;
 }
 
-/** Does work in a span of its own, below the present one, or below what asked for it. */
-export async function inSpan<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
+export async function inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
   if (tracer === undefined) return work();
-  const { parent: traceparent, kind = SpanKind.INTERNAL, attributes = {} } = spanned;
-  const above =
+  const { parent: traceparent, kind = SpanKind.INTERNAL, attributes = {} } = options;
+  const parent =
     traceparent === undefined ? context.active() : propagation.extract(ROOT_CONTEXT, { traceparent });
-  return tracer.startActiveSpan(name, { kind, attributes }, above, async span => {
+  return tracer.startActiveSpan(name, { kind, attributes }, parent, async span => {
     try {
       return await work();
     } catch (error) {
-      // Without the message: it may hold what people wrote.
+      // Not its message, which may contain personal data.
       const message = databaseFailure(error)?.code ?? (error as Error).name;
       span.setStatus({ code: SpanStatusCode.ERROR, message });
       throw error;
@@ -46,12 +45,12 @@ export async function inSpan<T>(name: string, spanned: Spanned, work: () => Prom
   });
 }
 
-/** The same, but only as a part of something: a look at a clock is no trace, nor what outlives its request. */
-export function inChildSpan<T>(name: string, spanned: Spanned, work: () => Promise<T>): Promise<T> {
-  return tracer !== undefined && trace.getActiveSpan()?.isRecording() ? inSpan(name, spanned, work) : work();
+/** A span only inside another one: timers, and work that outlives its request, must not start traces. */
+export function inChildSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  return tracer !== undefined && trace.getActiveSpan()?.isRecording() ? inSpan(name, options, work) : work();
 }
 
-/** The present place in a trace, to be written down beside work that is done later. */
+/** The `traceparent` of the active span, to be stored with work that is done later. */
 export function traceparent(): string | undefined {
   if (tracer === undefined) return undefined;
   const carrier: { traceparent?: string } = {};
@@ -60,16 +59,16 @@ export function traceparent(): string | undefined {
 }
 
 export type RunInContext = <T>(work: () => T) => T;
-const anywhere: RunInContext = work => work();
+const runDirectly: RunInContext = work => work();
 
-/** Does work later as a part of what goes on now: for those who gather the work of several requests. */
+/** Runs work later as part of the active span: for code that batches the work of several requests. */
 export function captureContext(): RunInContext {
-  if (tracer === undefined) return anywhere;
-  const now = context.active();
-  return work => context.with(now, work);
+  if (tracer === undefined) return runDirectly;
+  const captured = context.active();
+  return work => context.with(captured, work);
 }
 
-/** For the log: which trace a line belongs to. */
+/** The trace that a log line belongs to. */
 export function traceIds(): { trace_id?: string; span_id?: string } {
   const span = trace.getActiveSpan()?.spanContext();
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {};
