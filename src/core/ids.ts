@@ -7,8 +7,8 @@ let last = 0;
 let counter = 0;
 
 /**
- * A UUIDv7 (RFC 9562): the time in milliseconds, a counter, then 62 random bits. Ids of one process only
- * ascend, also within one millisecond and when the clock steps back, so an order by id is one by creation.
+ * A UUIDv7 (RFC 9562): the time in milliseconds, a counter, then 62 random bits. The ids of a process always ascend,
+ * also within a millisecond and when the clock steps back: ordering by id is ordering by creation.
  */
 export function newId(milliseconds: number): string {
   counter = milliseconds > last ? 0 : counter + 1;
@@ -31,15 +31,12 @@ const hexOf = (milliseconds: number) => milliseconds.toString(16).padStart(12, '
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
 
-/**
- * The time in an id, which can be later than the time it was made from. A record whose `createdAt` were the
- * earlier one would not be found by it: time filters compare ids.
- */
+/** The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`. */
 export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
-/** Below every id made at this time or later, and above every id made before. No id is equal to it. */
+/** A bound: below every id created at this time or later, above every earlier one, and never an id itself. */
 export function lowestId(time: Date): string {
-  // Ids know no time before 1970.
+  // Ids cannot hold a time before 1970.
   const hex = hexOf(Math.max(0, time.getTime()));
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

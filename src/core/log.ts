@@ -6,7 +6,7 @@ import { LogOutput } from './logOutput.ts';
 
 export type Log = Logger;
 
-/** The log of the process. `pretty` is for a person at a terminal, JSON lines are for everything else. */
+/** The log of the process: `pretty` for people at a terminal, JSON lines for everything else. */
 export function openLog(
   settings: Pick<Settings, 'LOG_LEVEL' | 'LOG_FORMAT'>,
   terminal: boolean,
@@ -21,9 +21,7 @@ export function openLog(
   };
   const output =
     destination ??
-    new LogOutput(lines =>
-      log.warn({ lines }, 'The log was not read in time: this many lines were dropped.'),
-    );
+    new LogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
   const log = pino(options, pretty ? prettyLines(output, terminal) : output);
   return log;
 }
@@ -34,8 +32,8 @@ function prettyLines(destination: DestinationStream, colorize: boolean): Destina
 }
 
 /**
- * An error for the log, with its causes, but without the values of a failed statement: they are what people
- * wrote (names, addresses), and the driver puts them into the message, the detail and the parameters.
+ * An error and its causes for the log, without the values of a failed statement: they are personal data, and
+ * the driver puts them into the message, the detail and the parameters.
  */
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -55,10 +53,10 @@ export function describeError(error: unknown): object {
 
 const messageOf = ({ message }: Error) => message.split('\nparams:')[0] ?? '';
 
-/** The stack of an error, also without those values. */
+/** The stack, without those values either. */
 export function stackOf(error: Error): string {
   const { stack = '' } = error;
-  // What comes after the message: within it, a value may look like a line of the stack.
+  // Only after the message, in which a value may look like a line of the stack.
   const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');
   return [`${error.name}: ${messageOf(error)}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n');
 }

@@ -2,40 +2,38 @@ import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 const standardOutput = 1;
-/** Bytes that wait for a reader in memory. */
-const mostWaiting = 16 * 1024 * 1024;
-/** Lines that are written together once they had to wait. */
-const mostTogether = 256;
+/** Bytes. More are not kept in memory for a slow reader. */
+const maxWaiting = 16 * 1024 * 1024;
+const maxLinesPerWrite = 256;
 /** Milliseconds. */
-const [retryAfter, lastTries] = [10, 400];
+const retryInterval = 10;
+const exitTimeout = 400;
 
 /**
- * Standard output, for the log. A line is written at once, so that even a killed process has written its last one. But
- * callers decide how much is logged, so a reader that is slow must not stop the process: then lines wait in memory, and
- * those that find no room are dropped and counted.
- *
- * The asynchronous destination of pino cuts a line in two when the process exits while the reader is slow, and an exit
- * never ends while nobody reads.
+ * Standard output for the log. Each line is written at once, so that a killed process has logged its last one. When
+ * the reader is slow, lines wait in memory, and past a limit they are dropped: callers decide how much is logged, and
+ * must not be able to stop the process. pino's own asynchronous destination cuts a line when the process exits
+ * while the reader is slow, and blocks the exit when nobody reads.
  */
 export class LogOutput implements DestinationStream {
   readonly #onDropped: (lines: number) => void;
   #waiting: Buffer[] = [];
-  /** What is being written: the rest of a line, or some that had to wait. */
+  /** The rest of what is being written. */
   #current: Buffer = Buffer.alloc(0);
   #size = 0;
   #dropped = 0;
   #retry: NodeJS.Timeout | undefined;
 
-  /** `onDropped` is called once the reader has caught up. */
+  /** Calls `onDropped` once the reader has caught up. */
   constructor(onDropped: (lines: number) => void) {
     this.#onDropped = onDropped;
-    // Opened by Node, a pipe or socket no longer blocks: a write to a full one fails.
+    // Once Node has opened it, a pipe or socket no longer blocks: writing to a full one fails.
     void process.stdout;
     process.on('exit', () => this.#flush());
   }
 
   write(line: string): void {
-    if (this.#size > mostWaiting) {
+    if (this.#size > maxWaiting) {
       this.#dropped++;
       return;
     }
@@ -48,10 +46,11 @@ export class LogOutput implements DestinationStream {
   #writeWaiting(): void {
     this.#retry = undefined;
     while (this.#size > 0) {
-      if (this.#current.length === 0) this.#current = Buffer.concat(this.#waiting.splice(0, mostTogether));
+      if (this.#current.length === 0)
+        this.#current = Buffer.concat(this.#waiting.splice(0, maxLinesPerWrite));
       const written = tryToWrite(this.#current);
       if (written === 0) {
-        this.#retry = setTimeout(() => this.#writeWaiting(), retryAfter);
+        this.#retry = setTimeout(() => this.#writeWaiting(), retryInterval);
         return;
       }
       this.#current = this.#current.subarray(written);
@@ -63,24 +62,25 @@ export class LogOutput implements DestinationStream {
     this.#onDropped(lines);
   }
 
-  /** At the end of the process there are no timers any more, and a reader that is gone must not hold the end. */
+  /** Timers no longer fire while the process exits, so this waits by blocking, but not for ever. */
   #flush(): void {
     const pause = new Int32Array(new SharedArrayBuffer(4));
-    for (const end = performance.now() + lastTries; performance.now() < end; ) {
+    const end = performance.now() + exitTimeout;
+    while (performance.now() < end) {
       this.#writeWaiting();
       if (this.#size === 0) return;
-      Atomics.wait(pause, 0, 0, retryAfter);
+      Atomics.wait(pause, 0, 0, retryInterval);
     }
   }
 }
 
-/** How many of these bytes were written; 0 when it must be tried again later. */
+/** How many bytes were written; 0 to try again later. */
 function tryToWrite(bytes: Buffer): number {
   try {
     return writeSync(standardOutput, bytes);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // The reader is slow, or the disk is full. After any other error nobody will ever read it.
+    // The reader is slow, or the disk is full. After any other error nobody will ever read the rest.
     return code === 'EAGAIN' || code === 'ENOSPC' ? 0 : bytes.length;
   }
 }

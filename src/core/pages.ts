@@ -22,7 +22,7 @@ export const pageOf = <T>(data: T[], total: number, { page, limit }: PageRequest
   meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
 });
 
-/** The queries of the pages around one, by their relations; undefined where there is no such page. */
+/** The queries of neighbouring pages by link relation; undefined where there is no such page. */
 type Neighbours = Record<string, object | undefined>;
 
 export function pagesAround(query: object, { page, totalPages }: PageMeta): Neighbours {
@@ -47,25 +47,16 @@ export function cursorsAround(
   };
 }
 
-/**
- * Each link repeats the query, so a long filter would make the header too large for a balancer: nginx turns an
- * answer whose headers do not fit into its buffer into a 502 and takes the server out.
- */
-const longestLink = 2048;
+/** Characters. When the headers exceed its buffer, nginx answers 502 and takes the server out; each link repeats the filters. */
+const maxLinkLength = 2048;
 
-/**
- * The `Link` header (RFC 8288): the same list and filters, other pages. Where it would be too long, only the
- * next and the previous page; where that is too long as well, undefined.
- */
+/** The `Link` header (RFC 8288). When all links are too long, only the previous and next page; else undefined. */
 export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
   const headerOf = (relations: string[]) =>
     relations
       .filter(relation => neighbours[relation])
       .map(relation => `<${path}?${new URLSearchParams({ ...neighbours[relation] })}>; rel="${relation}"`)
       .join(', ');
-  return (
-    [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])].find(
-      header => header.length <= longestLink,
-    ) || undefined
-  );
+  const candidates = [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])];
+  return candidates.find(header => header.length <= maxLinkLength) || undefined;
 }

@@ -1,16 +1,16 @@
-/** The known name that a misspelt one most likely means, if any is near enough to be meant. */
+/** The known name that a misspelt one was probably meant to be, if any is close enough. */
 export function suggestName(name: string, known: readonly string[]): string | undefined {
+  // Cut, because the work grows with its length.
   const typed = name.slice(0, 64).toLowerCase();
-  const ranked = known
-    .map(candidate => ({ candidate, steps: distance(typed, candidate.toLowerCase()) }))
-    .sort((a, b) => a.steps - b.steps);
-  const best = ranked[0];
-  return best && best.steps < best.candidate.length && best.steps <= Math.max(2, best.candidate.length / 3)
-    ? best.candidate
-    : undefined;
+  const [best] = known
+    .map(candidate => ({ candidate, edits: distance(typed, candidate.toLowerCase()) }))
+    .sort((a, b) => a.edits - b.edits);
+  if (best === undefined) return undefined;
+  const { candidate, edits } = best;
+  return edits < candidate.length && edits <= Math.max(2, candidate.length / 3) ? candidate : undefined;
 }
 
-/** How many letters to add, drop or change (Levenshtein). */
+/** The Levenshtein distance: how many letters to add, drop or change. */
 export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...a].entries()) {

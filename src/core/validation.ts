@@ -7,8 +7,8 @@ import { components } from '../../schemas/index.ts';
 import { suggestName } from './suggestName.ts';
 import { truncate } from './text.ts';
 
-/** More than these would say no more, and a body of 30,000 unknown members would be work for nothing. */
-const mostViolations = 20;
+/** A body with 30,000 unknown members must not cost 30,000 messages. */
+const maxViolations = 20;
 
 // Nothing is dropped and nothing is converted: "3" is not 3, and an unknown member is an error.
 const ajv = new Ajv({
@@ -22,7 +22,7 @@ const ajv = new Ajv({
 addFormats.default(ajv, ['date-time', 'email']);
 for (const component of components) ajv.addSchema(component);
 
-/** A function that fills in defaults and returns what is wrong with a value, or nothing. */
+/** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>
@@ -30,63 +30,76 @@ export function compileCheck(schema: TSchema, part: Violation['in']) {
 }
 
 function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
-  const told = errors
-    .slice(0, mostViolations)
-    .map(error => ({ in: part, path: pathOf(error), message: say(error, part) }));
-  const more = errors.length - told.length;
-  return more > 0 ? [...told, { in: part, path: '', message: `and ${more} more` }] : told;
+  const listed = errors
+    .slice(0, maxViolations)
+    .map(error => ({ in: part, path: pathOf(error), message: messageOf(error, part) }));
+  const more = errors.length - listed.length;
+  return more > 0 ? [...listed, { in: part, path: '', message: `and ${more} more` }] : listed;
 }
-
-const pointerPart = (name: string) =>
-  truncate(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
 function pathOf({ instancePath, params }: ErrorObject): string {
   const member = params.additionalProperty ?? params.missingProperty;
   return typeof member === 'string' ? `${instancePath}/${pointerPart(member)}` : instancePath;
 }
 
-type Bounds = { minimum?: number; maximum?: number; minLength?: number; maxLength?: number };
+const pointerPart = (name: string) =>
+  truncate(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** What is wrong, in words that name the way out. */
-function say(
-  { keyword, params, parentSchema = {}, message = 'is not valid', data }: ErrorObject,
-  part: string,
-): string {
-  const { minimum, maximum, minLength, maxLength } = parentSchema as Bounds;
-  const range = minimum === undefined ? '' : ` from ${minimum} to ${maximum}`;
+/** What a schema says of its bounds; `patternMessage` puts its pattern into words. */
+interface Rules {
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  patternMessage?: string;
+}
+
+const patternMessages: Record<string, string> = {
+  [wholeText]: 'must not contain NUL or half of a surrogate pair',
+  [idPattern]: 'must be an id',
+};
+
+/** What is wrong, in words that say how to fix it. */
+function messageOf(error: ErrorObject, part: Violation['in']): string {
+  const { keyword, params, parentSchema = {}, message = 'is not valid', data } = error;
+  const rules = parentSchema as Rules;
   switch (keyword) {
     case 'additionalProperties': {
       const near = suggestName(params.additionalProperty, Object.keys(parentSchema.properties));
-      return `is not known${near ? `; did you mean "${near}"?` : ''}`;
+      return near === undefined ? 'is not known' : `is not known; did you mean "${near}"?`;
     }
     case 'required':
       return 'is required';
     case 'type':
       if (part === 'query' && Array.isArray(data)) return 'must be given once';
-      return params.type === 'integer' ? `must be a whole number${range}` : `must be ${article(params.type)}`;
+      return params.type === 'integer' ? wholeNumber(rules) : `must be ${withArticles(params.type)}`;
     case 'minimum':
     case 'maximum':
-      return `must be a whole number${range}`;
+      return wholeNumber(rules);
     case 'minLength':
     case 'maxLength':
-      if (maxLength === undefined) return `must be at least ${minLength} characters long`;
-      return `must be ${minLength === undefined ? 'at most' : `${minLength} to`} ${maxLength} characters long`;
+      return `must be ${lengthRange(rules)} characters long`;
     case 'enum':
       return `must be one of ${params.allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
     case 'pattern':
-      if (params.pattern === wholeText) return 'must not contain NUL or half of a surrogate pair';
-      return params.pattern === idPattern ? 'must be an id' : message;
+      return rules.patternMessage ?? patternMessages[params.pattern] ?? message;
     case 'format':
-      return params.format === 'email'
-        ? 'must be a valid e-mail address'
-        : `must be a valid ${params.format}`;
+      return `must be a valid ${params.format === 'email' ? 'e-mail address' : params.format}`;
     default:
       return message;
   }
 }
 
-const article = (types: string | string[]) =>
+const wholeNumber = ({ minimum, maximum }: Rules) =>
+  `must be a whole number${minimum === undefined ? '' : ` from ${minimum} to ${maximum}`}`;
+
+function lengthRange({ minLength, maxLength }: Rules): string {
+  if (maxLength === undefined) return `at least ${minLength}`;
+  return minLength === undefined ? `at most ${maxLength}` : `${minLength} to ${maxLength}`;
+}
+
+const withArticles = (types: string | string[]) =>
   [types]
     .flat()
-    .map(type => (/^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`))
+    .map(type => (type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`))
     .join(' or ');
