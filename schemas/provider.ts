@@ -16,6 +16,7 @@ export const ProviderSettings = strict({
   header: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9-]{1,64}$',
+      patternMessage: 'must be a header name in lower case',
       description: 'The header that holds the signature; `<provider>-signature` when absent.',
     }),
   ),

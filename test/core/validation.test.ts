@@ -9,6 +9,7 @@ const check = compileCheck(
     size: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, default: 3 })),
     kind: Type.Optional(Type.String({ enum: ['a', 'b'] })),
     inner: Type.Optional(strict({ 'a/b': Type.Boolean() })),
+    url: Type.Optional(Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' })),
     when: Type.Optional(Type.String({ format: 'date-time' })),
   }),
   'body',
@@ -49,6 +50,7 @@ t.test('every kind of wrong has its words', async t => {
   t.same(told({ name: '\ud800' }), ['/name must not contain NUL or half of a surrogate pair']);
   t.same(told({ name: 'x', kind: 'c' }), ['/kind must be one of "a", "b"']);
   t.same(told({ name: 'x', size: 0 }), ['/size must be a whole number from 1 to 9']);
+  t.same(told({ name: 'x', url: 'ftp://x' }), ['/url must be an http URL']);
   t.same(told({ name: 'x', when: 'now' }), ['/when must be a valid date-time']);
   t.same(told({ name: 'x', when: '2026-02-30T00:00:00Z' }), ['/when must be a valid date-time']);
 });

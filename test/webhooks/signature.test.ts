@@ -93,6 +93,7 @@ t.test('wrong settings are told without repeating a secret', async t => {
     ['{"stripe":"whsec_x"}', /stripe must be an object/],
     ['{"stripe":[""]}', /stripe\/secrets\/0/],
     ['{"stripe":{"scheme":"md5","secrets":["whsec_x"]}}', /stripe\/scheme must be one of/],
+    ['{"stripe":{"header":"A B","secrets":["whsec_x"]}}', /stripe\/header must be a header name/],
     ['{"stripe":{"secret":["whsec_x"]}}', /did you mean "secrets"/],
     ['{"Stripe Inc":["whsec_x"]}', /lower-case letters/],
   ];
