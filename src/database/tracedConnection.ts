@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
-import { isTracing, inChildSpan } from '../telemetry/tracing.ts';
+import { inChildSpan, isTracing } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 
 /** The connection with a span for each statement, where traces are made. */
