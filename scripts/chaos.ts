@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
-import { Address } from './chaos/address.ts';
-import { type Fault, faults, type Scene } from './chaos/faults.ts';
-import { type Kept, Load, lookUp } from './chaos/load.ts';
-import { Cluster, freePorts } from './cluster/cluster.ts';
-import { whenAsked } from './cluster/ending.ts';
-import { LocalPostgres } from './cluster/postgres.ts';
+import { Address } from '../test/rig/chaos/address.ts';
+import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
+import { type Kept, Load, lookUp } from '../test/rig/chaos/load.ts';
+import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
+import { whenAsked } from '../test/rig/cluster/ending.ts';
+import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
 
 const usage = `npm run chaos -- [--seconds 5] [--only redis,clocks]
 
@@ -32,7 +32,7 @@ async function openScene(seconds: number): Promise<Scene> {
   const address = new Address(addressPort, port);
   await address.open();
   const databaseUrl = primary.url.replace(String(port), String(addressPort));
-  const clock = new URL('./chaos/clock.ts', import.meta.url).href;
+  const clock = new URL('../test/rig/chaos/clock.ts', import.meta.url).href;
   const env = { RATE_LIMIT_MAX: '1000000000', NODE_OPTIONS: `--import=${clock}` };
   const cluster = await Cluster.open({ databaseUrl, env });
   return { cluster, primary, standby, address, seconds, folder };

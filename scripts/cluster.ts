@@ -1,6 +1,6 @@
 import { type Given, runCommand, UsageError } from '../src/command.ts';
-import { Cluster, webhookSecret } from './cluster/cluster.ts';
-import { whenAsked } from './cluster/ending.ts';
+import { Cluster, webhookSecret } from '../test/rig/cluster/cluster.ts';
+import { whenAsked } from '../test/rig/cluster/ending.ts';
 
 const usage = `npm run cluster -- [--balancer nginx|haproxy] [--prometheus]
 

@@ -9,7 +9,7 @@ import { connectionOf } from '../src/database/embedded/client.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { migrate } from '../src/database/migrations.ts';
 import { openPostgres } from '../src/database/postgres/postgres.ts';
-import { initdbFlags } from './cluster/postgres.ts';
+import { initdbFlags } from '../test/rig/cluster/postgres.ts';
 import { runFiles } from './testFiles.ts';
 
 /**
@@ -27,11 +27,11 @@ chmodSync(folder, 0o755);
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const counts = { passed: 0, failed: 0 };
 /** These ask how long an answer takes at most, of several processes under load: nothing runs beside them. The others run in pairs. */
-const alone = /e2e\/(cluster|outage|redis|webhooks-outage)\.test\.ts$/;
+const alone = /e2e\/(cluster\/(cluster|redis)|storage\/outage|webhooks\/outage)\.test\.ts$/;
 /** This one waits for most of its time, so it runs beside a pair. */
-const waits = /jobs\/retries\.test\.ts$/;
+const waits = /webhooks\/retries\.test\.ts$/;
 /** These take longest and come first, so that no core waits for one of them at the end. */
-const long = /(contributing|e2e\/(backup|embedded|shutdown|webhooks-kill))\.test\.ts$/;
+const long = /(contributing|e2e\/(storage\/(backup|embedded)|process\/shutdown|webhooks\/kill))\.test\.ts$/;
 
 try {
   if (runs.length === 0) runs.push('embedded', 'postgres');
@@ -49,7 +49,7 @@ async function run(name: string, env: Record<string, string>): Promise<void> {
   const tests =
     files.length > 0
       ? files
-      : globSync(name === 'e2e' ? 'test/e2e/*.test.ts' : 'test/**/*.test.ts', {
+      : globSync(name === 'e2e' ? 'test/e2e/**/*.test.ts' : 'test/**/*.test.ts', {
           exclude: name === 'e2e' ? [] : ['test/e2e/**'],
         });
   console.log(`\nTests, ${name}: ${tests.length} files`);

@@ -9,8 +9,8 @@ import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { secrets } from '../helper/sender.ts';
 import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
+import { secrets } from '../rig/sender.ts';
 
 const ready = Promise.resolve();
 const delivery = (id: string) => ({

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import t from 'tap';
+import { users } from '../../drizzle/tables.ts';
+import { orm } from '../../src/database/connection.ts';
+import { createUser } from '../../src/services/users.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { backend, countRows } from '../helper/database.ts';
+import { until } from '../rig/process.ts';
+
+if (backend === 'embedded') {
+  t.pass('there is one connection: nothing happens beside a transaction');
+  process.exit();
+}
+const { call, newUser, newPost, database } = await build(t);
+
+/** Holds a row as another session would, until it is released. */
+async function hold(id: string, lock: 'update' | 'no key update', { writes } = database) {
+  const gate = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = writes.transaction(async tx => {
+    await orm(tx).select().from(users).where(eq(users.id, id)).for(lock);
+    locked.resolve();
+    await gate.promise;
+  });
+  await locked.promise;
+  return async () => {
+    gate.resolve();
+    await holding;
+  };
+}
+
+const someone = () => ({ name: 'Someone', email: `${randomUUID()}@example.com` });
+const post = (authorId: string, status: number) =>
+  call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
+
+t.test('strangers do not wait for a row that somebody holds (they waited 2 s behind it)', async t => {
+  const [held, other] = [await newUser(), await newUser()];
+  const release = await hold(held.id, 'update');
+  let refused = 0;
+  const note = () => {
+    refused++;
+  };
+  // More than there are connections, by every way that waits for this row.
+  const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
+  const moved = await Promise.all(Array.from({ length: 6 }, () => newPost({ authorId: other.id })));
+  const toHeld = { body: { authorId: held.id } };
+  for (const { id } of moved) blocked.push(call('PATCH', `/api/posts/${id}`, 503, toHeld).then(note));
+  for (const name of ['A', 'B', 'C'])
+    blocked.push(call('PATCH', `/api/users/${held.id}`, 503, { body: { name } }).then(note));
+  blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
+  for (let round = 0; round < 3; round++) {
+    const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
+    // So many in one turn that they are sent on every connection that takes them.
+    others.push(...Array.from({ length: 20 }, () => createUser(inside(database), someone())));
+    const { id } = await newPost({ authorId: other.id });
+    others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
+    others.push(...Array.from({ length: 20 }, () => call('GET', `/api/users/${held.id}`, 200)));
+    others.push(call('GET', '/api/posts?limit=1', 200), call('GET', '/health/ready', 200));
+    await Promise.all(others);
+  }
+  t.equal(refused, 0, 'all of that was answered while the blocked ones still waited');
+  await Promise.all(blocked);
+  const { body, headers } = await call('PATCH', `/api/users/${held.id}`, 503, { body: { name: 'D' } });
+  t.match(body.error, { message: /^Another change/ });
+  t.match(headers, { 'retry-after': '1' });
+  await release();
+  await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
+  const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
+  t.equal(meta.total, 0, 'what was refused is not there');
+});
+
+t.test(
+  'no mutation begins after its caller was told to try again (the last of twelve ran 12 s later)',
+  async t => {
+    const { call, newUser, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
+    const { id } = await newUser();
+    const release = await hold(id, 'update', database);
+    const query = `mutation {
+    first: updateUser(id: "${id}", input: { name: "first" }) { id }
+    second: updateUser(id: "${id}", input: { name: "second" }) { id }
+    third: createUser(input: { name: "third", email: "third@example.com" }) { id }
+  }`;
+    await call('POST', '/api/graphql', 503, { body: { query } });
+    await release();
+    // Its turn comes after the first change, which was at work by then, and would come after the second.
+    await until('the first change is done', async () => {
+      const { name } = (await call('GET', `/api/users/${id}`, 200)).body;
+      return name === 'first';
+    });
+    await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'last' } });
+    t.equal((await call('GET', '/api/users?name=third', 200)).body.meta.total, 0);
+  },
+);
+
+t.test('a change of a user does not hold up posts by that user', async () => {
+  const { id } = await newUser();
+  const release = await hold(id, 'no key update');
+  await post(id, 201);
+  await release();
+});
+
+t.test('a request that changes a user takes no stronger lock than that', async t => {
+  const { id } = await newUser();
+  await database.writes.transaction(async tx => {
+    // What the foreign key of a new post takes; a change waits for it only with a lock that is too strong.
+    await orm(tx).execute(sql`select from users where id = ${id} for key share`);
+    await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
+  });
+  t.equal((await call('GET', `/api/users/${id}`, 200)).body.name, 'Ada King');
+});
+
+/** The lock that folds take, as somebody else's prepared transaction holds it. */
+const holdFolds = sql`select pg_advisory_xact_lock(7283452)`;
+const bulk = sql`
+  insert into users (id, name, email, created_at, updated_at)
+  select id, 'bulk', id || '@example.com', now(), now() from (select gen_random_uuid() as id from generate_series(1, 1500)) as new`;
+
+t.test(
+  'no commit waits for the lock of a fold (a bulk write stopped all connections of a server)',
+  async t => {
+    await database.writes.transaction(async tx => {
+      await orm(tx).execute(holdFolds);
+      for (let i = 0; i < 5; i++) await orm(database.writes).execute(bulk);
+      await orm(database.writes).execute(sql`select list_refresh()`);
+      t.equal((await call('GET', '/api/users?name=bulk&limit=1', 200)).body.meta.total, 7500);
+    });
+    const { meta } = (await call('GET', '/api/users?limit=1', 200)).body;
+    t.equal(meta.total, await countRows(database.writes, users));
+  },
+);
+
+t.test('a truncate under repeatable read is refused (it left wrong totals until a repair)', async t => {
+  const refused = database.writes.transaction(async tx => {
+    await tx.rows('set transaction isolation level repeatable read', []);
+    await tx.rows('truncate users, posts', []);
+  });
+  await t.rejects(refused, { message: /use read committed/ });
+  await orm(database.writes).execute(sql`truncate users, posts`);
+  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
+});
+
+t.test('ready says so when no connection gets free (it said 200 while all writes stood)', async t => {
+  const end = Promise.withResolvers<void>();
+  const holders = Array.from({ length: 4 }, () => database.writes.transaction(() => end.promise));
+  await until('no connection gets free', () => !database.hasConnections());
+  const { error } = (await call('GET', '/health/ready', 503)).body;
+  t.match(error.message, /No connection/);
+  await call('GET', '/api/users', 200);
+  end.resolve();
+  await Promise.all(holders);
+  await until('a connection is free', () => database.hasConnections());
+  await call('GET', '/health/ready', 200);
+});

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import t from 'tap';
+import { seed, sizeOf } from '../../scripts/seed.ts';
+import { userOf } from '../../scripts/seedRecords.ts';
+import { openEmbedded } from '../../src/database/embedded/embedded.ts';
+import { build } from '../helper/app.ts';
+import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
+
+// Whole processes are started, also on a machine that is busy.
+t.setTimeout(180_000);
+
+const size = { users: 60, posts: 2100 };
+const quietly = () => {};
+const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
+
+t.test('the seed makes users and posts that read like those of the service', async t => {
+  const database = await openTestDatabase(t);
+  const told: number[] = [];
+  await seed(database.writes, size, done => told.push(done));
+  t.same(told, [60, 1060, 2060, 2160]);
+  const { call } = await build(t, { database });
+
+  const { body: people } = await call('GET', '/api/users?limit=100', 200);
+  t.same(people.meta, { page: 1, limit: 100, total: 60, totalPages: 1 });
+  t.ok(people.data.every(({ id }: Created) => uuidv7.test(id)));
+  t.ok(
+    people.data.every(({ id, createdAt }: Created) => timeOf(id) === Date.parse(createdAt)),
+    'the id holds the time of creation',
+  );
+  t.same(people.data.map(created), people.data.map(created).sort(), 'ids and times ascend together');
+
+  const { body: last } = await call('GET', '/api/posts?page=21&limit=100', 200);
+  t.same(last.meta, { page: 21, limit: 100, total: 2100, totalPages: 21 });
+  t.equal(last.data.length, 100);
+  t.same(last.data.map(created), last.data.map(created).sort());
+  const { body: drafts } = await call('GET', '/api/posts?status=draft', 200);
+  t.ok(drafts.meta.total > 420 && drafts.meta.total < 630, 'about a quarter are drafts');
+  const [first, later] = [people.data[0], people.data[50]];
+  const { body: many } = await call('GET', `/api/posts?author=${first.id}`, 200);
+  const { body: few } = await call('GET', `/api/posts?author=${later.id}`, 200);
+  t.ok(many.meta.total > 5 * few.meta.total, 'a few authors write much');
+});
+
+t.test('a second seed adds what is missing and changes nothing', async t => {
+  const database = await openTestDatabase(t);
+  const { call } = await build(t, { database });
+  // Somebody had an address of the seed before it.
+  const { body: own } = await call('POST', '/api/users', 201, {
+    body: { name: 'Somebody', email: userOf(0).email },
+  });
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
+  const { body: user } = await call('GET', '/api/users?sort=name', 200);
+  await call('PATCH', `/api/users/${user.data[0].id}`, 200, { body: { name: 'Changed' } });
+  await call('DELETE', `/api/users/${user.data[1].id}?cascade=true`, 204);
+
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
+  const { body: again } = await call('GET', '/api/users', 200);
+  t.equal(again.meta.total, 20, 'nineteen of the seed and the one who was there');
+  t.equal((await call('GET', `/api/users/${user.data[0].id}`, 200)).body.name, 'Changed');
+  t.same((await call('GET', `/api/users/${own.id}`, 200)).body, own);
+  const before = await call('GET', '/api/posts?limit=100', 200);
+  await seed(database.writes, { users: 20, posts: 50 }, quietly);
+  t.same((await call('GET', '/api/posts?limit=100', 200)).body, before.body);
+});
+
+t.test('the command seeds the database of the settings, in plain lines without a terminal', async t => {
+  const folder = t.testdir();
+  const place: Record<string, string> =
+    backend === 'postgres'
+      ? { DATABASE_URL: await createPostgres(t, { empty: true }) }
+      : { DATA_DIR: folder };
+  const first = await run(place, '--users', '30', '--posts', '970');
+  t.match(first, {
+    code: 0,
+    out: /100 % {2}1,000 of 1,000 records\nusers: 30, 30 of them new\nposts: 970, 970 of them new\n/,
+  });
+  t.notMatch(first.out, '\r');
+  const second = await run(place, '--users', '30', '--posts', '970');
+  t.match(second, { code: 0, out: /users: 30, 0 of them new\nposts: 970, 0 of them new\n/ });
+
+  if (backend === 'postgres') return;
+  const owner = await openEmbedded({ folder }, testLog);
+  t.teardown(() => owner.close());
+  const refused = `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.\n`;
+  t.match(await run(place), { code: 1, err: refused }, 'a data folder in use is left alone');
+});
+
+t.test('a number out of range, or an unknown flag, is refused by name', async t => {
+  const given = { users: '1', posts: '0' };
+  t.same(sizeOf(given), { users: 1, posts: 0 });
+  t.throws(() => sizeOf({ ...given, users: '0' }), {
+    message: /--users must be a whole number from 1 to 1,000,000/,
+  });
+  t.throws(() => sizeOf({ ...given, posts: '1e3' }), {
+    message: /--posts must be a whole number from 0 to/,
+  });
+});
+
+type Created = { id: string; createdAt: string };
+const created = ({ id, createdAt }: Created) => `${createdAt} ${id}`;
+
+/** The command as a person runs it, without what the test runner puts into the environment. */
+async function run(settings: Record<string, string>, ...flags: string[]) {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'scripts/seed.ts', ...flags],
+    { env: { PATH: process.env.PATH, ...settings } },
+  );
+  const said = { out: '', err: '' };
+  child.stdout.on('data', data => (said.out += data));
+  child.stderr.on('data', data => (said.err += data));
+  const code = await new Promise<number | null>(resolve => child.on('close', resolve));
+  return { code, ...said };
+}

@@ -1,0 +1,30 @@
+import { rmSync } from 'node:fs';
+import t from 'tap';
+import { backend } from '../helper/database.ts';
+import { blocksOf, command, copyProject, write } from '../helper/handbook.ts';
+
+const skip = backend === 'postgres' && 'the walk is the same on every backend';
+
+// The type check, the migration and the tests of the walk take a while on a busy machine.
+t.setTimeout(180_000);
+
+t.test('a new resource is added just as CONTRIBUTING.md says', { skip }, async t => {
+  const steps = blocksOf('CONTRIBUTING.md', 'Add a resource');
+  t.ok(steps.length > 10, 'the walk has steps');
+  const folder = copyProject();
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  for (const step of steps)
+    if (step.file) t.doesNotThrow(() => write(folder, step), step.file);
+    else
+      for (const line of step.text.trim().split('\n')) {
+        const { code, said } = await command(line, folder);
+        t.equal(code, 0, `${line}${code === 0 ? '' : `\n${said}`}`);
+      }
+});
+
+t.test('a step that does not fit the code is an error', { skip }, async t => {
+  const folder = t.testdir({ 'a.ts': 'one();\ntwo();\n' });
+  const step = (text: string, kind = 'diff') => ({ kind, file: 'a.ts', text });
+  t.throws(() => write(folder, step(' three();\n+four();\n')), /a\.ts must have this once, not 0 times/);
+  t.throws(() => write(folder, step('one();\n', 'ts')), /a\.ts is there already/);
+});

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { parse, parseAllDocuments } from 'yaml';
+import { Settings } from '../../schemas/settings.ts';
+import { readSettings } from '../../src/config/settings.ts';
+import { render } from '../rig/cluster/balancer.ts';
+import { render as renderPrometheus } from '../rig/cluster/prometheus.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests have every shape
+type Manifest = any;
+
+const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');
+const compose: Manifest = parse(read('compose.yaml'), { merge: true });
+const folder = 'kubernetes/';
+const { resources } = parse(read(`${folder}kustomization.yaml`)) as { resources: string[] };
+const manifests: Manifest[] = resources.flatMap(file =>
+  parseAllDocuments(read(folder + file)).map(document => {
+    if (document.errors.length > 0) throw document.errors[0];
+    return document.toJS();
+  }),
+);
+const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
+const pods = [...ofKind('Deployment'), ...ofKind('Job')].map(({ spec }) => spec.template.spec);
+
+t.test('every setting that is used there exists and has a value that the service accepts', async t => {
+  const services = Object.values<Manifest>(compose.services).filter(({ image }) => image === 'triport');
+  t.ok(services.length >= 5);
+  const [configuration] = ofKind('ConfigMap');
+  const image = Object.fromEntries(
+    [...(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+      ([, name, value]) => [name, value],
+    ),
+  );
+  // Given by whoever starts it.
+  const chosen: Record<string, string> = {
+    AUTH_MODE: 'required',
+    POSTGRES_PASSWORD: 'secret',
+    WEBHOOK_SECRETS: '{"stripe":["whsec_1"]}',
+  };
+  const secret = { DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://e' };
+  const all = [{ ...configuration.data, ...secret }, ...services.map(({ environment }) => environment)];
+  for (const environment of all) {
+    for (const name of Object.keys({ ...image, ...environment }))
+      t.ok(name in Settings.properties, `${name} is a setting`);
+    const filled = Object.entries<string>({ ...image, ...environment }).map(([name, value]) => [
+      name,
+      value.replace(/\$\{(\w+):\?[^}]*\}/g, (_, variable) => chosen[variable] ?? ''),
+    ]);
+    t.doesNotThrow(() => readSettings(Object.fromEntries(filled)));
+  }
+});
+
+t.test('what runs is not root and cannot write', async t => {
+  t.match(read('Dockerfile'), /^USER node$/m);
+  for (const [name, service] of Object.entries<Manifest>(compose.services))
+    if (service.image === 'triport' || name === 'balancer')
+      t.match(service, { read_only: true, cap_drop: ['ALL'] }, name);
+  for (const pod of pods) {
+    t.equal(pod.securityContext.runAsNonRoot, true);
+    for (const { securityContext } of pod.containers)
+      t.match(securityContext, { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+  }
+});
+
+t.test('commands and names point to what is there', async t => {
+  const commands = [
+    ...Object.values<Manifest>(compose.services).map(({ command }) => command),
+    ...pods.flatMap(({ containers }) => containers.map(({ command }: Manifest) => command)),
+  ];
+  const scripts = commands.flatMap(command => command ?? []).filter((part: string) => part.endsWith('.ts'));
+  t.same(new Set(scripts), new Set(['src/worker.ts', 'scripts/migrate.ts']));
+  for (const script of scripts) t.ok(readFileSync(script));
+  const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  for (const { spec } of ofKind('HorizontalPodAutoscaler'))
+    t.ok(names.includes(`${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`));
+  const labels = ofKind('Deployment').map(({ spec }) => spec.template.metadata.labels.component);
+  for (const { spec } of [...ofKind('Service'), ...ofKind('PodDisruptionBudget')])
+    t.ok(labels.includes((spec.selector.matchLabels ?? spec.selector).component));
+});
+
+t.test('a process ends by itself before it is killed', async t => {
+  const [{ data }] = ofKind('ConfigMap');
+  const [server] = ofKind('Deployment');
+  const { terminationGracePeriodSeconds: patience, containers } = server.spec.template.spec;
+  const pause = containers[0].lifecycle.preStop.sleep.seconds;
+  t.ok(patience > pause + Number(data.SHUTDOWN_TIMEOUT) + 2, `${patience} s`);
+  const usual = readSettings({}).SHUTDOWN_TIMEOUT;
+  for (const { image, stop_grace_period: time, environment } of Object.values<Manifest>(compose.services))
+    if (image === 'triport')
+      t.ok(Number.parseInt(time, 10) > Number(environment.DRAIN_SECONDS) + usual + 3, time);
+});
+
+t.test('both balancers know the servers of the compose file', async t => {
+  const servers = Object.keys(compose.services).filter(name => /^server\d$/.test(name));
+  const balancer = compose.services.balancer.networks.default.ipv4_address;
+  for (const name of servers) {
+    t.equal(compose.services[name].environment.TRUST_PROXY, balancer);
+    for (const file of ['nginx.conf', 'haproxy.cfg']) t.match(read(file), new RegExp(`${name}:3000`), file);
+  }
+  const addresses = servers.map(name => compose.services[name].networks.default.ipv4_address);
+  t.equal(new Set([...addresses, balancer]).size, servers.length + 1);
+});
+
+t.test('Prometheus asks every server and worker, and knows the alerts', async t => {
+  const { scrape_configs: jobs, rule_files } = parse(read('prometheus.yml'));
+  t.same(rule_files, ['alerts.yml']);
+  const [{ static_configs, dns_sd_configs }] = jobs;
+  const services = Object.entries<Manifest>(compose.services).filter(([name]) =>
+    /^(server|worker)/.test(name),
+  );
+  const targets = services.map(([name, { environment }]) => `${name}:${environment.METRICS_PORT}`);
+  const [{ names, port }] = dns_sd_configs;
+  t.same([...static_configs[0].targets, `${names[0]}:${port}`].sort(), targets.sort());
+  for (const volume of compose.services.prometheus.volumes.slice(0, 2))
+    t.ok(read(volume.split(':')[0].replace('./', '')));
+  const [{ data }] = ofKind('ConfigMap');
+  for (const { spec } of ofKind('Deployment')) {
+    const { metadata, spec: pod } = spec.template;
+    t.equal(metadata.annotations['prometheus.io/port'], data.METRICS_PORT);
+    t.match(pod.containers[0].ports.at(-1), { name: 'metrics', containerPort: Number(data.METRICS_PORT) });
+  }
+  const [{ job_name, static_configs: parts }] = JSON.parse(
+    renderPrometheus(new Map([['server1', 9001]])),
+  ).scrape_configs;
+  t.equal(job_name, jobs[0].job_name);
+  t.same(parts, [{ targets: ['127.0.0.1:9001'], labels: { instance: 'server1' } }]);
+});
+
+t.test('a cluster changes the addresses of these files and nothing else', async t => {
+  for (const kind of ['nginx', 'haproxy'] as const) {
+    const place = { kind, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
+    const text = render(place);
+    for (const port of [8000, 8001, 8002, 8003]) t.match(text, new RegExp(`127\\.0\\.0\\.1:${port}\\b`));
+    t.notMatch(text, /server\d:3000|8080|\/run\//);
+    t.equal(
+      text.split('\n').length,
+      read(kind === 'nginx' ? 'nginx.conf' : 'haproxy.cfg').split('\n').length,
+    );
+  }
+  const place = { kind: 'nginx' as const, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
+  t.match(render(place, [1]), /8002 .* down;/);
+  t.equal([...render(place, [1]).matchAll(/ down;/g)].length, 1);
+});

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+t.test('a client gets JSON: what this is, where its parts are, how much there is', async t => {
+  const user = await newUser();
+  await newPost({ authorId: user.id });
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
+    const { body } = await call('GET', '/', 200, { headers });
+    t.match(body, { name: 'triport', version: /^\d+\.\d+\.\d+$/, counts: { users: 1, posts: 1 } });
+    // The path of GraphQL is a page for browsers only.
+    for (const path of Object.values<string>(body.links))
+      await call('GET', path, 200, path === '/api/graphql' ? { headers: html } : {});
+  }
+});
+
+t.test('a browser gets a page with the same facts, and every link leads somewhere', async t => {
+  const { text, headers } = await call('GET', '/', 200, { headers: html });
+  t.equal(headers['content-type'], 'text/html; charset=utf-8');
+  t.equal(headers.vary, 'accept');
+  const { body } = await call('GET', '/', 200);
+  t.match(text, body.description);
+  t.match(text, /<dt>users<\/dt><dd>1<\/dd>/);
+  const links = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, path = '']) => path);
+  t.same(links.toSorted(), Object.values<string>(body.links).toSorted());
+});
+
+t.test('the page runs nothing and asks no other host', async t => {
+  const { text, headers } = await call('GET', '/', 200, { headers: html });
+  const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(text) ?? [];
+  const hash = createHash('sha256').update(style).digest('base64');
+  const policy = headers['content-security-policy'];
+  t.equal(
+    policy,
+    `default-src 'none'; img-src data:; style-src 'sha256-${hash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+  );
+  t.notMatch(text, /<script|style="|@import|url\(|{{/);
+});
+
+t.test('what a client says of the host is shown as text', async t => {
+  const { text } = await call('GET', '/', 200, { headers: { ...html, host: '"><script>alert(1)</script>' } });
+  t.notMatch(text, '<script>');
+});

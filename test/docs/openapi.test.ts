@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import t from 'tap';
+import { components } from '../../schemas/index.ts';
+import { statusOf } from '../../src/core/errors.ts';
+import { build } from '../helper/app.ts';
+
+const { app, call } = await build(t);
+const { body: document } = await call('GET', '/docs/json', 200);
+type Operation = Record<string, unknown> & { responses: Record<string, { $ref?: string }> };
+const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
+  ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+/** Every object of the document with the place where it stands. */
+function* parts(value: unknown, place = '#'): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  yield [place, value as Record<string, unknown>];
+  for (const [name, part] of Object.entries(value))
+    yield* parts(part, `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+t.test('the document is served as JSON and as YAML', async t => {
+  t.equal(document.openapi, '3.1.0');
+  const { text, headers } = await call('GET', '/docs/yaml', 200);
+  t.match(headers['content-type'], /yaml/);
+  t.equal(
+    text,
+    readFileSync('openapi.yaml', 'utf8'),
+    'and so does openapi.yaml: `npm run generate` writes it',
+  );
+  t.notMatch(text, /: [&*]\w+$/m, 'no anchors: they are hard to read');
+});
+
+t.test('every route is in the document, and nothing else is', async t => {
+  const places: string[] = [];
+  const routes: string[] = [];
+  for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const [, indent = '', part = ''] = /^([│ ]*)[└├]── (\S+) \(/u.exec(line) ?? [];
+    places.splice(indent.length / 4, Number.POSITIVE_INFINITY, part);
+    if (part) routes.push(places.join('').replace(/^\/+/, '/'));
+  }
+  const documented = Object.keys(document.paths).map(path => path.replace(/\{(\w+)\}/g, ':$1'));
+  t.same(routes.filter(path => !/^\/(docs|api\/graphql\/tool)/.test(path)).toSorted(), documented.toSorted());
+  for (const path of documented) {
+    const { allow } = (await call('OPTIONS', path, 204)).headers;
+    const item = document.paths[path.replace(/:(\w+)/g, '{$1}')];
+    const methods = Object.keys(item).map(name => name.toUpperCase());
+    const implied = methods.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
+    t.equal(allow, [...methods, ...implied].toSorted().join(', '), path);
+  }
+});
+
+t.test('every operation has a name, a tag, a summary, and says how it may fail', async t => {
+  const names = new Set(operations.map(({ operation }) => operation.operationId));
+  t.equal(names.size, operations.length);
+  for (const { path, method, operation } of operations) {
+    t.match(
+      operation,
+      { operationId: /^[a-z]+[A-Z]/, summary: /^[A-Z]/, tags: [String] },
+      `${method} ${path}`,
+    );
+    const statuses = Object.keys(operation.responses);
+    for (const status of ['400', '431', '500', '503']) t.ok(statuses.includes(status), `${path} ${status}`);
+    t.equal(statuses.includes('429'), !/^\/(health|api\/webhooks)/.test(path), `${path} 429`);
+    t.equal(statuses.includes('404'), path.includes('{'), `${path} 404`);
+    const takesAnyType = path.startsWith('/api/webhooks');
+    t.equal(statuses.includes('415'), operation.requestBody !== undefined && !takesAnyType, `${path} 415`);
+    // These two doors have errors of another shape beside the shared ones.
+    if (/^\/api\/(graphql|webhooks)/.test(path)) continue;
+    for (const [status, { $ref }] of Object.entries(operation.responses))
+      t.equal($ref?.startsWith('#/components/responses/') ?? false, Number(status) >= 400);
+  }
+});
+
+t.test('what is shared is named once and referred to', async t => {
+  t.same(Object.keys(document.components.schemas).toSorted(), components.map(({ $id }) => $id).toSorted());
+  for (const { path, operation } of operations)
+    for (const [place, part] of parts({ body: operation.requestBody, ok: operation.responses }))
+      if (/json$/.test(place)) t.match(part.schema, { $ref: /^#\/components\/schemas\/\w+$/ }, path + place);
+  for (const [place, { $ref }] of parts(document)) {
+    if (typeof $ref !== 'string') continue;
+    const target = $ref
+      .slice(2)
+      .split('/')
+      .reduce((at, name) => at?.[name], document);
+    t.ok(target, `${place} refers to ${$ref}`);
+  }
+});
+
+t.test('every error of the table is an example with its own status', async t => {
+  for (const [name, response] of Object.entries<{ content: object }>(document.components.responses)) {
+    const { error } = Object.values(response.content)[0].example;
+    const code = name.replace(/(?!^)[A-Z]/g, letter => `_${letter}`).toLowerCase();
+    t.equal(error.status, statusOf[code as keyof typeof statusOf], name);
+  }
+});
+
+t.test('every example is valid by the schema beside it', async t => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'document');
+  let checked = 0;
+  for (const [place, part] of parts(document)) {
+    const isMedia = 'schema' in part && 'example' in part;
+    const isSchema = Array.isArray(part.examples) && !isMedia && 'type' in part;
+    if (!isMedia && !isSchema) continue;
+    const check = ajv.compile({ $ref: `document${isMedia ? `${place}/schema` : place}` });
+    for (const example of isMedia ? [part.example] : (part.examples as unknown[])) {
+      t.ok(check(example), `${place}: ${ajv.errorsText(check.errors)}`);
+      checked++;
+    }
+  }
+  t.ok(checked > 60, `${checked} examples`);
+});
+
+t.test('every parameter and every member says what it is', async t => {
+  for (const { path, operation } of operations)
+    for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[])
+      t.match(parameter.description, /^[A-Z].*\.$/, `${path} ${parameter.name}`);
+  for (const name of [
+    'User',
+    'UserCreate',
+    'UserReplace',
+    'Post',
+    'PostCreate',
+    'PostUpdate',
+    'PageMeta',
+    'Violation',
+  ])
+    for (const [member, schema] of Object.entries<{ description?: string }>(
+      document.components.schemas[name].properties,
+    ))
+      t.match(schema.description, /^[A-Z].*\.$/, `${name}.${member}`);
+});
+
+t.test('no query parameter is required, and none is filled in unasked', async t => {
+  for (const { path, operation } of operations)
+    for (const parameter of (operation.parameters ?? []) as Record<string, unknown>[]) {
+      const { in: part, name, required = false } = parameter;
+      t.equal(required, part === 'path', `${path} ${name}`);
+      if (part === 'query') t.notOk('example' in parameter, `${path} ${name}`);
+    }
+});
+
+t.test('what the service alone writes is marked, so that no example of a request holds it', async t => {
+  for (const name of ['User', 'UserReplace', 'UserUpdate', 'Post', 'PostReplace', 'PostUpdate'])
+    for (const [member, schema] of Object.entries<{ readOnly?: boolean }>(
+      document.components.schemas[name].properties,
+    ))
+      t.equal(
+        schema.readOnly ?? false,
+        ['id', 'createdAt', 'updatedAt'].includes(member),
+        `${name}.${member}`,
+      );
+});
+
+t.test('bodies are strict in the document too', async t => {
+  for (const name of [
+    'UserCreate',
+    'UserReplace',
+    'UserUpdate',
+    'PostCreate',
+    'PostReplace',
+    'PostUpdate',
+    'User',
+    'Error',
+  ])
+    t.equal(document.components.schemas[name].additionalProperties, false, name);
+  const { requestBody } = document.paths['/api/users/{user_id}'].patch;
+  t.same(Object.keys(requestBody.content), ['application/json', 'application/merge-patch+json']);
+});
+
+t.test('the page comes from this server alone, under a strict policy', async t => {
+  const { text, headers } = await call('GET', '/docs', 200);
+  const policy = headers['content-security-policy'] ?? '';
+  t.match(policy, /default-src 'none'; script-src 'self'; /);
+  t.notMatch(policy, /script-src[^;]*unsafe|https?:|\*/);
+  t.notMatch(text, /https?:\/\//, 'no other host is named');
+  for (const [, path = ''] of text.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    const asset = await call('GET', new URL(path, 'http://localhost/docs').pathname, 200);
+    t.equal(asset.headers['content-security-policy'], policy, path);
+  }
+});

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { longestLists } from '../../helper/longest.ts';
+import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
+import { ask, json } from '../../rig/cluster/ask.ts';
+import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
+import { has, openCluster } from '../../rig/openCluster.ts';
+import { queryPostgres, until } from '../../rig/process.ts';
+
+t.setTimeout(220_000);
+
+const limit = 60;
+const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600' };
+/** Each number is another client. */
+const clientOf = (number: number) => `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
+
+function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Record<string, string> = {}) {
+  const signature = signatureOf(body.toString(), { key: webhookSecret });
+  return ask(`${cluster.url}/api/webhooks/stripe`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'stripe-signature': signature, ...headers },
+    body,
+    from,
+  });
+}
+
+/** Clients that go on, each request from another address, until they are told to stop. */
+function load(cluster: Cluster, clients: number) {
+  let stopped = false;
+  let number = 1000;
+  const statuses: number[] = [];
+  const acknowledged: string[] = [];
+  const lost: string[] = [];
+  async function client() {
+    while (!stopped) {
+      const n = ++number;
+      const from = clientOf(n);
+      const url = `${cluster.url}/api/users`;
+      const id = `evt_load_${n}`;
+      const requests = [
+        () => ask(`${url}?limit=5`, { from }),
+        () => ask(url, { ...json({ name: 'A', email: `${n}@example.com` }), from }),
+        () => pay(cluster, JSON.stringify(paymentEvent({ id, customer: `cus_load_${n}` })), from),
+      ];
+      try {
+        const answer = await requests[n % 3]?.();
+        statuses.push(answer?.status ?? 0);
+        if (n % 3 === 2 && answer?.status === 200) acknowledged.push(id);
+      } catch (error) {
+        lost.push(String(error));
+      }
+    }
+  }
+  const ended = Promise.all(Array.from({ length: clients }, client));
+  return {
+    stop: async () => {
+      stopped = true;
+      await ended;
+      return { statuses, acknowledged, lost };
+    },
+  };
+}
+
+const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
+t.test('behind nginx', { skip: noPrograms }, async t => {
+  const cluster = await openCluster(t, { env });
+
+  t.test('a client has one limit on all servers, by its own address, whatever it says', async t => {
+    const [greedy, other] = ['127.0.0.2', '127.0.0.3'];
+    const url = `${cluster.url}/api/users?limit=1`;
+    const answers = await Promise.all(
+      Array.from({ length: limit + 15 }, (_, i) =>
+        ask(url, { from: greedy, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
+      ),
+    );
+    t.equal(answers.filter(({ status }) => status === 200).length, limit);
+    t.equal(answers.filter(({ status }) => status === 429).length, 15);
+    t.equal((await ask(url, { from: other })).status, 200, 'its neighbour is not touched');
+    // Every server counted, and for the address of the client.
+    for (const { name } of cluster.servers)
+      t.ok(cluster.said(name, `"address":"${greedy}"`), `${name} saw the client's address`);
+  });
+
+  t.test('signed bodies arrive byte for byte', async t => {
+    const from = '127.0.0.4';
+    const event = (id: string) => paymentEvent({ id, customer: 'cus_bytes' });
+    const odd = `\r\n\t ${JSON.stringify(event('evt_odd'), null, 3)}\n\n`.replace(
+      'Ada',
+      'Ад\u00e4 \u{1F30D}',
+    );
+    t.match(await pay(cluster, odd, from), { status: 200, text: 'OK' });
+    const large = JSON.stringify({ ...event('evt_large'), filler: 'ä'.repeat(1_000_000) });
+    t.match(await pay(cluster, large, from), { status: 200 });
+    t.match(
+      await pay(cluster, JSON.stringify(event('evt_chunked')), from, { 'transfer-encoding': 'chunked' }),
+      {
+        status: 200,
+      },
+    );
+    const tooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(2_500_000) }), from);
+    t.match(JSON.parse(tooLarge.text), { error: { status: 413 } }, 'refused by the service');
+    const farTooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(4_000_000) }), from);
+    t.match(JSON.parse(farTooLarge.text), { error: { status: 413 } }, 'and by nginx in the same words');
+    await until('a worker activates the subscription', async () => {
+      const { status, text } = await ask(`${cluster.url}/api/subscriptions/cus_bytes`, { from });
+      return status === 200 && JSON.parse(text).status === 'active';
+    });
+  });
+
+  t.test('GraphQL and the pages', async t => {
+    const from = '127.0.0.5';
+    const url = `${cluster.url}/api/graphql`;
+    const { status, text } = await ask(url, { ...json({ query: '{ users { name } }' }), from });
+    t.match({ status, body: JSON.parse(text) }, { status: 200, body: { data: { users: [] } } });
+    const tool = await ask(url, { headers: { accept: 'text/html' }, from });
+    t.match(tool, { status: 200, headers: { 'content-type': /text\/html/ } });
+    for (const path of ['/', '/docs', '/docs/json', '/health/ready', ...assetsOf(tool.text)])
+      t.equal((await ask(`${cluster.url}${path}`, { from })).status, 200, path);
+    t.match(await ask(`${cluster.url}/api/users?limit=1`, { from }), {
+      status: 200,
+      headers: { link: /^<\/api/ },
+    });
+  });
+
+  t.test('a long request takes no server out', async t => {
+    await askAtLength(t, cluster);
+    t.notOk(cluster.said('nginx', 'too big header'));
+    t.notOk(cluster.said('nginx', 'temporarily disabled'), 'all servers are still in');
+    const url = `${cluster.url}/api/users?limit=1`;
+    const tooLong = { status: 431, headers: { 'content-type': 'application/json' } };
+    for (const answer of [
+      await ask(`${url}&name=${'x'.repeat(20_000)}`, { from: '127.0.0.6' }),
+      await ask(url, { headers: { 'x-long': 'x'.repeat(20_000) }, from: '127.0.0.6' }),
+    ]) {
+      t.match(answer, tooLong, 'what is too long for nginx it refuses in the words of the service');
+      t.match(JSON.parse(answer.text), { error: { status: 431, details: { code: 'headers_too_large' } } });
+    }
+  });
+
+  t.test('every server is replaced under load: no request is lost, no event either', async t => {
+    const running = load(cluster, 10);
+    await sleep(500);
+    await cluster.restartServers();
+    const { statuses, acknowledged, lost } = await running.stop();
+    t.comment(`${statuses.length} requests answered, ${acknowledged.length} events acknowledged`);
+    t.same(lost, []);
+    t.same(new Set(statuses), new Set([200, 201]));
+    t.ok(statuses.length > 300, `${statuses.length} requests`);
+    await until(
+      'every event has had its effect',
+      async () => (await effects(cluster)).done === acknowledged.length,
+    );
+    t.same(await effects(cluster), { done: acknowledged.length, active: acknowledged.length });
+  });
+
+  t.test('without any server nginx says so as a server would', async t => {
+    await cluster.servers[0]?.stop('SIGKILL');
+    const from = '127.0.0.7';
+    const after = await Promise.all(
+      Array.from({ length: 30 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
+    );
+    t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+    await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
+    for (const path of ['/api/users', '/api/users', '/api/graphql']) {
+      const { status, headers, text } = await ask(cluster.url + path);
+      t.match(
+        { status, headers },
+        { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } },
+      );
+      t.match(JSON.parse(text), { error: { status: 503, details: { code: 'unavailable' } } });
+    }
+    await Promise.all(cluster.servers.map(server => server.start()));
+    await until(
+      'requests are served again',
+      async () => (await ask(`${cluster.url}/api/users`)).status === 200,
+    );
+  });
+});
+
+const others = has('haproxy') && has('redis-server');
+t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not installed' }, async t => {
+  const cluster = await openCluster(t, { env, balancer: 'haproxy', workers: 1 });
+  const url = `${cluster.url}/api/users?limit=1`;
+  const from = '127.0.0.2';
+  const answers = await Promise.all(
+    Array.from({ length: limit + 5 }, (_, i) =>
+      ask(url, { from, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
+    ),
+  );
+  t.equal(answers.filter(({ status }) => status === 200).length, limit);
+  t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
+  const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
+  t.match(await pay(cluster, event, from), { status: 200, text: 'OK' });
+  await askAtLength(t, cluster);
+  t.notOk(cluster.said('haproxy', 'is DOWN'), 'all servers are still in');
+  await cluster.servers[0]?.stop('SIGKILL');
+  const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
+  t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+  await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
+  const nobody = await ask(url, { from: '127.0.0.4' });
+  t.match(nobody, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
+  t.match(JSON.parse(nobody.text).error, { status: 503, details: { code: 'unavailable' } });
+});
+
+/**
+ * Bug: `GET /api/posts?title=<300 CJK characters>` had 11 kB of Link, which nginx made a 502 of. Six such requests
+ * a second took all servers out for everybody, and Node's own fetch refused the headers of the longest ones.
+ */
+async function askAtLength(t: Test, cluster: Cluster): Promise<void> {
+  const from = '127.0.0.8';
+  const { text } = await ask(`${cluster.url}/docs/json`, { from });
+  const paths = [
+    `/api/posts?title=${encodeURIComponent('漢'.repeat(300))}`,
+    ...longestLists(JSON.parse(text)),
+  ];
+  t.ok(paths.length >= 7, `${paths.length} long requests`);
+  for (const path of paths) {
+    t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
+    t.equal((await fetch(cluster.url + path)).status, 200, "and by Node's own fetch");
+  }
+  const others = await Promise.all(
+    Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
+  );
+  t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'nobody else notices');
+}
+
+/** The events of the load that are done, and what they have done. */
+async function effects({ databaseUrl }: Cluster) {
+  const [row] = await queryPostgres(
+    databaseUrl,
+    `select
+      (select count(*)::int from webhook_events where customer like 'cus_load%' and status = 'processed') as done,
+      (select count(*)::int from subscriptions where customer like 'cus_load%' and status = 'active') as active`,
+  );
+  return row as { done: number; active: number };
+}
+
+/** The scripts and styles that a page of this server loads. */
+const assetsOf = (page: string) =>
+  [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { bearer, makeKey } from '../../helper/access.ts';
+import { createPostgres, testLog } from '../../helper/database.ts';
+import { type Service, startService, until } from '../../rig/process.ts';
+import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
+
+const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
+
+/** How often an instance said this. */
+const said = ({ lines }: Service, text: string) => lines.filter(({ msg }) => msg.includes(text)).length;
+
+async function twoInstances(t: Test, env: Record<string, string>) {
+  const redis = await startRedis(t);
+  const DATABASE_URL = await createPostgres(t);
+  const database = openPostgres({ url: DATABASE_URL, connections: 1 }, testLog);
+  await database.ready;
+  const { key } = await makeKey(database, ['read']);
+  await database.close();
+  const all = { AUTH_MODE: 'required', DATABASE_URL, REDIS_URL: redis.url, ...env };
+  const instances = await Promise.all([startService(t, all), startService(t, all)]);
+  const headers = bearer(key);
+  const ask = async (i: number) => {
+    const reply = await fetch(`${instances[i % 2]?.url}/api/users`, { headers });
+    await reply.arrayBuffer();
+    return reply.status;
+  };
+  return { redis, instances, ask };
+}
+
+/** Asks with so many clients at once until it is told to end; what came back, and the slowest answer. */
+function load(ask: (i: number) => Promise<number>, clients: number) {
+  const counts: Record<number, number> = {};
+  let ending = false;
+  let slowest = 0;
+  let asked = 0;
+  async function client() {
+    while (!ending) {
+      const began = performance.now();
+      const status = await ask(asked++).catch(() => 0);
+      slowest = Math.max(slowest, performance.now() - began);
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+  }
+  const running = Promise.all(Array.from({ length: clients }, client));
+  return async () => {
+    ending = true;
+    await running;
+    return { counts, slowest };
+  };
+}
+
+t.test('600 a minute are 600 in all, on two instances together', options, async t => {
+  const { ask } = await twoInstances(t, { RATE_LIMIT_MAX: '' });
+  const statuses: number[] = [];
+  for (let i = 0; i < 700; i += 20)
+    statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(i + k)))));
+  t.equal(statuses.filter(status => status === 200).length, 600);
+  t.equal(statuses.filter(status => status === 429).length, 100);
+});
+
+t.test('a Redis that is killed and started again under load loses no request', options, async t => {
+  const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '1000000' });
+  const end = load(ask, 20);
+  for (let round = 1; round <= 2; round++) {
+    await sleep(700);
+    await redis.kill();
+    await sleep(1500);
+    await redis.start();
+    await sleep(2000);
+    for (const instance of instances) {
+      t.equal(said(instance, 'Redis is out of reach'), round, `round ${round}: said once`);
+      t.equal(said(instance, 'Redis is back'), round, `round ${round}: and came back`);
+    }
+  }
+  const { counts } = await end();
+  t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
+  t.comment(JSON.stringify(counts));
+});
+
+t.test('a Redis that hangs holds no request up for long', options, async t => {
+  const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '1000000' });
+  const end = load(ask, 10);
+  await sleep(500);
+  redis.freeze();
+  await sleep(3000);
+  redis.thaw();
+  await sleep(2500);
+  const { counts, slowest } = await end();
+  t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
+  t.ok(slowest < 2000, `the slowest took ${Math.round(slowest)} ms`);
+  for (const instance of instances) {
+    t.equal(said(instance, 'Redis is out of reach'), 1);
+    t.equal(said(instance, 'Redis is back'), 1);
+  }
+});
+
+for (const [fault, { begin, end }] of Object.entries(refusals))
+  t.test(`a Redis that ${fault}: each instance counts alone, and says so once`, options, async t => {
+    const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
+    for (let outage = 1; outage <= 2; outage++) {
+      await redis.command(begin);
+      const statuses: number[] = [];
+      for (let i = 0; i < 100; i += 20)
+        statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(i + k)))));
+      t.equal(statuses.filter(status => status === 200).length, 80, 'each allows as many as all together do');
+      t.equal(statuses.filter(status => status === 429).length, 20);
+      // Longer than the connection and the counts by which it could seem to be back.
+      await sleep(1000);
+      for (const instance of instances) {
+        t.equal(said(instance, 'Redis is out of reach'), outage, `outage ${outage}: said once`);
+        t.equal(said(instance, 'Redis is back'), outage - 1, 'not back yet');
+      }
+      await redis.command(end);
+      for (const instance of instances)
+        await until('it is back', () => said(instance, 'Redis is back') === outage);
+      // What was counted alone has ended.
+      await sleep(2000);
+    }
+  });
+
+t.test('an instance starts without its Redis, and finds it later', options, async t => {
+  const redis = await startRedis(t);
+  await redis.kill();
+  const settings = { DATABASE_URL: await createPostgres(t), REDIS_URL: redis.url, RATE_LIMIT_MAX: '5' };
+  const service = await startService(t, settings);
+  const ask = async () => (await fetch(`${service.url}/api/users`)).status;
+  for (const status of [200, 200, 200, 200, 200, 429]) t.equal(await ask(), status, 'counted alone');
+  await redis.start();
+  for (let i = 0; i < 50 && said(service, 'Redis is back') === 0; i++) await sleep(100);
+  t.equal(await ask(), 200, 'counted in Redis, from the start');
+});

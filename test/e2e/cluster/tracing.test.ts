@@ -1,0 +1,37 @@
+import t from 'tap';
+import { openCollector } from '../../helper/collector.ts';
+import { createPostgres } from '../../helper/database.ts';
+import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
+import { spawnService, startService } from '../../rig/process.ts';
+import { secrets } from '../../rig/sender.ts';
+
+t.test('one trace leads from the process that stores a webhook to the one that works on it', async t => {
+  const collector = await openCollector(t);
+  const env = {
+    DATABASE_URL: await createPostgres(t),
+    WEBHOOK_SECRETS: secrets,
+    WORKER: 'apart',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  };
+  const service = await startService(t, { ...env, OTEL_SERVICE_NAME: 'door' });
+  spawnService(t, { ...env, OTEL_SERVICE_NAME: 'worker' }, [], 'src/worker.ts');
+  const body = JSON.stringify(paymentEvent());
+  const traceId = 'a'.repeat(32);
+  const headers = {
+    'content-type': 'application/json',
+    'stripe-signature': signatureOf(body),
+    traceparent: `00-${traceId}-${'b'.repeat(16)}-01`,
+  };
+  const answer = await fetch(`${service.url}/api/webhooks/stripe`, { method: 'POST', headers, body });
+  t.equal(answer.status, 200);
+  const [arrival] = (await collector.spansOf(traceId, 'POST /api/webhooks/:provider')).filter(
+    ({ name }) => name === 'POST /api/webhooks/:provider',
+  );
+  const [processed] = (await collector.spansOf(traceId, 'process webhook event')).filter(
+    ({ name }) => name === 'process webhook event',
+  );
+  t.match(arrival, { service: 'door', parentSpanId: 'b'.repeat(16) });
+  t.match(processed, { service: 'worker', parentSpanId: arrival?.spanId });
+  t.equal(await service.kill('SIGTERM'), 0);
+});

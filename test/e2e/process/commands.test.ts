@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import t from 'tap';
+import { makeFolder, runCommand } from '../../rig/process.ts';
+
+t.setTimeout(240_000);
+
+const scripts = [
+  'src/main.ts',
+  'src/worker.ts',
+  'bench/run.ts',
+  ...['backup', 'chaos', 'cluster', 'keys', 'migrate', 'repair', 'restore', 'seed', 'webhook'].map(
+    name => `scripts/${name}.ts`,
+  ),
+];
+
+for (const script of scripts)
+  t.test(`${script} explains itself, and refuses what it does not know`, async t => {
+    const folder = makeFolder(t);
+    const ran = (...args: string[]) => runCommand(script, args, {}, folder);
+    t.match(await ran('--help'), { code: 0, out: /^.*npm (start|run)/s, err: '' });
+    t.match(await ran('--nonsense'), { code: 1, out: '', err: "Unknown option '--nonsense'. See --help.\n" });
+    t.same(readdirSync(folder), [], 'nothing was done');
+  });
+
+t.test('a value or a name that is wrong is told in one line', async t => {
+  for (const [command, told] of [
+    ['scripts/seed.ts --users', "Option '--users <value>' argument missing"],
+    ['scripts/seed.ts --users 1e3', '--users must be a whole number from 1 to 1,000,000'],
+    ['scripts/chaos.ts --seconds no', '--seconds must be a number from 1'],
+    ['scripts/chaos.ts --only nothing', '--only=nothing is part of no name of a fault'],
+    ['scripts/cluster.ts --balancer apache', '--balancer is nginx or haproxy'],
+    ['scripts/keys.ts', 'Name a command: create, list, revoke'],
+    ['scripts/keys.ts toString', "Unknown command 'toString': there are create, list, revoke"],
+    ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],
+    ['scripts/webhook.ts', 'Name a command: send, list, show, replay'],
+    ['scripts/webhook.ts replay', 'Name the id of an event, or say --all'],
+    ['scripts/migrate.ts now', "Unexpected argument 'now'"],
+    ['scripts/backup.ts one two', "Unexpected argument 'two'"],
+    ['scripts/backup.ts', 'Name the file to write'],
+    ['scripts/restore.ts', 'Name the backup'],
+  ] as const) {
+    const [script = '', ...args] = command.split(' ');
+    const DATA_DIR = makeFolder(t);
+    t.match(
+      await runCommand(script, args, { DATA_DIR }),
+      { code: 1, err: `${told}. See --help.\n` },
+      command,
+    );
+  }
+});

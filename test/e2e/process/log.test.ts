@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import { makeFolder, startService, until } from '../../rig/process.ts';
+
+t.setTimeout(120_000);
+
+t.test('a log that nobody reads holds up no request, and is complete once it is read', async t => {
+  const away = 'postgres://x:x@127.0.0.1:1/x';
+  const service = await startService(t, { DATABASE_URL: away }, { ready: false });
+  service.child.stdout?.pause();
+  // Several times what the buffers between the two processes hold.
+  const requests = 4000;
+  const path = `/${'a'.repeat(280)}`;
+  const seen = new Set<number>();
+  for (let i = 0; i < requests; i += 40)
+    await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const reply = await fetch(service.url + path, { signal: AbortSignal.timeout(20_000) });
+        await reply.arrayBuffer();
+        seen.add(reply.status);
+      }),
+    );
+  t.same([...seen], [404]);
+  const answered = () => service.lines.filter(({ msg }) => msg === 'answered').length;
+  t.ok(answered() < requests, `${answered()} lines were read before`);
+  service.child.stdout?.resume();
+  await until('every line came', () => answered() === requests);
+});
+
+/** A process that logs so many lines, and does this then. */
+function run(t: Test, lines: number, then: string, stdout: 'pipe' | number = 'pipe') {
+  const module = new URL('../../../src/core/log.ts', import.meta.url).href;
+  const script = `
+    import { openLog } from '${module}';
+    const log = openLog({ LOG_LEVEL: 'info', LOG_FORMAT: 'json' }, false);
+    for (let i = 0; i < ${lines}; i++) log.info({ i, pad: 'x'.repeat(200) }, 'one of many');
+    ${then}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', stdout, 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return child;
+}
+
+const parse = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line));
+
+/** Until it has written this to standard error. */
+const said = async (child: ChildProcess, words: string) => {
+  for await (const chunk of child.stderr ?? []) if (String(chunk).includes(words)) return;
+};
+
+const last = "log.info('the last one');";
+const endings = {
+  'process.exit': `${last} process.exit(3);`,
+  'an uncaught exception': `${last} throw new Error('on purpose');`,
+  'a signal': `process.on('SIGTERM', () => { ${last} process.exit(3); }); setInterval(() => {}, 1000); process.kill(process.pid, 'SIGTERM');`,
+  'nothing left to do': last,
+};
+
+for (const [ending, then] of Object.entries(endings))
+  t.test(`the last line is written before the end of the process: ${ending}`, async t => {
+    const lines = 3000;
+    const child = run(t, lines, then);
+    const read = parse(await text(child.stdout as NonNullable<typeof child.stdout>));
+    t.equal(read.length, lines + 1, 'to a pipe');
+    t.equal(read.at(-1).msg, 'the last one');
+
+    const file = join(makeFolder(t), 'log');
+    await once(run(t, lines, then, openSync(file, 'w')), 'exit');
+    const written = parse(readFileSync(file, 'utf8'));
+    t.equal(written.length, lines + 1, 'to a file');
+    t.equal(written.at(-1).msg, 'the last one');
+  });
+
+t.test('what finds no room in memory is dropped, and the number of the lines is said', async t => {
+  const lines = 100_000;
+  const child = run(t, lines, "console.error('logged');");
+  await said(child, 'logged');
+  const read = parse(await text(child.stdout as NonNullable<typeof child.stdout>));
+  const kept = read.filter(({ msg }) => msg === 'one of many');
+  t.ok(kept.length > 50_000 && kept.length < lines, `${kept.length} lines were kept`);
+  const told = read.filter(({ msg }) => msg !== 'one of many');
+  t.match(told, [{ level: 40, lines: lines - kept.length, msg: /not read in time/ }]);
+  t.equal(told.length, 1, 'once');
+});
+
+t.test('a log that nobody reads does not hold the end of the process', async t => {
+  const child = run(t, 5000, 'process.exit(3);');
+  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+  t.equal(code, 3);
+});

@@ -1,0 +1,227 @@
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import {
+  call,
+  makeDataFolder,
+  makeFolder,
+  type Reply,
+  type Service,
+  spawnService,
+  startService,
+  until,
+} from '../../rig/process.ts';
+import { pay, secrets, total } from '../../rig/sender.ts';
+
+t.setTimeout(180_000);
+
+/** A client on one kept connection, without a pause until it is asked to leave. */
+async function keepAsking(service: Service, client: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const replies: Reply[] = [];
+  try {
+    for (let i = 0; replies.at(-1)?.headers.connection !== 'close'; i++)
+      replies.push(
+        i % 3 === 0
+          ? await call(
+              service,
+              'POST',
+              '/api/users',
+              { name: 'A', email: `${client}-${i}@example.com` },
+              agent,
+            )
+          : await call(service, 'GET', '/api/users?limit=5', undefined, agent),
+      );
+    return { replies, lost: undefined };
+  } catch (error) {
+    return { replies, lost: String(error) };
+  } finally {
+    agent.destroy();
+  }
+}
+
+function openSocket(t: Test, { port }: Service): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  t.teardown(() => socket.destroy());
+  return socket;
+}
+const halfRequest =
+  'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{';
+
+t.test('SIGTERM under load: what was accepted is answered, and the exit code is 0 within 10 s', async t => {
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
+  openSocket(t, service);
+  openSocket(t, service).write('GET /api/us');
+  openSocket(t, service).write(halfRequest);
+  const dribbling = openSocket(t, service);
+  dribbling.write(halfRequest);
+  const drops = setInterval(() => dribbling.writable && dribbling.write(' '), 100);
+  t.teardown(() => clearInterval(drops));
+  const clients = Array.from({ length: 20 }, (_, client) => keepAsking(service, client));
+  await sleep(1000);
+
+  const asked = Date.now();
+  service.child.kill('SIGTERM');
+  t.equal(await service.ended, 0);
+  const seconds = (Date.now() - asked) / 1000;
+  t.ok(seconds < 10, `it took ${seconds} s`);
+  const results = await Promise.all(clients);
+  t.same(results.map(({ lost }) => lost).filter(Boolean), [], 'no request was lost');
+  const replies = results.flatMap(client => client.replies);
+  t.ok(replies.length > 40, `${replies.length} requests were answered`);
+  t.same(new Set(replies.map(({ status }) => status)), new Set([200, 201]));
+  t.equal(service.errors(), '');
+});
+
+t.test('SIGTERM waits for a slow request, and for nothing once it is answered', async t => {
+  const DATABASE_URL = await createPostgres(t);
+  const service = await startService(t, { DATABASE_URL });
+  const ada = { name: 'Ada', email: 'ada@example.com' };
+  const { body: user } = await call(service, 'POST', '/api/users', ada);
+
+  const sql = postgres(DATABASE_URL, { max: 1 });
+  t.teardown(() => sql.end());
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  let slow: Promise<Reply> | undefined;
+  await sql.begin(async tx => {
+    await tx`select 1 from users for update`;
+    slow = call(service, 'PUT', `/api/users/${user.id}`, { ...ada, name: 'Ada King' }, agent);
+    // Together well below the two seconds after which a request that waits for a lock is refused.
+    await sleep(300);
+    service.child.kill('SIGTERM');
+    await sleep(500);
+  });
+  const answered = Date.now();
+  t.match(await slow, { status: 200, body: { name: 'Ada King' } });
+  t.equal(await service.ended, 0);
+  t.ok(Date.now() - answered < 3000, 'the kept connection of its client did not delay the end');
+});
+
+t.test('a webhook in hand when the signal comes is stored with its job, and done by the next', async t => {
+  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets };
+  const service = await startService(t, env);
+  t.equal(await pay(service.url, 'evt_0', 'cus_0'), 200, 'the queue is ready');
+  const sql = postgres(env.DATABASE_URL, { max: 1 });
+  t.teardown(() => sql.end());
+  let paid: Promise<number | undefined> | undefined;
+  await sql.begin(async tx => {
+    await tx`lock table webhook_events in exclusive mode`;
+    paid = pay(service.url, 'evt_1', 'cus_1');
+    // As above, well below what a lock may take.
+    await sleep(300);
+    service.child.kill('SIGTERM');
+    await sleep(500);
+  });
+  t.equal(await paid, 200);
+  t.equal(await service.ended, 0);
+  const next = await startService(t, env);
+  await until('the payment has its effect', async () => (await total(next.url, '/api/subscriptions')) === 2);
+});
+
+t.test('while it drains, requests go on, balancers are told, and kept connections end', async t => {
+  const service = await startService(t, { DATABASE_URL: await createPostgres(t), DRAIN_SECONDS: '2' });
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  t.equal((await call(service, 'GET', '/api/users', undefined, agent)).headers.connection, 'keep-alive');
+  const asked = Date.now();
+  service.child.kill('SIGTERM');
+  await until('it is not ready', async () => (await call(service, 'GET', '/health/ready')).status === 503);
+  t.match(await call(service, 'GET', '/health/ready'), {
+    headers: { 'retry-after': '1' },
+    body: { error: { details: { code: 'ending' } } },
+  });
+  t.equal((await call(service, 'GET', '/health/live')).status, 200);
+  const reply = await call(service, 'GET', '/api/users', undefined, agent);
+  t.match(reply, { status: 200, headers: { connection: 'close' } });
+  t.equal(await service.ended, 0);
+  const seconds = (Date.now() - asked) / 1000;
+  t.ok(seconds > 2 && seconds < 4.5, `it took ${seconds} s`);
+});
+
+t.test('a restart of all instances, one after the other, under load loses not one request', async t => {
+  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets, DRAIN_SECONDS: '1' };
+  const instances = await Promise.all([startService(t, env), startService(t, env)]);
+  const ready = new Set(instances);
+  let going = true;
+  /** What a balancer does: looks now and then, and sends to those that say they are ready. */
+  const look = async (service: Service) => {
+    const answer = await call(service, 'GET', '/health/ready').catch(() => undefined);
+    if (answer?.status === 200) ready.add(service);
+    else ready.delete(service);
+  };
+  const balancer = (async () => {
+    while (going) {
+      await Promise.all(instances.map(look));
+      await sleep(400);
+    }
+  })();
+  const lost: unknown[] = [];
+  const acknowledged = new Set<string>();
+  let answered = 0;
+  async function keepSending(client: number) {
+    for (let i = 0; going; i++) {
+      const service = [...ready][i % ready.size] as Service;
+      const event = `evt_${client}_${i}`;
+      const status =
+        i % 2 === 0
+          ? await pay(service.url, event, event)
+          : await call(service, 'GET', '/api/posts').then(reply => reply.status, String);
+      if (status === 200) answered++;
+      else lost.push(status);
+      if (status === 200 && i % 2 === 0) acknowledged.add(event);
+    }
+  }
+  const clients = Array.from({ length: 8 }, (_, client) => keepSending(client));
+  for (const [i, old] of instances.entries()) {
+    await sleep(500);
+    old.child.kill('SIGTERM');
+    t.equal(await old.ended, 0);
+    ready.delete(old);
+    instances[i] = await startService(t, env);
+    ready.add(instances[i]);
+  }
+  await sleep(500);
+  going = false;
+  await Promise.all([...clients, balancer]);
+  t.same(lost, [], `${answered} requests were answered`);
+  const { url } = instances[0] as Service;
+  await until(
+    'each payment has its effect',
+    async () => (await total(url, '/api/subscriptions')) === acknowledged.size,
+  );
+});
+
+t.test('SIGINT is the same', async t => {
+  const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
+  const client = keepAsking(service, 1);
+  await sleep(300);
+  service.child.kill('SIGINT');
+  t.equal(await service.ended, 0);
+  t.equal((await client).lost, undefined);
+});
+
+t.test('a second signal ends the process at once', async t => {
+  const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
+  openSocket(t, service).write(halfRequest);
+  await sleep(200);
+  service.child.kill('SIGTERM');
+  await until('it is ending', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
+  await sleep(800);
+  t.equal(service.child.exitCode, null, 'the half request holds it');
+  const asked = Date.now();
+  service.child.kill('SIGTERM');
+  t.equal(await service.ended, 1);
+  t.ok(Date.now() - asked < 2000);
+});
+
+t.test('a signal while the service starts ends it with 0', async t => {
+  const service = spawnService(t, { DATA_DIR: makeFolder(t) });
+  await until('it makes its database', () => service.lines.length > 0);
+  service.child.kill('SIGTERM');
+  t.equal(await service.ended, 0);
+  t.equal(service.port, 0);
+});

@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { call, makeDataFolder, type Service, startService, until, untilReady } from '../../rig/process.ts';
+
+t.setTimeout(180_000);
+
+interface Exchange {
+  status: number;
+  head: string;
+  body: string;
+  seconds: number;
+}
+
+/** Sends bytes as they are, then drips the same few until the server hangs up; gives what it answered. */
+function exchange({ port }: Service, bytes: string | Buffer, drip = ''): Promise<Exchange> {
+  const started = performance.now();
+  const { promise, resolve } = Promise.withResolvers<Exchange>();
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', chunk => {
+    text += chunk;
+  });
+  // A server that hangs up while we still write resets the connection: what counts is what it said before.
+  socket.on('error', () => {});
+  const drops = setInterval(() => drip && socket.writable && socket.write(drip), 100);
+  const limit = setTimeout(() => socket.destroy(), 15_000);
+  socket.on('close', () => {
+    clearInterval(drops);
+    clearTimeout(limit);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
+    resolve({ status, head, body, seconds: (performance.now() - started) / 1000 });
+  });
+  if (bytes.length > 0) socket.write(bytes);
+  return promise;
+}
+
+function checkEnvelope(t: Test, { status, head, body }: Exchange, expected: number) {
+  t.equal(status, expected);
+  t.match(head, /^content-type: application\/json/im);
+  t.match(head, /^x-request-id: \S+/im);
+  t.match(body && JSON.parse(body), { error: { status: expected, message: String } });
+  t.same(Object.keys(JSON.parse(body || '{}')), ['error']);
+}
+
+const line = 'POST /api/users HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n';
+const big = `{"name":"${'a'.repeat(5_000_000)}","email":"a@example.com"}`;
+
+t.test('on a raw socket', async t => {
+  // No database is needed for what never becomes a request; this address refuses connections.
+  const away = 'postgres://x:x@127.0.0.1:1/x';
+  const service = await startService(t, { DATABASE_URL: away, REQUEST_TIMEOUT: '2' }, { ready: false });
+
+  const answered: [string, number, string][] = [
+    ['a header of 100 kB is 431', 431, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'a'.repeat(100_000)}\r\n\r\n`],
+    ['broken HTTP is 400', 400, 'HELLO\r\n\r\n'],
+    ['a broken header is 400', 400, 'GET / HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n'],
+    [
+      'a length that is no number is 400',
+      400,
+      'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n',
+    ],
+    [
+      'a URL that cannot be decoded is 400',
+      400,
+      'GET /api/users/%E0%A4%A HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    ],
+    ['a body of 5 MB is 413', 413, `${line}content-length: ${Buffer.byteLength(big)}\r\n\r\n${big}`],
+    [
+      'a body of 5 MB of unknown length is 413',
+      413,
+      `${line}transfer-encoding: chunked\r\n\r\n${big.length.toString(16)}\r\n${big}\r\n0\r\n\r\n`,
+    ],
+  ];
+  for (const [promise, status, bytes] of answered)
+    await t.test(promise, async t => {
+      const answer = await exchange(service, bytes);
+      checkEnvelope(t, answer, status);
+      t.ok(answer.seconds < 5, `within ${answer.seconds} s`);
+    });
+
+  await t.test('a client that does not finish its request is cut with 408', async t => {
+    const clients = {
+      'says nothing': exchange(service, ''),
+      'sends half the headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-half'),
+      'drips headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-drip: ', 'a'),
+      'sends half the body': exchange(service, `${line}content-length: 900\r\n\r\n{`),
+      'drips a body': exchange(service, `${line}content-length: 900\r\n\r\n{`, ' '),
+    };
+    for (const [name, client] of Object.entries(clients))
+      await t.test(name, async t => {
+        const answer = await client;
+        checkEnvelope(t, answer, 408);
+        t.ok(answer.seconds > 1.5 && answer.seconds < 8, `after ${answer.seconds} s`);
+      });
+  });
+
+  /** Sends a request and resets the connection in the same moment. */
+  async function sendAndReset(whenAccepted: boolean) {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    if (whenAccepted) await sleep(300);
+    socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+
+  for (const [moment, whenAccepted] of [
+    ['before it is accepted', false],
+    ['right after sending', true],
+  ] as const)
+    await t.test(`a client that resets ${moment} is no failure`, async t => {
+      const clients = 300;
+      let asked = 0;
+      const left = async () => {
+        asked++;
+        return Number((await call(service, 'GET', '/nothing')).headers['ratelimit-remaining']);
+      };
+      const said = service.lines.length;
+      const before = await left();
+      await Promise.all(Array.from({ length: clients }, () => sendAndReset(whenAccepted)));
+      // One that was reset before it was accepted may have no address any more; it is counted by another name.
+      if (whenAccepted)
+        await until('all are counted', async () => before - (await left()) === clients + asked - 1);
+      t.equal((await call(service, 'GET', '/health/live')).status, 200);
+      const failures = service.lines.slice(said).filter(({ level }) => level >= 50);
+      t.same(failures.slice(0, 3), []);
+    });
+
+  await t.test('and the service still answers', async t => {
+    t.equal((await call(service, 'GET', '/health/live')).status, 200);
+    t.equal(service.child.exitCode, null);
+    t.equal(service.errors(), '');
+  });
+});
+
+t.test('an ordinary client that sends 5 MB reads the 413, again and again', async t => {
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
+  for (let i = 0; i < 5; i++) {
+    const reply = await fetch(`${service.url}/api/users`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: big,
+    });
+    t.equal(reply.status, 413);
+    t.match(await reply.json(), { error: { status: 413 } });
+  }
+  await untilReady(service);
+});
+
+t.test('a client that does not read what it asked for is cut, and nobody waits for it', async t => {
+  const limits = { HANDLER_TIMEOUT: '2', STATEMENT_TIMEOUT: '1', REQUEST_TIMEOUT: '1' };
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t), ...limits });
+  const author = await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
+  for (let i = 0; i < 100; i++)
+    await call(service, 'POST', '/api/posts', { title: 'é'.repeat(500), authorId: author.body.id });
+
+  const asked = 500;
+  const socket = connect(service.port, '127.0.0.1');
+  socket.on('error', () => {});
+  // Far more than the buffers between the two hold: what does not fit there would fill the memory of the server.
+  socket.write('GET /api/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
+  for (let i = 0; i < 12; i++) {
+    t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);
+    await sleep(500);
+  }
+  let answers = 0;
+  socket.on('data', chunk => {
+    answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
+  });
+  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  t.ok(answers > 0 && answers < asked, `${answers} answers were on the way when it was cut`);
+});

@@ -1,0 +1,220 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { readSettings } from '../../../src/config/settings.ts';
+import type { Connection } from '../../../src/database/connection.ts';
+import { openDatabase } from '../../../src/database/open.ts';
+import { select, testLog } from '../../helper/database.ts';
+import { folderOf } from '../../rig/openCluster.ts';
+import { call, freePort, makeFolder, queryPostgres, startService, until } from '../../rig/process.ts';
+import { pay, secrets } from '../../rig/sender.ts';
+
+t.setTimeout(240_000);
+
+/** Runs a command of the project in this environment and returns its exit code and all that it said. */
+async function run(script: string, args: string[], env: Record<string, string>) {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(process.cwd(), 'scripts', script), ...args],
+    { cwd: tmpdir(), env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', text => {
+      said += text;
+    });
+  const [code] = await once(child, 'close');
+  return { code, said };
+}
+
+/** Something in every table that a user fills. */
+async function fill(t: Test, env: Record<string, string>) {
+  const service = await startService(t, { ...env, WEBHOOK_SECRETS: secrets });
+  for (let i = 0; i < 30; i++) {
+    const user = { name: `Ädä ${i} 🌍`, email: `${i}@example.com` };
+    const { body } = await call(service, 'POST', '/api/users', user);
+    await call(service, 'POST', '/api/posts', { title: `Notes ${i}`, authorId: body.id });
+  }
+  for (let i = 0; i < 5; i++) await pay(service.url, `evt_${i}`, `cus_${i}`);
+  await call(service, 'POST', '/api/keys', { name: 'kept', scopes: ['read'] });
+  await until('the events are processed', async () => {
+    const { body } = await call(service, 'GET', '/api/webhook-events?status=processed');
+    return body.data.length === 5;
+  });
+  return service;
+}
+
+type Contents = Record<string, string[]>;
+
+/** Every row of every table, as text. What names transactions of one server differs on another. */
+async function contentsOf(t: Test, env: Record<string, string>): Promise<Contents> {
+  const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
+  await database.ready;
+  const contents: Contents = {};
+  for (const name of await tablesOf(database.writes)) {
+    const rows = await select(
+      database.writes,
+      sql.raw(`select (to_jsonb(r) - 'horizon')::text as row from ${name} as r order by 1`),
+    );
+    contents[name] = rows.map(({ row }) => row as string);
+  }
+  await database.close();
+  t.ok(Object.keys(contents).length > 12, `${Object.keys(contents)}`);
+  for (const name of [
+    'users',
+    'posts',
+    'subscriptions',
+    'webhook_events',
+    'api_keys',
+    'audit_log',
+    'list_counts',
+  ])
+    t.ok(contents[`public.${name}`]?.length, `there is something in ${name}`);
+  return contents;
+}
+
+async function tablesOf(db: Connection): Promise<string[]> {
+  const rows = await select(
+    db,
+    sql`select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  return rows.map(({ name }) => String(name));
+}
+
+t.test('an embedded database is restored into an empty folder', async t => {
+  const [from, to] = [{ DATA_DIR: makeFolder(t) }, { DATA_DIR: makeFolder(t) }];
+  const file = join(makeFolder(t), 'backup.tgz');
+  t.match(await run('backup.ts', [file], from), { code: 1, said: /There is no database in/ });
+  const service = await fill(t, from);
+  t.match(await run('backup.ts', [file], from), { code: 1, said: /Another process uses the data folder/ });
+  t.notOk(existsSync(file));
+  service.child.kill('SIGTERM');
+  t.equal(await service.ended, 0);
+
+  t.match(await run('backup.ts', [file], from), { code: 0 });
+  t.match(await run('backup.ts', [file], from), { code: 1, said: /already exists/ });
+  t.match(await run('restore.ts', [file], to), { code: 0 });
+  t.same(await contentsOf(t, to), await contentsOf(t, from));
+  t.match(await run('restore.ts', [file], to), { code: 1, said: /There is a database in/ });
+
+  const again = await startService(t, to);
+  t.match(await call(again, 'GET', '/api/posts?limit=1'), { status: 200, body: { meta: { total: 30 } } });
+});
+
+t.test('half a backup is no backup, and leaves nothing that looks like a database', async t => {
+  const file = join(makeFolder(t), 'broken.tgz');
+  writeFileSync(file, 'not a backup');
+  const folder = makeFolder(t);
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /is no backup/ });
+  writeFileSync(file, Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(1000)]));
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1 });
+  t.notOk(existsSync(join(folder, 'postgres')));
+});
+
+t.test('a backup of the other database is refused by name', async t => {
+  const [file, folder] = [join(makeFolder(t), 'backup'), makeFolder(t)];
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /There is no file/ });
+  writeFileSync(file, 'PGDMP');
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /Set DATABASE_URL/ });
+  writeFileSync(file, Buffer.from([0x1f, 0x8b]));
+  t.match(await run('restore.ts', [file], { DATABASE_URL: process.env.TEST_POSTGRES_URL ?? '' }), {
+    code: 1,
+    said: /without DATABASE_URL/,
+  });
+});
+
+t.test('without the programs of PostgreSQL the commands say what is missing', async t => {
+  const env = { DATABASE_URL: process.env.TEST_POSTGRES_URL ?? '', PATH: makeFolder(t) };
+  t.match(await run('backup.ts', [join(makeFolder(t), 'x')], env), {
+    code: 1,
+    said: /pg_dump is not on the PATH/,
+  });
+});
+
+// pg_dump refuses a server that is newer than itself: so a server of its own release is needed.
+const bin = folderOf('initdb') ?? '';
+const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
+
+t.test('a PostgreSQL database is restored into an empty one', { skip }, async t => {
+  const [from, to] = [await startInstalled(t), await startInstalled(t)];
+  const file = join(makeFolder(t), 'backup.dump');
+  const service = await fill(t, from);
+  service.child.kill('SIGTERM');
+  await service.ended;
+  const contents = await contentsOf(t, from);
+  t.match(await run('backup.ts', [file], from), { code: 0 });
+  t.match(await run('restore.ts', [file], to), { code: 0 });
+  t.same(await contentsOf(t, to), contents);
+  t.match(await run('restore.ts', [file], to), { code: 1, said: /not empty: there is a table/ });
+});
+
+t.test(
+  'after a restore the counts are right, also where transactions have lower numbers',
+  { skip },
+  async t => {
+    const [from, to] = [await startInstalled(t), await startInstalled(t)];
+    const file = join(makeFolder(t), 'backup.dump');
+    t.match(await run('seed.ts', ['--users', '300', '--posts', '3000'], from), { code: 0 });
+    await queryPostgres(from.DATABASE_URL, burn(3000));
+    // Folds up to here, and leaves changes that are not folded.
+    t.match(await run('migrate.ts', [], from), { code: 0 });
+    await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
+    t.match(await run('backup.ts', [file], from), { code: 0 });
+    t.match(await run('restore.ts', [file], to), { code: 0 });
+
+    const horizon = 'select max(horizon::text::bigint)::int as xid from list_sources';
+    const reached = 'select pg_snapshot_xmax(pg_current_snapshot())::text::bigint::int as xid';
+    const [[copied], [now]] = await Promise.all([
+      queryPostgres(from.DATABASE_URL, horizon),
+      queryPostgres(to.DATABASE_URL, reached),
+    ]);
+    t.ok(
+      Number(copied?.xid) > Number(now?.xid),
+      'the horizon of the old server is not reached on the new one',
+    );
+    const totals = `select (select total from list_place('users', '', 0, false))::int as told, (select count(*) from users)::int as true`;
+    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ told: 303, true: 303 }]);
+    await queryPostgres(to.DATABASE_URL, addUsers('after', 5));
+    // Past the old horizon, where a copied one would begin to lie.
+    await queryPostgres(to.DATABASE_URL, burn(4000));
+    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ told: 308, true: 308 }]);
+  },
+);
+
+const addUsers = (name: string, count: number) => `insert into users (id, name, email, created_at, updated_at)
+  select gen_random_uuid(), 'x', '${name}' || n, now(), now() from generate_series(1, ${count}) as n`;
+
+/** Uses up so many numbers of transactions. */
+const burn = (count: number) =>
+  `do $$ begin for i in 1..${count} loop begin perform pg_current_xact_id(); create temp table burnt (); raise exception 'x';
+   exception when others then null; end; end loop; end $$`;
+
+/** A server of the installed release, with an empty database. */
+async function startInstalled(t: Test) {
+  const [folder, port] = [join(makeFolder(t), 'data'), await freePort()];
+  mkdirSync(folder);
+  const root = process.getuid?.() === 0;
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  const owner = root ? { uid: idOf('-u'), gid: idOf('-g') } : {};
+  if (root) chownSync(folder, idOf('-u'), idOf('-g'));
+  const flags = ['--username=triport', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+  execFileSync(join(bin, 'initdb'), ['-D', folder, ...flags], { ...owner, stdio: 'ignore' });
+  const settings = ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
+  const child = spawn(join(bin, 'postgres'), ['-D', folder, '-p', String(port), ...settings], {
+    ...owner,
+    stdio: 'ignore',
+  });
+  t.teardown(async () => {
+    const gone = once(child, 'exit');
+    child.kill('SIGINT');
+    await gone;
+  });
+  const DATABASE_URL = `postgres://triport@127.0.0.1:${port}/postgres`;
+  await until('the server answers', () => queryPostgres(DATABASE_URL, 'select 1').then(Boolean, () => false));
+  return { DATABASE_URL, PATH: `${bin}:${process.env.PATH}` };
+}

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import {
+  call,
+  makeDataFolder,
+  makeFolder,
+  type Service,
+  spawnService,
+  startService,
+  until,
+} from '../../rig/process.ts';
+
+t.setTimeout(180_000);
+
+/** Creates users without a pause until the service is gone; gives the ids that were answered with 201. */
+async function createUntilGone(service: Service, client: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; ; i++) {
+    const body = { name: `Client ${client}`, email: `c${client}-${i}@example.com` };
+    const reply = await call(service, 'POST', '/api/users', body).catch(() => undefined);
+    if (!reply) return ids;
+    if (reply.status === 201) ids.push(reply.body.id);
+  }
+}
+
+t.test(
+  'a data folder has one process; kill -9 loses nothing that was answered, and blocks nothing',
+  async t => {
+    const DATA_DIR = makeDataFolder(t);
+    const first = await startService(t, { DATA_DIR });
+    await t.test('while a second process is refused, and told why', async t => {
+      const second = spawnService(t, { DATA_DIR });
+      t.equal(await second.ended, 1);
+      t.match(
+        second.errors(),
+        /Another process uses the data folder .*Stop it, or set DATA_DIR or DATABASE_URL/,
+      );
+      t.notMatch(second.errors(), /\n\s+at /, 'without a stack');
+      t.equal((await call(first, 'GET', '/api/users')).status, 200);
+    });
+    const clients = [1, 2, 3, 4].map(client => createUntilGone(first, client));
+    await sleep(1500);
+    first.child.kill('SIGKILL');
+    const acknowledged = (await Promise.all(clients)).flat();
+    t.equal(await first.ended, 'SIGKILL');
+    t.ok(acknowledged.length > 20, `${acknowledged.length} users were acknowledged`);
+
+    const second = await startService(t, { DATA_DIR });
+    const lost = [];
+    for (const id of acknowledged)
+      if ((await call(second, 'GET', `/api/users/${id}`)).status !== 200) lost.push(id);
+    t.same(lost, []);
+    t.equal(
+      (await call(second, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' })).status,
+      201,
+    );
+  },
+);
+
+t.test('of two processes started at once on an empty folder one serves and one refuses', async t => {
+  const DATA_DIR = makeFolder(t);
+  const both = [spawnService(t, { DATA_DIR }), spawnService(t, { DATA_DIR })];
+  t.equal(await Promise.race(both.map(service => service.ended)), 1);
+  await until('the other one listens', () => both.some(service => service.port > 0), 90);
+  const winner = both.find(service => service.port > 0) as Service;
+  t.equal((await call(winner, 'GET', '/api/users')).status, 200);
+});
+
+t.test('a process killed while it makes the database leaves nothing that blocks the next start', async t => {
+  const DATA_DIR = makeFolder(t);
+  const moments = [
+    // As soon as there is something, and then later and later in the work.
+    () => until('the folder is begun', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 90),
+    () => until('files are there', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 90),
+    () => until('it is in its place', () => existsSync(join(DATA_DIR, 'postgres')), 90),
+  ];
+  for (const moment of moments) {
+    const killed = spawnService(t, { DATA_DIR });
+    await moment();
+    killed.child.kill('SIGKILL');
+    t.equal(await killed.ended, 'SIGKILL');
+    t.equal(killed.port, 0, 'it did not serve yet');
+  }
+  const service = await startService(t, { DATA_DIR });
+  t.equal((await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' })).status, 201);
+});

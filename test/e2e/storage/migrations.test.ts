@@ -1,0 +1,46 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import t from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import { call, makeFolder, queryPostgres, spawnService, startService } from '../../rig/process.ts';
+
+t.setTimeout(180_000);
+
+t.test('two instances started at once on an empty database are both ready, and migrate once', async t => {
+  const DATABASE_URL = await createPostgres(t, { empty: true });
+  const both = await Promise.all([startService(t, { DATABASE_URL }), startService(t, { DATABASE_URL })]);
+
+  const [first, second] = both as [(typeof both)[0], (typeof both)[0]];
+  const created = await call(first, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
+  t.equal((await call(second, 'GET', `/api/users/${created.body.id}`)).status, 200);
+
+  const files = JSON.parse(
+    readFileSync(new URL('../../../drizzle/migrations/meta/_journal.json', import.meta.url), 'utf8'),
+  ).entries.length;
+  const ran = await queryPostgres(
+    DATABASE_URL,
+    'select count(*)::int as n from drizzle.__drizzle_migrations',
+  );
+  t.same(ran, [{ n: files }]);
+});
+
+t.test('without the patch of the driver the service refuses to start on Postgres', async t => {
+  const folder = makeFolder(t);
+  const driver = join(folder, 'postgres');
+  cpSync(fileURLToPath(new URL('../../../node_modules/postgres', import.meta.url)), driver, {
+    recursive: true,
+  });
+  const index = join(driver, 'src', 'index.js');
+  writeFileSync(index, readFileSync(index, 'utf8').replace(/^Postgres\.mends.*$/m, ''));
+  const hook = join(folder, 'hook.mjs');
+  writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module';
+     registerHooks({ resolve: (name, context, next) => name === 'postgres'
+       ? { url: ${JSON.stringify(pathToFileURL(index).href)}, shortCircuit: true } : next(name, context) });`,
+  );
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, ['--import', hook]);
+  t.equal(await service.ended, 1);
+  t.match(service.errors(), /The postgres driver is not patched: run `npx patch-package`/);
+});

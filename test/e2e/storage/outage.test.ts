@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import {
+  call,
+  makePostgres,
+  type Reply,
+  type Service,
+  startService,
+  until,
+  untilReady,
+} from '../../rig/process.ts';
+
+t.setTimeout(180_000);
+
+type Server = Awaited<ReturnType<typeof makePostgres>>;
+
+const refused = {
+  status: 503,
+  headers: { 'retry-after': '1', 'content-type': /^application\/json/, 'x-request-id': /./ },
+  body: { error: { status: 503, details: { code: 'unavailable' } } },
+};
+
+const inShort = ({ status, seconds, text }: Reply) => `${status} after ${seconds} s: ${text}`;
+
+/** Clients that read, write, and replace in a transaction, in parallel and without an end. */
+function makeLoad(service: Service, round: string) {
+  let going = true;
+  const replies: Reply[] = [];
+  const lost: string[] = [];
+  const created: string[] = [];
+  /** The last replacement of each record that was answered with 200. */
+  const replaced = new Map<string, number>();
+  async function repeat(work: (i: number) => Promise<Reply>) {
+    for (let i = 0; going; i++, await sleep(5))
+      await work(i).then(
+        reply => replies.push(reply),
+        error => lost.push(String(error)),
+      );
+  }
+  async function write(client: number, i: number) {
+    const body = { name: 'Writer', email: `${round}-${client}-${i}@example.com` };
+    const reply = await call(service, 'POST', '/api/users', body);
+    if (reply.status === 201) created.push(reply.body.id);
+    return reply;
+  }
+  async function startReplacing(client: number) {
+    const email = `${round}-replaced-${client}@example.com`;
+    const { body } = await call(service, 'POST', '/api/users', { name: '0', email });
+    await repeat(async i => {
+      const reply = await call(service, 'PUT', `/api/users/${body.id}`, { name: String(i + 1), email });
+      if (reply.status === 200) replaced.set(body.id, i + 1);
+      return reply;
+    });
+  }
+  const clients = Array.from({ length: 8 }, (_, client) => [
+    repeat(() => call(service, 'GET', '/api/users?limit=5')),
+    repeat(i => write(client, i)),
+    startReplacing(client),
+  ]).flat();
+  return {
+    replies,
+    stop: async () => {
+      going = false;
+      await Promise.all(clients);
+      return { replies, lost, created, replaced };
+    },
+  };
+}
+
+/** Holds what was answered against what is stored, and the pool against what it was. */
+async function checkAfter(
+  t: Test,
+  service: Service,
+  server: Server,
+  { lost, created, replaced, replies }: Awaited<ReturnType<ReturnType<typeof makeLoad>['stop']>>,
+) {
+  t.same(lost, [], 'no connection of a client was lost');
+  t.equal(service.child.exitCode, null, 'the process lives');
+  t.same(
+    service.lines.filter(({ msg }) => msg === 'Internal error.'),
+    [],
+  );
+  const statuses = new Set(replies.map(({ status }) => status));
+  t.same([...statuses].sort(), [200, 201, 503]);
+  const stored = new Map((await server.query('select id, name from users')).map(row => [row.id, row.name]));
+  t.ok(created.length > 20, `${created.length} users were acknowledged`);
+  t.same(
+    created.filter(id => !stored.has(id)),
+    [],
+    'each is there',
+  );
+  // A replacement that got no answer may still have happened; an older one than the last answered may not win.
+  for (const [id, last] of replaced) t.ok(Number(stored.get(id)) >= last, `${stored.get(id)} >= ${last}`);
+
+  const all = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => {
+      const [id] = [...replaced][i % replaced.size] ?? [];
+      return call(service, 'PUT', `/api/users/${id}`, {
+        name: `After ${i}`,
+        email: `after-${id}@example.com`,
+      });
+    }),
+  );
+  t.same(all.filter(({ status }) => status !== 200).map(inShort), []);
+  const [connections] = await server.query(
+    "select count(*)::int as n from pg_stat_activity where application_name = 'triport'",
+  );
+  const count = Number(connections?.n);
+  t.ok(count > 4 && count <= 8, `all four for writes, and at most as many for reads: ${count}`);
+}
+
+t.test('while Postgres is away', async t => {
+  const server = await makePostgres(t);
+  let round = 0;
+
+  await t.test('the service starts without it, refuses quickly, and recovers by itself', async t => {
+    const service = await startService(t, { DATABASE_URL: server.url }, { ready: false });
+    t.match(await call(service, 'GET', '/health/live'), { status: 200, body: { status: 'ok' } });
+    for (const [method, path] of [
+      ['GET', '/health/ready'],
+      ['GET', '/api/users'],
+      ['POST', '/api/users'],
+    ] as const) {
+      const body = method === 'POST' ? { name: 'Ada', email: 'ada@example.com' } : undefined;
+      const reply = await call(service, method, path, body);
+      t.match(reply, refused, `${method} ${path}`);
+      t.ok(reply.seconds < 1, `in ${reply.seconds} s`);
+    }
+    await server.start();
+    await untilReady(service);
+    t.equal((await call(service, 'GET', '/api/users')).status, 200);
+  });
+
+  await t.test(
+    'a crash of the server under load, twice: refusals, then recovery, and nothing lost',
+    async t => {
+      const service = await startService(t, { DATABASE_URL: server.url });
+      const load = makeLoad(service, `round ${++round}`.replace(' ', ''));
+      for (let crash = 0; crash < 2; crash++) {
+        await sleep(800);
+        await server.crash();
+        await sleep(300);
+        const before = load.replies.length;
+        await sleep(1000);
+        const during = load.replies.slice(before);
+        t.ok(during.length > 50, `${during.length} answers while it was away`);
+        t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 1).map(inShort), []);
+        t.match(during[0], refused);
+        await server.start();
+        await untilReady(service);
+      }
+      await sleep(500);
+      await checkAfter(t, service, server, await load.stop());
+    },
+  );
+
+  await t.test(
+    'a server that freezes: refusals within a bounded time, then at once, then recovery',
+    async t => {
+      const service = await startService(t, { DATABASE_URL: server.url });
+      const load = makeLoad(service, `frozen${++round}`);
+      await sleep(500);
+      server.freeze();
+      await sleep(100);
+      const before = load.replies.length;
+      await until('refusals come at once', () => {
+        const last = load.replies.slice(before).at(-1);
+        return last?.status === 503 && last.seconds < 0.2;
+      });
+      t.match(await call(service, 'GET', '/health/ready'), { status: 503 });
+      const during = load.replies.slice(before);
+      t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 9).map(inShort), []);
+      await sleep(1000);
+      server.thaw();
+      await untilReady(service);
+      await sleep(500);
+      await checkAfter(t, service, server, await load.stop());
+    },
+  );
+
+  await t.test(
+    'an answer that takes longer than HANDLER_TIMEOUT is a 503, also to a request with a body',
+    async t => {
+      const service = await startService(t, {
+        DATABASE_URL: server.url,
+        HANDLER_TIMEOUT: '2',
+        STATEMENT_TIMEOUT: '1',
+      });
+      const ada = { name: 'Ada', email: 'ada@example.com' };
+      const { body: user } = await call(service, 'POST', '/api/users', ada);
+      // A server that stands still cannot end a statement by itself.
+      server.freeze();
+      const both = await Promise.all([
+        call(service, 'GET', `/api/users/${user.id}`),
+        call(service, 'PUT', `/api/users/${user.id}`, ada),
+      ]);
+      server.thaw();
+      for (const reply of both) {
+        t.match(reply, { ...refused, text: /took too long/ });
+        t.ok(reply.seconds >= 2 && reply.seconds < 5, inShort(reply));
+      }
+      t.equal((await call(service, 'GET', `/api/users/${user.id}`)).status, 200);
+    },
+  );
+});

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { readSettings } from '../../../src/config/settings.ts';
+import { openLog } from '../../../src/core/log.ts';
+import { connectTo } from '../../../src/database/postgres/client.ts';
+import { createPostgres } from '../../helper/database.ts';
+import { ask, json } from '../../rig/cluster/ask.ts';
+import { has } from '../../rig/openCluster.ts';
+import { call, freePort, makeFolder, queryPostgres, startService, until } from '../../rig/process.ts';
+import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
+
+t.setTimeout(180_000);
+const sessions = 3;
+
+/** As README.md has it: the time limits that the service otherwise sets itself. */
+const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('README.md', 'utf8')) ?? [];
+const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
+
+/** A real PgBouncer in transaction mode in front of a database. */
+async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+  const folder = makeFolder(t);
+  const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')];
+  writeFileSync(
+    file,
+    `[databases]
+pooled = host=${hostname} port=${port} user=${username} password=${password} dbname=${pathname.slice(1)} ${connectQuery}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listen}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${sessions}
+max_client_conn = 500
+`,
+  );
+  chmodSync(file, 0o644);
+  // It does not work as root.
+  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const child = spawn('pgbouncer', [file], { ...nobody, stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const url = `postgres://triport@127.0.0.1:${listen}/pooled`;
+  await until('PgBouncer answers', () => queryPostgres(url, 'select 1').then(Boolean, () => false));
+  return url;
+}
+
+const skip = !has('pgbouncer') && 'pgbouncer is not installed';
+t.test('through PgBouncer in transaction mode everything works, on few sessions', { skip }, async t => {
+  const direct = await createPostgres(t, { empty: true });
+  const name = new URL(direct).pathname.slice(1);
+  await queryPostgres(direct, `alter database ${name} set timezone = 'Asia/Tokyo'`);
+  const env = {
+    DATABASE_URL: await startPgBouncer(t, direct),
+    DATABASE_POOLER: 'transaction',
+    QUEUE_DATABASE_URL: direct,
+    DATABASE_POOL_SIZE: '10',
+    WEBHOOK_SECRETS: secrets,
+  };
+  t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same limits with and without it');
+  // Both migrate, through the pooler, at once.
+  const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
+  // Before they were ready they told that they were not.
+  const told = new Map([one, two].map(({ lines }) => [lines, lines.length]));
+
+  const { body: user } = await call(one, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
+  t.match(user.createdAt, /Z$/, 'times are in UTC whatever the database says');
+  t.equal((await call(two, 'PATCH', `/api/users/${user.id}`, { name: 'Ada King' })).body.name, 'Ada King');
+  const query = '{ users { name posts { title } } }';
+  t.same(JSON.parse((await ask(`${two.url}/api/graphql`, json({ query }))).text), {
+    data: { users: [{ name: 'Ada King', posts: [] }] },
+  });
+
+  // More at once than there are sessions; transactions among them.
+  const statuses = await Promise.all(
+    Array.from({ length: 300 }, async (_, i) => {
+      const at = i % 2 ? one : two;
+      if (i % 3 === 0) return (await call(at, 'GET', '/api/users?sort=-name&limit=5')).status;
+      if (i % 3 === 1)
+        return (await call(at, 'PUT', `/api/users/${user.id}`, { name: `${i}`, email: 'ada@example.com' }))
+          .status;
+      return (await call(at, 'POST', '/api/posts', { title: `${i}`, authorId: user.id })).status;
+    }),
+  );
+  t.same(new Set(statuses), new Set([200, 201]));
+  t.equal(await total(one.url, '/api/posts'), 100);
+  const [used] = await queryPostgres(
+    direct,
+    `select count(*)::int as sessions from pg_stat_activity where datname = '${name}' and application_name = 'triport'`,
+  );
+  t.ok(Number(used?.sessions) <= sessions, `${used?.sessions} sessions carry two instances`);
+
+  t.equal((await payMany(() => one.url, { from: 0, to: 100 })).size, 100);
+  await until('the events are processed', async () => (await total(two.url, '/api/subscriptions')) === 100);
+  const before = Date.now();
+  await pay(two.url, 'evt_quiet', 'cus_quiet');
+  await until('the worker is woken', async () => (await total(one.url, '/api/subscriptions')) === 101, 5);
+  t.ok(Date.now() - before < 900, `${Date.now() - before} ms`);
+  t.equal((await all(one.url, '/api/webhook-events')).length, 101);
+  for (const { lines } of [one, two])
+    t.same(
+      lines.slice(told.get(lines)).filter(({ level }) => level >= 40),
+      [],
+      'no complaint',
+    );
+});
+
+/** The limits of the sessions that the service opens by this URL. */
+async function limitsOf(url: string) {
+  const pooled = url.endsWith('/pooled');
+  const client = connectTo(
+    { url, connections: 1, pooled },
+    openLog(readSettings({ NODE_ENV: 'test' }), false),
+  );
+  const rows = await client`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.end();
+  t.equal(rows.length, 4);
+  return [...rows];
+}

@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { ask, json } from '../../rig/cluster/ask.ts';
+import { freePorts } from '../../rig/cluster/cluster.ts';
+import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
+import { openLocalPostgres } from '../../rig/openCluster.ts';
+import { makeFolder, startService, until } from '../../rig/process.ts';
+import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
+
+t.setTimeout(220_000);
+
+const [writer, stranger] = ['127.0.0.2', '127.0.0.3'];
+/** Seconds by which the replica lags, always. */
+const delay = 3;
+
+const skip = !hasRedis && 'redis-server is not installed';
+t.test('reads from a replica that lags', { skip }, async t => {
+  const folder = makeFolder(t);
+  const [port = 0, standbyPort = 0] = await freePorts(2);
+  const primary = await openLocalPostgres(t, folder, port);
+  const lagging = await primary.makeStandby(folder, standbyPort, 'lagging', `${delay}s`);
+  t.teardown(() => lagging.stop());
+  const redis = await startRedis(t);
+
+  const instance = (more: Record<string, string> = {}) =>
+    startService(t, {
+      DATABASE_URL: primary.url,
+      DATABASE_REPLICA_URLS: lagging.url,
+      REPLICA_MAX_LAG: '8',
+      REDIS_URL: redis.url,
+      TRUST_PROXY: '',
+      ...more,
+    });
+  const [one, two, strict] = [await instance(), await instance(), await instance({ REPLICA_MAX_LAG: '1' })];
+  // The tables reach the replica, and each instance finds out.
+  await sleep((delay + 1) * 1000);
+
+  let made = 0;
+  const create = async (at: { url: string }, from: string) => {
+    const body = json({ name: 'Ada', email: `${++made}@example.com` });
+    const { status, text } = await ask(`${at.url}/api/users`, { ...body, from });
+    t.equal(status, 201);
+    return JSON.parse(text).id as string;
+  };
+  const sees = async (at: { url: string }, id: string, from: string) =>
+    (await ask(`${at.url}/api/users/${id}`, { from })).status === 200;
+  const total = async (at: { url: string }, from: string) =>
+    JSON.parse((await ask(`${at.url}/api/users?limit=1`, { from })).text).meta.total as number;
+  const query = async (at: { url: string }, id: string, from: string) => {
+    const { text } = await ask(`${at.url}/api/graphql`, {
+      ...json({ query: `{user(id:"${id}"){id}}` }),
+      from,
+    });
+    return JSON.parse(text).data.user !== null;
+  };
+
+  /** Until the replica has it, or longer. */
+  async function sawForLong(t: Test, id: string, from: string) {
+    let stale = 0;
+    for (const end = Date.now() + delay * 1000; Date.now() < end; await sleep(50))
+      if (!(await sees(two, id, from))) stale++;
+    t.equal(stale, 0, 'it never misses what it wrote');
+  }
+  const readAgain = () =>
+    until('both instances read from the replica again', async () => {
+      const id = await create(one, writer);
+      return !(await sees(one, id, stranger)) && !(await sees(two, id, stranger));
+    });
+
+  await t.test('who wrote sees it at once on every instance; others later, from the replica', async t => {
+    const id = await create(one, writer);
+    const at = Date.now();
+    for (const instance of [one, two]) {
+      t.equal(await sees(instance, id, writer), true);
+      t.equal(await query(instance, id, writer), true, 'by GraphQL');
+      t.equal(await total(instance, writer), made, 'lists and totals too');
+      t.equal(await sees(instance, id, stranger), false, 'a stranger is given what the replica has');
+      t.equal(await query(instance, id, stranger), false);
+    }
+    await until('it arrives at the replica', () => sees(two, id, stranger));
+    const seconds = (Date.now() - at) / 1000;
+    t.ok(seconds > delay - 1, `after ${seconds} s`);
+    t.equal(await total(one, stranger), made);
+  });
+
+  await t.test('a mutation of GraphQL is a write like any other', async t => {
+    const text = 'mutation { createUser(input: {name: "A", email: "graphql@example.com"}) { id } }';
+    const { text: answer } = await ask(`${one.url}/api/graphql`, {
+      ...json({ query: text }),
+      from: '127.0.0.9',
+    });
+    const { id } = JSON.parse(answer).data.createUser;
+    made++;
+    t.equal(await sees(two, id, '127.0.0.9'), true);
+    t.equal(await sees(two, id, stranger), false);
+  });
+
+  await t.test('many writers on both instances: none ever misses what he wrote', async t => {
+    let stale = 0;
+    let reads = 0;
+    const end = Date.now() + 5000;
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        const from = `127.0.1.${i + 1}`;
+        for (let round = 0; Date.now() < end; round++) {
+          const id = await create(round % 2 ? one : two, from);
+          for (const at of [one, two, strict]) {
+            reads++;
+            if (!(await sees(at, id, from))) stale++;
+          }
+        }
+      }),
+    );
+    t.comment(`${reads} reads after writes`);
+    t.ok(reads > 50);
+    t.equal(stale, 0);
+  });
+
+  await t.test('a replica that is further behind than allowed is left out', async t => {
+    const id = await create(one, writer);
+    const at = Date.now();
+    await until('the instance that allows 1 s reads elsewhere', () => sees(strict, id, stranger));
+    t.ok(Date.now() - at < (delay - 1) * 1000, `after ${Date.now() - at} ms`);
+    t.equal(await sees(one, id, stranger), false, 'the one that allows more does not');
+    await sleep((delay + 1) * 1000);
+  });
+
+  await t.test('while Redis is away everybody reads from the primary', async t => {
+    await redis.kill();
+    const id = await create(one, writer);
+    t.equal(await sees(two, id, stranger), true);
+    await redis.start();
+    await readAgain();
+  });
+
+  await t.test('who wrote while Redis was away sees it when Redis is back, too', async t => {
+    await redis.kill();
+    await sleep(1000);
+    const id = await create(one, '127.0.3.1');
+    await redis.start();
+    await sawForLong(t, id, '127.0.3.1');
+    await readAgain();
+  });
+
+  let outages = 2;
+  for (const [fault, { begin, end }] of Object.entries(refusals))
+    await t.test(`a Redis that ${fault}: who wrote sees it on every instance`, async t => {
+      await redis.command(begin);
+      let stale = 0;
+      let id = '';
+      const waits: number[] = [];
+      for (let i = 1; i <= 12; i++) {
+        const from = `127.0.4.${i}`;
+        const began = performance.now();
+        id = await create(one, from);
+        waits.push(Math.round(performance.now() - began));
+        if (!(await sees(two, id, from))) stale++;
+      }
+      t.equal(stale, 0, 'at once, and while it lasts');
+      t.comment(`the writes took ${waits} ms`);
+      await redis.command(end);
+      await sawForLong(t, id, '127.0.4.12');
+      await readAgain();
+      outages++;
+      for (const { lines } of [one, two])
+        for (const words of ['does not store who has written', 'stores who has written again'])
+          t.equal(lines.filter(({ msg }) => msg.includes(words)).length, outages, `"${words}" once`);
+    });
+
+  await t.test(
+    'a replica that goes away takes no request with it, and is used again when it is back',
+    async t => {
+      const statuses: number[] = [];
+      let stopped = false;
+      const clients = Array.from({ length: 8 }, async (_, i) => {
+        while (!stopped)
+          statuses.push((await ask(`${one.url}/api/users?limit=3`, { from: `127.0.2.${i + 1}` })).status);
+      });
+      for (const signal of ['SIGQUIT', 'SIGINT'] as const) {
+        await sleep(500);
+        await lagging.stop(signal);
+        await sleep(500);
+        await lagging.start();
+      }
+      stopped = true;
+      await Promise.all(clients);
+      t.ok(statuses.length > 100, `${statuses.length} requests`);
+      t.same(new Set(statuses), new Set([200]));
+      await usedAgain(
+        t,
+        lagging,
+        () => create(one, writer),
+        id => sees(one, id, stranger),
+      );
+    },
+  );
+});
+
+async function usedAgain(
+  t: Test,
+  replica: LocalPostgres,
+  create: () => Promise<string>,
+  sees: (id: string) => Promise<boolean>,
+) {
+  t.same(await replica.query('select pg_is_in_recovery() as still'), [{ still: true }]);
+  await until('it is read from', async () => !(await sees(await create())));
+}

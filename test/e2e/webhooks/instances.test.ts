@@ -1,0 +1,52 @@
+import t from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import { freePort, spawnService, startService, until } from '../../rig/process.ts';
+import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
+
+t.test(
+  '50 copies of one event at once on two instances: one row, one effect',
+  { timeout: 120_000 },
+  async t => {
+    const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: await createPostgres(t, { empty: true }) };
+    const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
+    for (let round = 0; round < 5; round++) {
+      const statuses = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => pay((i % 2 ? one : two).url, `evt_${round}`, 'cus_1')),
+      );
+      t.same(new Set(statuses), new Set([200]));
+    }
+    await until(
+      'all five are processed',
+      async () => (await total(one.url, '/api/webhook-events?status=processed')) === 5,
+    );
+    t.equal(await total(two.url, '/api/webhook-events'), 5);
+    const [subscription, ...more] = await all(two.url, '/api/subscriptions');
+    t.same(more, []);
+    t.equal(subscription.createdAt, subscription.updatedAt);
+  },
+);
+
+t.test('a worker of its own does what the instances have stored', { timeout: 120_000 }, async t => {
+  const env = {
+    WEBHOOK_SECRETS: secrets,
+    DATABASE_URL: await createPostgres(t, { empty: true }),
+    WORKER: 'apart',
+  };
+  const service = await startService(t, env);
+  t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
+  t.equal(await total(service.url, '/api/subscriptions'), 0, 'nobody has worked yet');
+  const METRICS_PORT = String(await freePort());
+  const worker = spawnService(t, { LOG_LEVEL: 'warn', METRICS_PORT, ...env }, [], 'src/worker.ts');
+  const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
+  await until('the worker has done all of them', () => active(100), 60);
+
+  const measured = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+  t.match(measured, /^webhook_events_processed_total 100$/m);
+
+  const before = Date.now();
+  await pay(service.url, 'evt_quiet', 'cus_quiet');
+  await until('it has done one more', () => active(101), 5);
+  t.ok(Date.now() - before < 900, `the worker was woken: ${Date.now() - before} ms`);
+  t.equal(await worker.kill('SIGTERM'), 0);
+  t.same([worker.lines, worker.errors()], [[], '']);
+});

@@ -1,0 +1,77 @@
+import t from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import { freePort, makeDataFolder, startService, until } from '../../rig/process.ts';
+import { all, payMany, secrets, total } from '../../rig/sender.ts';
+
+const many = 2000;
+t.setTimeout(400_000);
+
+for (const backend of ['postgres', 'embedded'])
+  t.test(
+    `killed in the middle of ${many} events, ${backend}: each that got 200 has its effect once`,
+    {
+      timeout: 300_000,
+    },
+    async t => {
+      const env: Record<string, string> = { WEBHOOK_SECRETS: secrets };
+      if (backend === 'postgres') env.DATABASE_URL = await createPostgres(t, { empty: true });
+      else env.DATA_DIR = makeDataFolder(t);
+      env.PORT = String(await freePort());
+      let service = await startService(t, env);
+      let killed = false;
+      const acknowledged = await payMany(() => service.url, {
+        from: 0,
+        to: many,
+        each: done => {
+          if (done < many / 2 || killed) return;
+          killed = true;
+          void service.kill();
+        },
+      });
+      t.ok(
+        killed && acknowledged.size >= many / 2 && acknowledged.size < many,
+        `${acknowledged.size} were acknowledged`,
+      );
+
+      service = await startService(t, env);
+      const left = ['received', 'processing', 'failed'];
+      const isDone = async (status: string) =>
+        (await total(service.url, `/api/webhook-events?status=${status}`)) === 0;
+      await until(
+        'nothing is left to do',
+        async () => (await Promise.all(left.map(isDone))).every(Boolean),
+        120,
+      );
+      const events = await all(service.url, '/api/webhook-events');
+      const subscriptions = await all(service.url, '/api/subscriptions');
+      const active = new Set(subscriptions.map(({ customer }) => customer));
+      t.same(
+        [...acknowledged].filter(n => !active.has(`cus_${n}`)),
+        [],
+        'nothing that was acknowledged is lost',
+      );
+      t.equal(active.size, subscriptions.length, 'one subscription a customer');
+      t.same(
+        subscriptions.filter(({ createdAt, updatedAt }) => createdAt !== updatedAt),
+        [],
+        'written once',
+      );
+      t.equal(events.length, subscriptions.length, 'what was stored without an answer has its effect too');
+      t.ok(events.every(({ status }) => status === 'processed'));
+
+      const again = await payMany(() => service.url, { from: 0, to: many });
+      t.equal(again.size, many, 'the provider sends all of them again');
+      await until(
+        'all are active',
+        async () => (await total(service.url, '/api/subscriptions')) === many,
+        60,
+      );
+      t.same(
+        (await all(service.url, '/api/subscriptions')).filter(
+          ({ createdAt, updatedAt }) => createdAt !== updatedAt,
+        ),
+        [],
+      );
+      t.equal(await service.kill('SIGTERM'), 0);
+    },
+  );

@@ -1,0 +1,187 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { openLog } from '../../src/core/log.ts';
+import { orm } from '../../src/database/connection.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { exchange, parse, request } from '../helper/http.ts';
+
+/** A log that remembers what it was told. */
+function memory() {
+  const lines: string[] = [];
+  const stream = { write: (line: string) => void lines.push(line) };
+  const log = openLog({ LOG_LEVEL: 'debug', LOG_FORMAT: 'json' }, false, stream);
+  return { log, lines, all: () => lines.map(line => JSON.parse(line)) };
+}
+
+t.test('an error of the service is masked outside and whole in the log, under the same id', async t => {
+  const { log, lines, all } = memory();
+  const { call, database } = await build(t, { log });
+  // A real cause: a table is not there.
+  await orm(database.writes).execute(sql`drop table posts`);
+  await orm(database.writes).execute(sql`alter table users drop column updated_at`);
+  for (const [method, path, body] of [
+    ['GET', '/api/posts?title=Secret+title', undefined],
+    ['POST', '/api/users', { name: 'Secret title', email: 'secret@example.com' }],
+  ] as const) {
+    const { text, headers } = await call(method, path, 500, body && { body });
+    t.equal(text, '{"error":{"message":"Internal error.","status":500,"details":{"code":"internal"}}}');
+    const line = all().find(each => each.level === 50 && each.reqId === headers['x-request-id']);
+    t.match(line.err.message, /^Failed query: (select|insert|with)/);
+    t.match(line.err.cause, { code: /^42/, message: /does not exist/ });
+    t.match(line.err.stack, /src\/(services|core\/sharedRows)/, 'the place is there');
+  }
+  t.notMatch(lines.join(''), /secret[@ ]|Secret[ +]title/i, 'but not what people wrote');
+});
+
+t.test('the log has one line for each request, without what people wrote', async t => {
+  const { log, lines, all } = memory();
+  const { call, newUser } = await build(t, { log });
+  await newUser({ name: 'Secret', email: 'secret@example.com' });
+  await call('POST', '/api/users', 409, { body: { name: 'Secret', email: 'SECRET@example.com' } });
+  await call('GET', '/api/users?email=secret@example.com&name=Secret', 200);
+  await call('GET', '/api/users/secret@example.com', 404);
+  await call('GET', '/api/users/secret%40example.com', 404);
+  await call('GET', '/api/users/%zz?email=secret@example.com', 400);
+  await call('GET', '/api/users?secret=1', 400, { headers: { authorization: 'secret', cookie: 'secret' } });
+  await sleep(20);
+  const answered = all().filter(({ msg }) => msg === 'answered');
+  t.same(
+    answered.map(({ method, path, status }) => `${method} ${path} ${status}`),
+    [
+      'POST /api/users 201',
+      'POST /api/users 409',
+      'GET /api/users 200',
+      'GET /api/users/[address] 404',
+      'GET /api/users/[address] 404',
+      'GET /api/users/%zz 400',
+      'GET /api/users 400',
+    ],
+  );
+  t.ok(answered.every(line => line.reqId && line.ms >= 0 && line.address === '127.0.0.1'));
+  t.notMatch(lines.join(''), /secret/i);
+});
+
+t.test('the longest path costs the log no time', async t => {
+  const { call } = await build(t);
+  await call('GET', '/api/users/x', 404);
+  const before = performance.now();
+  // It once took half a second for each, in which nobody else was answered.
+  for (let i = 0; i < 5; i++) await call('GET', `/api/users/${'a'.repeat(15_000)}`, 404);
+  await call('GET', `/api/users/${'@/'.repeat(7000)}`, 404);
+  t.ok(performance.now() - before < 500, `${performance.now() - before} ms`);
+});
+
+t.test('without a database every request for data is refused at once, and the process is alive', async t => {
+  const database = await openTestDatabase(t);
+  let available = false;
+  const { call } = await build(t, { database: { ...database, available: () => available } });
+  for (const [method, path] of [
+    ['GET', '/api/users'],
+    ['GET', '/api/users/x'],
+    ['DELETE', '/api/posts/x'],
+    ['GET', '/'],
+    ['GET', '/health/ready'],
+  ] as const) {
+    const { headers, body } = await call(method, path, 503);
+    t.equal(headers['retry-after'], '1');
+    t.same(body.error.details, { code: 'unavailable' });
+  }
+  await call('POST', '/api/users', 400, { body: {} });
+  await call('GET', '/health/live', 200);
+  available = true;
+  await call('GET', '/api/users', 200);
+  t.match((await call('GET', '/health/ready', 200)).body, { status: 'ok', database: database.kind });
+});
+
+t.test('a request that the database does not answer in time is given up', async t => {
+  const { call, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const blocker = database.writes.transaction(async tx => {
+    await orm(tx).execute(sql`lock table users in access exclusive mode`);
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  const { body } = await call('GET', '/api/users', 503);
+  t.match(body.error.message, /too long/);
+  release.resolve();
+  await blocker;
+  await call('GET', '/api/users', 200);
+});
+
+t.test('what is no HTTP is answered in the envelope', async t => {
+  const { log, all } = memory();
+  const { app } = await build(t, { log });
+  for (const [bytes, status, code] of [
+    ['nonsense\r\n\r\n', 400, 'bad_request'],
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'bad_request'],
+    [request('GET /api/users', { 'X-Large': 'x'.repeat(100_000) }), 431, 'headers_too_large'],
+    [request(`GET /api/users?name=${'x'.repeat(100_000)}`), 431, 'headers_too_large'],
+    [
+      request('POST /api/users', { 'Content-Length': '5', 'Transfer-Encoding': 'chunked' }),
+      400,
+      'bad_request',
+    ],
+    [request('POST /api/users', { 'Content-Length': '-1' }), 400, 'bad_request'],
+    [request('GET /api/users/\u00ff'), 400, 'bad_request'],
+  ] as const) {
+    const answer = parse(await exchange(app, bytes));
+    t.equal(answer.status, status, bytes.slice(0, 40));
+    t.match(answer.headers, { 'content-type': 'application/json', connection: 'close' });
+    t.match(answer.body, { error: { status, message: String, details: { code } } });
+    t.ok(
+      all().some(line => line.reqId === answer.headers['x-request-id'] && line.status === status),
+      'logged',
+    );
+  }
+});
+
+t.test('what Node would answer by itself has a body too', async t => {
+  const { app } = await build(t);
+  const noHost = parse(await exchange(app, 'GET /api/users HTTP/1.1\r\nConnection: close\r\n\r\n'));
+  t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 wants a Host header.' } } });
+  t.equal(parse(await exchange(app, 'GET /api/users HTTP/1.0\r\n\r\n')).status, 200);
+  t.equal(parse(await exchange(app, request('GET /api/users', { Expect: 'wonders' }))).status, 200);
+});
+
+t.test('a body of 5 MB is 413 for a client that sends all of it first', async t => {
+  const { app } = await build(t);
+  const body = Buffer.alloc(5_000_000, 0x20);
+  const head = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
+  const large = request('POST /api/users', { ...head, Connection: 'keep-alive' });
+  const answer = await exchange(app, large, body, request('GET /api/posts'));
+  t.equal(parse(answer).status, 413);
+  t.match(answer, /HTTP\/1\.1 200 OK/, 'and the connection is still good');
+  for (const line of ['POST /api/users', 'POST /nothing', 'PUT /api/users']) {
+    const closing = await exchange(app, request(line, head), body);
+    t.match(parse(closing).status, /^4\d\d$/, `${line}, also when it is to be closed`);
+  }
+  const { address, port } = app.server.address() as AddressInfo;
+  const headers = { 'content-type': 'application/json' };
+  const fetched = await fetch(`http://${address}:${port}/api/users`, { method: 'POST', headers, body });
+  t.match(await fetched.json(), { error: { status: 413, message: 'The body is too large.' } });
+});
+
+t.test('a client that leaves in the middle of its body is no error of the service', async t => {
+  const { log, all } = memory();
+  const { app } = await build(t, { log });
+  const head = request('POST /api/users', { 'Content-Type': 'application/json', 'Content-Length': '100' });
+  const leaving = exchange(app, `${head}{"name"`);
+  await sleep(100);
+  app.server.closeAllConnections();
+  await leaving;
+  await sleep(50);
+  t.notOk(all().find(({ level }) => level >= 40));
+});
+
+t.test('a client that drips is told 408 and cut', async t => {
+  const { app } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
+  const head = { 'Content-Type': 'application/json', 'Content-Length': '100' };
+  for (const bytes of ['GET /api/users HTTP/1.1\r\nHos', request('POST /api/users', head, '{"na')]) {
+    const answer = parse(await exchange(app, bytes));
+    t.match(answer, { status: 408, body: { error: { status: 408, details: { code: 'timeout' } } } });
+  }
+});

@@ -1,0 +1,127 @@
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { orm } from '../../src/database/connection.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { build } from '../helper/app.ts';
+import { backend, createPostgres, testLog } from '../helper/database.ts';
+import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
+
+const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+
+/** Nobody reads users until it is let go: a lock on a server, the one connection of the embedded database. */
+async function holdUsers({ writes }: Database) {
+  const held = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const holding = writes.transaction(async tx => {
+    await orm(tx).execute(sql`lock table users in access exclusive mode`);
+    held.resolve();
+    await end.promise;
+  });
+  await held.promise;
+  return async () => {
+    end.resolve();
+    await holding;
+  };
+}
+
+const refused = { status: 503, headers: { 'retry-after': '1' } };
+
+t.test('beyond MAX_IN_FLIGHT each door refuses in its own way, and health answers', async t => {
+  const { call, deliver, database, app, metrics } = await buildDoor(t, { settings: { MAX_IN_FLIGHT: 2 } });
+  const release = await holdUsers(database);
+  const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
+  await sleep(50);
+  t.equal(app.pressure.inFlight, 2);
+
+  const rest = await call('GET', '/api/posts', 503);
+  t.match(rest, { ...refused, body: { error: { status: 503, details: { code: 'overloaded' } } } });
+  const graphql = await call('POST', '/api/graphql', 503, { body: { query: '{ users { id } }' } });
+  t.match(graphql, {
+    ...refused,
+    body: { errors: [{ extensions: { code: 'UNAVAILABLE', details: { code: 'overloaded' } } }] },
+  });
+  t.match(await deliver(paymentEvent(), 503), refused, 'the provider sends it again');
+  await call('GET', '/health/live', 200);
+  t.same(await countsOf(metrics, 'http_requests_shed_total'), new Map([['', 3]]));
+
+  await release();
+  await Promise.all(waiting);
+  await call('GET', '/api/posts', 200);
+  t.equal(app.pressure.inFlight, 0, 'every place is free again');
+});
+
+t.test('a client that has not sent all of its request holds no place', async t => {
+  const { app, call } = await build(t, { settings: { MAX_IN_FLIGHT: 1 } });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const half =
+    'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
+  const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(half);
+  t.teardown(() => sockets.map(socket => socket.on('error', () => {}).destroy()));
+  await sleep(200);
+  await call('GET', '/api/users', 200);
+});
+
+t.test('a client that left frees its place', async t => {
+  const { app, database } = await build(t);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const release = await holdUsers(database);
+  const socket = connect(port, '127.0.0.1', () => socket.write('GET /api/users HTTP/1.1\r\nhost: x\r\n\r\n'));
+  await sleep(200);
+  t.equal(app.pressure.inFlight, 1);
+  socket.destroy();
+  await sleep(100);
+  t.equal(app.pressure.inFlight, 0);
+  await release();
+});
+
+t.test('while the event loop is late, requests are refused, and not for longer', async t => {
+  const { call } = await build(t, { settings: { MAX_EVENT_LOOP_DELAY: 50 } });
+  await call('GET', '/api/posts', 200);
+  for (const end = performance.now() + 800; performance.now() < end; await sleep(1))
+    for (const until = performance.now() + 100; performance.now() < until; );
+  t.match(await call('GET', '/api/posts', 503), refused);
+  await call('GET', '/health/ready', 200);
+  await sleep(600);
+  await call('GET', '/api/posts', 200);
+});
+
+t.test(
+  'writes whose connections are all held: 503 after a bounded wait, reads go on, then all is well',
+  onPostgres,
+  async t => {
+    const database = openPostgres({ url: await createPostgres(t), connections: 2 }, testLog);
+    t.teardown(() => database.close());
+    await database.ready;
+    const { call } = await build(t, { database });
+    const end = Promise.withResolvers<void>();
+    const holders = [1, 2].map(() => database.writes.transaction(async () => end.promise));
+    await sleep(100);
+    const body = { name: 'Ada', email: 'ada@example.com' };
+    t.match(await call('POST', '/api/users', 503, { body }), refused);
+    t.match(database.load?.(), { connections: 4, reading: 0, writing: 2 });
+    await call('GET', '/api/users', 200);
+    end.resolve();
+    await Promise.all(holders);
+    await call('POST', '/api/users', 201, { body });
+  },
+);
+
+t.test('a statement that takes too long ends with 503', onPostgres, async t => {
+  const url = await createPostgres(t);
+  const database = openPostgres({ url, connections: 2, statementTimeout: 1 }, testLog);
+  t.teardown(() => database.close());
+  await database.ready;
+  const { call } = await build(t, { database });
+  const release = await holdUsers(database);
+  const asked = performance.now();
+  t.match(await call('GET', '/api/users', 503), refused);
+  t.ok(performance.now() - asked < 2000, `after ${performance.now() - asked} ms`);
+  await release();
+  await call('GET', '/api/users', 200);
+});

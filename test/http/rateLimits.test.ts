@@ -1,0 +1,152 @@
+import t, { type Test } from 'tap';
+import { trustedProxies } from '../../src/config/settings.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+
+const database = await openTestDatabase(t);
+
+/** An application that allows three requests, and a function that tells what is left after one more. */
+async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
+  t.ok(trustedProxies(TRUST_PROXY) !== undefined);
+  const built = await build(t, { database, settings: { RATE_LIMIT_MAX: 3, RATE_LIMIT_WINDOW, TRUST_PROXY } });
+  async function left(remoteAddress: string, forwarded?: string, url = '/api/users/x') {
+    const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+    const reply = await built.app.inject({ url, remoteAddress, headers });
+    return reply.statusCode === 429 ? 'none' : Number(reply.headers['ratelimit-remaining']);
+  }
+  return { ...built, left };
+}
+
+t.test('what is too much is 429 in the envelope, with when to come back', async t => {
+  const { call } = await limited(t);
+  for (const remaining of [2, 1, 0]) {
+    const { headers } = await call('GET', '/api/users', 200);
+    t.match(headers, { 'ratelimit-limit': '3', 'ratelimit-remaining': String(remaining) });
+    t.match(headers['ratelimit-reset'], /^\d+$/);
+    t.notOk(headers['retry-after']);
+  }
+  const { body, headers } = await call('GET', '/api/users', 429);
+  t.equal(body.error.message, 'Too many requests.');
+  t.match(headers, { 'ratelimit-limit': '3', 'ratelimit-remaining': '0' });
+  const wait = Number(headers['retry-after']);
+  t.ok(wait > 50 && wait <= 60, `Retry-After is ${wait}`);
+  t.same(body.error.details, { code: 'rate_limited', retryAfter: wait });
+});
+
+t.test('every way to ask counts, also what is wrong', async t => {
+  for (const [method, path, status] of [
+    ['GET', '/', 200],
+    ['HEAD', '/api/users', 200],
+    ['POST', '/api/users', 400],
+    ['GET', '/api/users?x', 400],
+    ['GET', '/api/users?name=%ff', 400],
+    ['GET', '/api/users/x', 404],
+    ['GET', '/nothing', 404],
+    ['POST', '/nothing', 404],
+    ['PUT', '/api/users', 405],
+    ['PROPFIND', '/api/users', 405],
+    ['OPTIONS', '/api/users', 204],
+  ] as const) {
+    const { call } = await limited(t);
+    const headers = { 'content-type': 'application/json' };
+    const options = method === 'POST' ? { raw: '{', headers } : {};
+    for (const remaining of ['2', '1', '0']) {
+      const reply = await call(method, path, status, options);
+      t.equal(reply.headers['ratelimit-remaining'], remaining, `${method} ${path} counts once`);
+    }
+    await call(method, path, 429, options);
+  }
+});
+
+t.test('health and docs do not count, and answer whoever has nothing left', async t => {
+  const { call, left } = await limited(t);
+  const free = [
+    '/health/live',
+    '/health/ready',
+    '/docs',
+    '/docs/',
+    '/docs/json',
+    '/docs/yaml',
+    '/docs/static/swagger-ui.css',
+  ];
+  for (let round = 0; round < 5; round++)
+    for (const path of free) t.notOk((await call('GET', path, 200)).headers['ratelimit-limit'], path);
+  t.equal(await left('127.0.0.1'), 2);
+  for (let i = 0; i < 5; i++) await left('127.0.0.1');
+  for (const path of free) await call('GET', path, 200);
+});
+
+t.test('the count starts anew when the window ends', async t => {
+  const { left } = await limited(t, '', 1);
+  for (const remaining of [2, 1, 0, 'none']) t.equal(await left('192.0.2.1'), remaining);
+  await new Promise(resolve => setTimeout(resolve, 1100));
+  t.equal(await left('192.0.2.1'), 2);
+});
+
+t.test('each address has its own count', async t => {
+  const { left } = await limited(t);
+  t.equal(await left('192.0.2.1'), 2);
+  t.equal(await left('192.0.2.1'), 1);
+  t.equal(await left('192.0.2.2'), 2);
+});
+
+t.test('of IPv6 the first 64 bits are one caller; a mapped IPv4 address is that address', async t => {
+  const { left } = await limited(t);
+  t.equal(await left('2001:db8:1:2::1'), 2);
+  t.equal(await left('2001:db8:1:2:ffff:ffff:ffff:ffff'), 1);
+  t.equal(await left('2001:db8:1:3::1'), 2, 'the next network is another caller');
+  t.equal(await left('192.0.2.1'), 2);
+  t.equal(await left('::ffff:192.0.2.1'), 1);
+});
+
+t.test('without TRUST_PROXY nobody is believed', async t => {
+  const { left } = await limited(t);
+  t.equal(await left('192.0.2.1', '198.51.100.1'), 2);
+  t.equal(await left('192.0.2.1', '198.51.100.2'), 1);
+  t.equal(await left('192.0.2.1', '198.51.100.3, 127.0.0.1'), 0);
+  t.equal(await left('192.0.2.1', '198.51.100.4'), 'none');
+});
+
+t.test('with one hop the proxy is believed, and what the client wrote before it is not', async t => {
+  const { left } = await limited(t, '1');
+  t.equal(await left('10.0.0.1', '198.51.100.1'), 2);
+  t.equal(await left('10.0.0.2', '203.0.113.9, 198.51.100.1'), 1);
+  t.equal(await left('10.0.0.1', '203.0.113.8, 10.0.0.1, 198.51.100.1'), 0);
+  t.equal(await left('10.0.0.1', '198.51.100.2'), 2);
+  t.equal(await left('198.51.100.1'), 'none', 'without the header it is the socket that counts');
+});
+
+t.test('with two hops the one before the last is the client', async t => {
+  const { left } = await limited(t, '2');
+  t.equal(await left('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2'), 2);
+  t.equal(await left('10.0.0.1', '203.0.113.8, 198.51.100.1, 10.0.0.3'), 1);
+});
+
+t.test('with addresses only those are believed, however many there are', async t => {
+  const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
+  t.equal(await left('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.2.3.4'), 2);
+  t.equal(await left('fd00::1', '198.51.100.1'), 1);
+  t.equal(await left('198.51.100.1', '203.0.113.7'), 0, 'a stranger that plays proxy is counted itself');
+});
+
+t.test('a port that a proxy writes behind the address is no other caller', async t => {
+  for (const trusted of ['1', '10.0.0.0/8']) {
+    const { left } = await limited(t, trusted);
+    t.equal(await left('10.0.0.1', '198.51.100.1:1024'), 2, `TRUST_PROXY=${trusted}`);
+    t.equal(await left('10.0.0.1', '203.0.113.9:1,198.51.100.1:1025'), 1);
+    t.equal(await left('10.0.0.1', '198.51.100.1'), 0);
+    t.equal(await left('10.0.0.1', '[2001:db8:1:2::1]:443'), 2);
+    t.equal(await left('10.0.0.1', '[2001:db8:1:2::2]'), 1);
+    t.equal(await left('10.0.0.1', '2001:db8:1:2::443'), 0, 'IPv6 without brackets has no port');
+  }
+  const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
+  const behindThree = '203.0.113.9, 198.51.100.1:1024, 10.2.3.4:80, [fd00::2]:80';
+  t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is known with its port');
+  t.equal(await left('10.0.0.1', '198.51.100.1'), 1);
+});
+
+t.test('a port in a header that nobody trusts changes nothing', async t => {
+  const { left } = await limited(t);
+  t.equal(await left('192.0.2.1', '198.51.100.1:1024'), 2);
+  t.equal(await left('192.0.2.1', '198.51.100.2:1025'), 1);
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import { readProviders } from '../../../src/config/providers.ts';
+import { sign } from '../../../src/webhooks/signature.ts';
+import { type Answer, ask, json } from '../cluster/ask.ts';
+import { webhookSecret } from '../cluster/cluster.ts';
+
+const provider = readProviders(JSON.stringify({ stripe: [webhookSecret] })).providers.get('stripe');
+const sample = readFileSync(
+  new URL('../../../scripts/payment_intent.succeeded.json', import.meta.url),
+  'utf8',
+);
+
+/** Clients and a payment provider that go on whatever happens, and remember what they were promised. */
+export class Load {
+  /** Answers that are as they should be, refusals (503) that say so, and requests without a whole answer. */
+  readonly counts = { sent: 0, answered: 0, refused: 0, lost: 0, wrong: 0 };
+  /** The customers of the events, and the addresses of the users, that were acknowledged. */
+  readonly customers: string[] = [];
+  readonly emails: string[] = [];
+  /** Answers that should not be, each once. */
+  readonly oddities = new Set<string>();
+  readonly #url: string;
+  readonly #name: string;
+  #stopped = false;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(url: string, name: string) {
+    this.#url = url;
+    this.#name = name;
+  }
+
+  start(clients: number): void {
+    this.#ended = Promise.all(Array.from({ length: clients }, (_, client) => this.#client(client)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#ended;
+  }
+
+  async #client(client: number): Promise<void> {
+    for (let i = 0; !this.#stopped; i++) {
+      const id = `${this.#name}-${client}-${i}`;
+      if (i % 3 === 0) await this.#send(() => ask(`${this.#url}/api/users?limit=5`), isPage);
+      else if (i % 3 === 1) await this.#pay(id);
+      else if (await this.#create(id)) this.emails.push(`${id}@example.com`);
+    }
+  }
+
+  #create(id: string): Promise<boolean> {
+    const user = { name: 'Ada', email: `${id}@example.com` };
+    return this.#send(
+      () => ask(`${this.#url}/api/users`, json(user)),
+      text => text.includes(user.email),
+    );
+  }
+
+  /** A provider sends an event again when it was not acknowledged; some it sends twice though it was. */
+  async #pay(id: string): Promise<void> {
+    const event = JSON.parse(sample);
+    event.id = `evt_${id}`;
+    event.data.object.customer = `cus_${id}`;
+    const body = Buffer.from(JSON.stringify(event));
+    if (!provider) throw new Error('No provider.');
+    const send = () => {
+      const headers = { ...sign(provider, body, { now: new Date(), id: event.id }) } as Record<
+        string,
+        string
+      >;
+      return ask(`${this.#url}/api/webhooks/stripe`, { method: 'POST', headers, body });
+    };
+    const acknowledged = (await this.#send(send, isOk)) || (await this.#send(send, isOk));
+    if (acknowledged) this.customers.push(`cus_${id}`);
+    if (acknowledged && Math.random() < 0.2) await this.#send(send, isOk);
+  }
+
+  /** Whether it was answered as it should be, with what was asked for. */
+  async #send(request: () => Promise<Answer>, fits: (text: string) => boolean): Promise<boolean> {
+    this.counts.sent++;
+    const answer = await request().catch(() => undefined);
+    const status = answer?.status;
+    const outcome =
+      status === undefined
+        ? 'lost'
+        : status === 503
+          ? 'refused'
+          : status === 409 || (status < 300 && fits(answer?.text ?? ''))
+            ? 'answered'
+            : 'wrong';
+    this.counts[outcome]++;
+    if (outcome === 'wrong') this.oddities.add(`${status} ${answer?.text.slice(0, 300)}`);
+    // Refusals are fast: without a pause they would be most of what is counted.
+    if (outcome !== 'answered') await sleep(50);
+    return outcome === 'answered' && status !== 409;
+  }
+}
+
+const isOk = (text: string) => text === 'OK';
+
+function isPage(text: string): boolean {
+  try {
+    const { data, meta } = JSON.parse(text);
+    return data.length === Math.min(meta.total, 5) && data.every((user: { email?: string }) => user.email);
+  } catch {
+    return false;
+  }
+}
+
+/** What became of what was promised. */
+export interface Kept {
+  effects: number;
+  twice: number;
+  users: number;
+}
+
+/** Looks into the database: how many of these customers are active, changed twice, and how many users are there. */
+export async function lookUp(databaseUrl: string, { customers, emails }: Load): Promise<Kept> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 2 });
+  try {
+    const [row] = await sql`
+      select
+        (select count(*)::int from subscriptions where customer = any(${customers}) and status = 'active') as effects,
+        (select count(*)::int from subscriptions where customer = any(${customers}) and updated_at <> created_at) as twice,
+        (select count(*)::int from users where email = any(${emails})) as users`;
+    return row as unknown as Kept;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

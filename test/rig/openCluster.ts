@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Test } from 'tap';
+import { Cluster } from './cluster/cluster.ts';
+import { LocalPostgres } from './cluster/postgres.ts';
+
+export const has = (program: string) => spawnSync(program, ['-v']).error === undefined;
+
+/** The folder of a program that is on the PATH. */
+export const folderOf = (program: string) =>
+  process.env.PATH?.split(delimiter).find(folder => existsSync(join(folder, program)));
+
+/** A whole cluster, gone when the test ends. */
+export async function openCluster(t: Test, choices: Parameters<typeof Cluster.open>[0] = {}) {
+  const cluster = await Cluster.open(choices);
+  t.teardown(() => cluster.close());
+  return cluster;
+}
+
+/** A PostgreSQL server of its own with an empty database. */
+export async function openLocalPostgres(t: Test, folder: string, port: number) {
+  const server = new LocalPostgres('postgres', folder, port);
+  t.teardown(() => server.stop());
+  await server.create();
+  return server;
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import { webhookEvents } from '../../drizzle/tables.ts';
+import { serveMetrics } from '../../plugins/metrics.ts';
+import { orm } from '../../src/database/connection.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { openMetrics } from '../../src/webhooks/backlog.ts';
+import { bearer, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
+import { buildDoor, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+
+t.test('requests are counted by the pattern of their route, never by their path', async t => {
+  const metrics = new Metrics();
+  const { call, newUser } = await build(t, { metrics });
+  const { id } = await newUser();
+  await call('GET', `/api/users/${id}`, 200);
+  await call('GET', '/api/users/one-that-is-not-there', 404);
+  await call('GET', '/no/such/path', 404);
+  await call('PROPFIND', '/api/users', 405);
+  await call('GET', '/docs/json', 200);
+  const counts = await countsOf(metrics, 'http_request_duration_seconds_count');
+  t.same(Object.fromEntries(counts), {
+    '{method="POST",route="/api/users",status="201"}': 1,
+    '{method="GET",route="/api/users/:user_id",status="200"}': 1,
+    '{method="GET",route="/api/users/:user_id",status="404"}': 1,
+    '{method="GET",route="none",status="404"}': 1,
+    '{method="other",route="/api/users",status="405"}': 1,
+    '{method="GET",route="/docs/json",status="200"}': 1,
+  });
+  t.notMatch(await metrics.read(), id);
+});
+
+t.test('/metrics tells of the webhooks, the database, the queue, the caches and the process', async t => {
+  const { call, deliver, eventually } = await buildDoor(t);
+  await deliver(paymentEvent());
+  await deliver(paymentEvent());
+  await eventually('customer=cus_1', 'processed');
+  await call('POST', '/api/graphql', 200, { body: { query: '{ users { id } }' } });
+  const { text, headers } = await call('GET', '/metrics', 200);
+  t.match(headers['content-type'], /^text\/plain; version=0\.0\.4/);
+  for (const line of [
+    'webhooks_received_total{provider="stripe",outcome="received",secret="0"} 1',
+    'webhooks_received_total{provider="stripe",outcome="repeated",secret="0"} 1',
+    'webhook_events_processed_total 1',
+    'webhook_events{status="received"} 0',
+    'webhook_oldest_waiting_seconds 0',
+    'gathered_size_count{what="webhooks"} 2',
+    'cache_entries{cache="graphql_documents"} 1',
+    'cache_entries{cache="limited_names"} 1',
+    'http_requests_in_flight 0',
+    'database_up 1',
+    ...(backend === 'postgres' ? ['database_statements_waiting 0'] : []),
+  ])
+    t.ok(text.includes(`\n${line}\n`), line);
+  t.match(text, /^process_cpu_seconds_total [\d.]+$/m);
+  t.match(text, /^nodejs_eventloop_lag_p99_seconds [\d.]+$/m);
+});
+
+t.test('events that nobody works on are counted, with the age of the oldest', async t => {
+  const database = await openTestDatabase(t);
+  const metrics = openMetrics(database);
+  const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
+  const { call } = await build(t, { settings, database, metrics });
+  const raw = JSON.stringify(paymentEvent());
+  await call('POST', '/api/webhooks/stripe', 200, { raw, headers: { 'stripe-signature': signatureOf(raw) } });
+  await orm(database.writes)
+    .update(webhookEvents)
+    .set({ createdAt: new Date(Date.now() - 60_000).toISOString() });
+  t.equal((await countsOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
+  const age = (await countsOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
+  t.ok(age >= 60 && age < 70, `${age} s`);
+  await database.close();
+  t.same(await countsOf(metrics, 'database_up'), new Map([['', 0]]));
+  t.same(await countsOf(metrics, 'webhook_oldest_waiting_seconds'), new Map(), 'no value, not an old one');
+});
+
+t.test('where keys are asked for, an admin may read; with a port of its own it is not here', async t => {
+  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  await call('GET', '/metrics', 401);
+  const reader = await makeKey(database, ['read']);
+  await call('GET', '/metrics', 403, { headers: bearer(reader.key) });
+  const admin = await makeKey(database, ['admin']);
+  await call('GET', '/metrics', 200, { headers: bearer(admin.key) });
+
+  const other = await build(t, { settings: { METRICS_PORT: 0 } });
+  t.equal((await other.app.inject('/metrics')).statusCode, 404);
+});
+
+t.test('the port of its own answers with the numbers and with nothing else', async t => {
+  const metrics = new Metrics();
+  const server = await serveMetrics(metrics, { METRICS_PORT: 0, HOST: '127.0.0.1' });
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.equal(await (await fetch(`${url}/metrics`)).text(), await metrics.read());
+  t.equal((await fetch(url)).status, 404);
+});
+
+t.test('the dashboard and the alerts name only metrics that there are', async t => {
+  const database = await openTestDatabase(t);
+  const metrics = openMetrics(database);
+  await build(t, { metrics });
+  const real = new Set([...(await metrics.read()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
+  // The embedded database has no connections.
+  if (backend === 'embedded') real.add('database_connections').add('database_statements_waiting');
+  for (const file of ['deploy/grafana-dashboard.json', 'deploy/alerts.yml']) {
+    const used = new Set(readFileSync(file, 'utf8').match(ours));
+    t.ok(used.size > 5, `${file} names ${used.size} metrics`);
+    for (const name of used)
+      t.ok(real.has(name) || real.has(name.replace(/_(bucket|count|sum)$/, '')), `${name} in ${file}`);
+  }
+});
+const ours = /\b(?:http|webhooks?|database|gathered|cache|process|nodejs)_[a-z0-9_]+/g;
