@@ -11,6 +11,11 @@ import { receiveEvent } from '../src/webhooks/inbox.ts';
 import type { Headers } from '../src/webhooks/schemes.ts';
 import { verify } from '../src/webhooks/signature.ts';
 
+/** Bytes of an event. */
+const bodyLimit = 2 * 1024 * 1024;
+/** Seconds that a signature may be old, or ahead of our clock. */
+const tolerance = 300;
+
 interface Options {
   settings: Settings;
   handlers: Handlers;
@@ -41,7 +46,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
 
   /** Whether the sender is the provider; says nothing to the caller, and everything to the log. */
   function isGenuine(provider: Provider, headers: Headers, body: Buffer, log: typeof app.log) {
-    const verdict = verify(provider, headers, body, { now: now(), tolerance: settings.WEBHOOK_TOLERANCE });
+    const verdict = verify(provider, headers, body, { now: now(), tolerance });
     if (verdict.genuine) return verdict;
     const { reason, seconds } = verdict;
     metrics.webhooksRefused.inc({ provider: provider.name, reason });
@@ -53,7 +58,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
   app.post(
     '/webhooks/:provider',
     {
-      bodyLimit: settings.WEBHOOK_BODY_LIMIT,
+      bodyLimit,
       config: {
         scope: 'public',
         door: 'webhook',

@@ -1,23 +1,23 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { loadSettings, runCommand, UsageError } from '../src/command.ts';
+import { runCommand, UsageError } from '../src/command.ts';
+import { loadSettings } from '../src/config/settings.ts';
 import { openLog } from '../src/core/log.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
-import { runPgTool } from './pgTools.ts';
+import { runPgTool } from './lib/pgTools.ts';
 
-const usage = `npm run backup -- <file>: everything in the database of the settings, as one file. A PostgreSQL server may be
-at work meanwhile; the service on an embedded folder must be stopped, because a folder has one owner.`;
+const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
+meanwhile. A service on an embedded database must be stopped first, because its folder has one owner.`;
 
 async function backup({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the file to write');
-  if (existsSync(file))
-    throw new OperatorError(`${file} already exists: an older backup is never written over.`);
+  if (existsSync(file)) throw new OperatorError(`${file} already exists: a backup is never overwritten.`);
   const settings = loadSettings();
-  // For its owner alone: it has all that the database has.
+  // Readable by its owner alone: it holds everything that the database holds.
   process.umask(0o077);
-  // Past a pooler, which a dump does not get through.
+  // pg_dump does not work through a pooler.
   const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
-  // Under another name until it is whole: half a backup must not look like one.
+  // Renamed when it is complete: half a backup must not look like one.
   const unfinished = `${file}.unfinished`;
   try {
     if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url);
@@ -31,10 +31,8 @@ async function backup({ positionals: [file] }: { positionals: string[] }) {
 
 async function writeSnapshot(folder: string, file: string): Promise<void> {
   if (!existsSync(`${folder}/postgres`)) throw new OperatorError(`There is no database in ${folder}.`);
-  const database = await openEmbedded(
-    { folder },
-    openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false),
-  );
+  const log = openLog({ LOG_LEVEL: 'warn' }, process.stdout.isTTY);
+  const database = await openEmbedded({ folder }, log);
   try {
     const snapshot = await database.embedded?.dumpDataDir('gzip');
     if (snapshot) writeFileSync(file, Buffer.from(await snapshot.arrayBuffer()));

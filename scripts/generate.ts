@@ -4,50 +4,55 @@ import { pino } from 'pino';
 import { schemaText } from '../plugins/graphql/index.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
+import { type Given, runCommand } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
+import { OperatorError } from '../src/core/operatorErrors.ts';
 import type { Database } from '../src/database/database.ts';
 
-/** Writes the files that are made from the code; with --check it only says which are stale, and fails. */
-const check = process.argv.includes('--check');
-const stale: string[] = [];
+const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
+nothing, and fails when one of them is out of date.`;
 
-function write(path: string, text: string): void {
-  if ((existsSync(path) ? readFileSync(path, 'utf8') : '') === text) return;
-  stale.push(path);
-  if (!check) writeFileSync(path, text);
-}
+const options = { check: { type: 'boolean' } } as const;
 
-const variables = Object.entries(Settings.properties as Record<string, TSchema>);
+const variables: [string, TSchema][] = Object.entries(Settings.properties);
 const defaultOf = (schema: TSchema) => String(schema.default ?? '');
 
+const textOf = (name: string, { description, enum: values, secret }: TSchema) =>
+  [
+    description,
+    values && `One of: ${values.map((value: string) => `\`${value}\``).join(', ')}.`,
+    secret && `Also as \`${name}_FILE\`, the path of a file.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+
 function envExample(): string {
-  const entries = variables.map(([name, schema]) => {
-    const also = schema.secret ? ` Also as ${name}_FILE, a path to read it from.` : '';
-    const choice = schema.enum ? ` One of: ${schema.enum.join(', ')}.` : '';
-    return `# ${(schema.description + choice + also).replaceAll('`', '')}\n#${name}=${defaultOf(schema)}\n`;
-  });
-  return `# Copy to .env and change what you need. Made by \`npm run generate\` from schemas/settings.ts.\n\n${entries.join('\n')}`;
+  const entries = variables.map(
+    ([name, schema]) => `# ${textOf(name, schema).replaceAll('`', '')}\n#${name}=${defaultOf(schema)}\n`,
+  );
+  const head =
+    '# Copy to .env and change what you need. Generated from schemas/settings.ts by `npm run generate`.';
+  return `${head}\n\n${entries.join('\n')}`;
 }
 
 function settingsTable(): string {
   const rows = variables.map(([name, schema]) => {
     const value = defaultOf(schema);
-    const also = schema.secret ? ` Also as \`${name}_FILE\`.` : '';
-    return `| \`${name}\` | ${value ? `\`${value}\`` : ''} | ${schema.description}${also} |`;
+    return `| \`${name}\` | ${value && `\`${value}\``} | ${textOf(name, schema)} |`;
   });
   return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** README.md holds the table between two comments. */
-function readme(): string {
-  const text = readFileSync('README.md', 'utf8');
-  const place = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
-  if (!place.test(text))
-    throw new Error('README.md has no place for the table: <!-- settings --> … <!-- /settings -->');
-  return text.replace(place, (_, start, end) => start + settingsTable() + end);
+/** docs/settings.md has the table between two comments. */
+function settingsPage(): string {
+  const page = readFileSync('docs/settings.md', 'utf8');
+  const table = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
+  if (!table.test(page))
+    throw new OperatorError('docs/settings.md has no <!-- settings --> … <!-- /settings -->.');
+  return page.replace(table, (_, start, end) => start + settingsTable() + end);
 }
 
-/** The document needs the routes only; no statement is sent, so no database is opened. */
+/** The document needs the routes alone: no statement is sent, so no database is opened. */
 async function openApi(): Promise<string> {
   const database = { kind: 'embedded', available: () => false } as Partial<Database> as Database;
   const app = await buildApp({
@@ -61,12 +66,22 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
-write('.env.example', envExample());
-write('README.md', readme());
-write('openapi.yaml', await openApi());
-write('schema.graphql', schemaText());
+async function generate({ values: { check } }: Given<typeof options>) {
+  const files = {
+    '.env.example': envExample(),
+    'docs/settings.md': settingsPage(),
+    'openapi.yaml': await openApi(),
+    'schema.graphql': schemaText(),
+  };
+  const stale = Object.entries(files).filter(
+    ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,
+  );
+  const names = stale.map(([path]) => path).join(', ');
+  if (stale.length === 0) return console.log('The generated files are up to date.');
+  if (check)
+    throw new OperatorError(`Out of date: ${names}. Run \`npm run generate\` and commit the result.`);
+  for (const [path, text] of stale) writeFileSync(path, text);
+  console.log(`Written: ${names}`);
+}
 
-if (check && stale.length > 0) {
-  console.error(`Stale: ${stale.join(', ')}. Run \`npm run generate\` and commit the result.`);
-  process.exitCode = 1;
-} else console.log(stale.length > 0 ? `Written: ${stale.join(', ')}` : 'Generated files are fresh.');
+await runCommand({ usage, options, run: generate });

@@ -1,77 +1,75 @@
 import { userInfo } from 'node:os';
-import { type ApiKey, ApiKeyCreate, type Scope } from '../schemas/apiKey.ts';
-import { commandNamed, type Given, loadSettings, runCommand, UsageError } from '../src/command.ts';
+import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
+import { commandNamed, type Given, runCommand, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
-import { openLog } from '../src/core/log.ts';
 import { compileCheck } from '../src/core/validation.ts';
-import { openDatabase } from '../src/database/open.ts';
 import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
+import { withDatabase } from './lib/database.ts';
 
-const usage = `Keys for those who call, while AUTH_MODE is required.
+const usage = `API keys for clients, used when AUTH_MODE is required.
 
   npm run -s keys -- create --name <text> --scopes read,write,admin [--days <n>]
   npm run -s keys -- list
   npm run -s keys -- revoke <id>
 
-create prints the key alone on standard output, once. Without -s, npm would print lines of its own there.`;
+create prints nothing but the key on standard output, once. Without -s, npm would print lines of its own there.`;
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
 type Flags = Given<typeof options>;
+type Command = (context: Context, given: Flags) => Promise<void>;
 
-/** Prints the key alone on standard output, so that it can go straight to where it is kept. */
+/** Prints the key alone on standard output, so that it can be piped to where it is kept. */
 async function create(context: Context, { values }: Flags): Promise<void> {
-  const { days } = values;
+  const { name = '', days } = values;
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be 1 to 99999');
   const input = {
-    name: values.name ?? '',
-    scopes: (values.scopes ?? 'read').split(',') as Scope[],
+    name,
+    scopes: scopesOf(values.scopes),
     ...(days !== undefined && { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
   };
   const wrong = compileCheck(ApiKeyCreate, 'body')(input);
   if (wrong) throw invalid(wrong);
   const { key, ...record } = await createKey(context, input);
-  console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown this once:`);
+  console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown only once:`);
   console.log(key);
 }
+
+const scopesOf = (text = 'read') =>
+  text.split(',').map(name => {
+    const scope = scopes.find(known => known === name);
+    if (!scope) throw new UsageError(`--scopes must be of ${scopes.join(', ')}`);
+    return scope;
+  });
 
 const stateOf = ({ revokedAt, expiresAt }: ApiKey) =>
   revokedAt ? 'revoked' : expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'works';
 
+const lineOf = (key: ApiKey) =>
+  [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  ');
+
 async function list(context: Context): Promise<void> {
   for (let page = 1; ; page++) {
     const { data, meta } = await listKeys(context, { page, limit: 100, sort: 'createdAt' });
-    for (const key of data)
-      console.log(
-        [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join(
-          '  ',
-        ),
-      );
+    for (const key of data) console.log(lineOf(key));
     if (page >= meta.totalPages) return;
   }
 }
 
-async function revoke(context: Context, { positionals: [, id = ''] }: Flags): Promise<void> {
+async function revoke(context: Context, { positionals: [, id] }: Flags): Promise<void> {
+  if (!id) throw new UsageError('Name the id of a key');
   await revokeKey(context, id);
-  console.log(`Revoked ${id}. It ends on every instance within 5 seconds.`);
+  console.log(`Revoked ${id}. Every instance refuses it within 5 seconds.`);
 }
 
-const commands: Record<string, (context: Context, given: Flags) => Promise<void>> = { create, list, revoke };
+const commands: Record<string, Command> = { create, list, revoke };
 
 async function main(given: Flags) {
   const run = commandNamed(commands, given.positionals[0]);
-  const settings = { ...loadSettings(), LOG_LEVEL: 'error' as const };
-  const log = openLog(settings, false);
-  const database = await openDatabase(settings, log);
-  try {
-    await database.ready;
-    await run(
-      systemContext({ db: database.writes, log }, `command of ${userInfo().username}`, 'command'),
-      given,
-    );
-  } finally {
-    await database.close();
-  }
+  const actor = `command of ${userInfo().username}`;
+  await withDatabase({ level: 'error' }, ({ db, log }) =>
+    run(systemContext({ db, log }, actor, 'command'), given),
+  );
 }
 
 await runCommand({ usage, options, most: 2, run: main });

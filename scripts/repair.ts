@@ -1,23 +1,14 @@
-import { loadSettings, runCommand } from '../src/command.ts';
-import { openLog } from '../src/core/log.ts';
-import { openDatabase } from '../src/database/open.ts';
+import { runCommand } from '../src/command.ts';
 import { repairCounts } from '../src/database/pageQuery.ts';
+import { withDatabase } from './lib/database.ts';
 
 const usage =
-  'npm run repair: counts all lists anew. Needed only after somebody wrote with the triggers switched off.';
+  'npm run repair: recounts every list. Needed only after somebody wrote to the database with its triggers disabled.';
 
 async function repair() {
-  const settings = loadSettings();
-  // 0 is no limit: it reads every row there is.
-  const unhurried = { ...settings, STATEMENT_TIMEOUT: 0 };
-  const database = await openDatabase(unhurried, openLog(settings, process.stdout.isTTY));
-  try {
-    await database.ready;
-    await repairCounts(database.writes);
-  } finally {
-    await database.close();
-  }
-  console.log('All lists are counted anew.');
+  // Without a limit, because it reads every row.
+  await withDatabase({ statementTimeout: 0 }, ({ db }) => repairCounts(db));
+  console.log('All lists are recounted.');
 }
 
 await runCommand({ usage, run: repair });

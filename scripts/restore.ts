@@ -1,33 +1,34 @@
 import { closeSync, existsSync, openAsBlob, openSync, readSync } from 'node:fs';
 import postgres from 'postgres';
-import { loadSettings, runCommand, UsageError } from '../src/command.ts';
+import { runCommand, UsageError } from '../src/command.ts';
+import { loadSettings } from '../src/config/settings.ts';
 import { openLog } from '../src/core/log.ts';
 import { OperatorError } from '../src/core/operatorErrors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { WrongEncoding } from '../src/database/migrations.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { runPgTool } from './pgTools.ts';
+import { runPgTool } from './lib/pgTools.ts';
 
 const usage =
-  'npm run restore -- <file>: a backup into the database of the settings, which must be empty, then brought up to date.';
+  'npm run restore -- <file>: restores a backup into the database of the settings, which must be empty, and migrates it.';
 
 async function restore({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the backup');
   if (!existsSync(file)) throw new OperatorError(`There is no file ${file}.`);
   const settings = loadSettings();
-  const log = openLog({ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty' }, false);
+  const log = openLog({ LOG_LEVEL: 'warn' }, process.stdout.isTTY);
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   if (url) {
     await refuseUnlessUsable(url);
-    // All or nothing. Owners and grants belong to the server that the backup came from.
+    // All or nothing, and without owners and grants, which belong to the server that was backed up.
     runPgTool(
       'pg_restore',
       ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges', file],
       url,
     );
   }
-  // What opens it migrates it too, and makes the counts those of this server (drizzle/migrations/0003_counts.sql).
+  // Opening migrates it, and rebuilds the counts for this server (drizzle/migrations/0003_counts.sql).
   const database = url
     ? await openDatabase(settings, log)
     : await openEmbedded({ folder, snapshot: await openAsBlob(file) }, log);
@@ -40,7 +41,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
     );
 }
 
-/** How a backup of each of the two databases begins; the other one cannot read it. */
+/** The first bytes of a backup of each kind. Neither database can read the other's. */
 const beginnings = { PostgreSQL: 'PGDMP', embedded: '\x1f\x8b' };
 
 function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
@@ -52,13 +53,13 @@ function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
   if (begins(beginnings[kind])) return;
   if (begins(beginnings.embedded))
     throw new OperatorError(
-      `${file} is of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`,
+      `${file} is a backup of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`,
     );
   if (begins(beginnings.PostgreSQL))
     throw new OperatorError(
-      `${file} is of a PostgreSQL server. Set DATABASE_URL to an empty database of one.`,
+      `${file} is a backup of a PostgreSQL server. Set DATABASE_URL to an empty database.`,
     );
-  throw new OperatorError(`${file} is no backup.`);
+  throw new OperatorError(`${file} is not a backup.`);
 }
 
 async function refuseUnlessUsable(url: string): Promise<void> {
@@ -66,10 +67,10 @@ async function refuseUnlessUsable(url: string): Promise<void> {
   try {
     const [settings] = await sql`select current_setting('server_encoding') as encoding`;
     if (settings?.encoding !== 'UTF8') throw new WrongEncoding(settings?.encoding);
-    const [found] = await sql`
+    const [table] = await sql`
       select schemaname || '.' || tablename as name from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
-    if (found) throw new OperatorError(`The database is not empty: there is a table ${found.name}.`);
+    if (table) throw new OperatorError(`The database is not empty: it has the table ${table.name}.`);
   } finally {
     await sql.end();
   }

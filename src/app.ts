@@ -32,7 +32,9 @@ import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { openCredentials } from './access/credentials.ts';
 import { openRateLimits } from './access/rateLimits.ts';
-import { allowedOrigins, trustedProxies } from './config/settings.ts';
+import { arrivalTimeout, socketTimeout } from './config/timeouts.ts';
+import { trustedProxies } from './config/trustedProxies.ts';
+import { allowedOrigins } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Queue } from './core/queue.ts';
 import type { Database } from './database/database.ts';
@@ -97,6 +99,8 @@ export async function buildApp(parts: Parts) {
   return app;
 }
 
+/** Bytes of a request body; webhooks have a larger limit of their own. */
+const bodyLimit = 256 * 1024;
 const saneRequestId = /^[\w.:-]{1,100}$/;
 
 function serverOf(settings: Settings, log: Log) {
@@ -109,7 +113,7 @@ function serverOf(settings: Settings, log: Log) {
       return typeof given === 'string' && saneRequestId.test(given) ? given : randomUUID();
     },
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
-    bodyLimit: settings.BODY_LIMIT,
+    bodyLimit,
     // As long as headers may be: a long id is an unknown one like any other.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBadPath,
@@ -118,12 +122,11 @@ function serverOf(settings: Settings, log: Log) {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
-    requestTimeout: settings.REQUEST_TIMEOUT * 1000,
+    requestTimeout: arrivalTimeout,
     keepAliveTimeout: 65_000,
-    // Longer than any answer takes. On such a socket is a client that does not read what it asked for.
-    connectionTimeout: (settings.HANDLER_TIMEOUT + settings.REQUEST_TIMEOUT) * 1000,
+    connectionTimeout: socketTimeout(settings),
     http: {
-      headersTimeout: settings.REQUEST_TIMEOUT * 1000,
+      headersTimeout: arrivalTimeout,
       connectionsCheckingInterval: 1000,
       // Node would answer with an empty 400; plugins/http/parsing.ts does it with a body.
       requireHostHeader: false,

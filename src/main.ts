@@ -1,104 +1,80 @@
-import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import manifest from '../package.json' with { type: 'json' };
 import { serveMetrics } from '../plugins/metrics.ts';
+import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
-import { loadSettings, runCommand } from './command.ts';
-import { checkPort } from './config/ports.ts';
-import { withKeptSecrets } from './config/secrets.ts';
-import { wantsTraces } from './config/settings.ts';
-import { openLog } from './core/log.ts';
+import { runCommand } from './command.ts';
+import { loadSettings } from './config/settings.ts';
+import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/operatorErrors.ts';
-import { openDatabase } from './database/open.ts';
 import { startJobs } from './jobs.ts';
-import { openMetrics } from './webhooks/backlog.ts';
-import { openQueue } from './webhooks/queue.ts';
+import { closeConnectionsAfterAnswers, letClientsLeave } from './process/clients.ts';
+import { Ending } from './process/ending.ts';
+import { closeParts, openParts, type Parts } from './process/parts.ts';
+import { checkPort } from './process/ports.ts';
 
-/** The process: it starts in order, ends in reverse, and owns the exit code. */
+type App = Awaited<ReturnType<typeof buildApp>>;
+type Jobs = ReturnType<typeof startJobs>;
+
+/** The server: it starts in order, ends in reverse, and sets the exit code. */
 async function main() {
-  // Until there is something to finish, a signal ends the start. As process 1 of a container it would be ignored.
-  let end = async (_reason: string, code: number) => process.exit(code);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end(signal, 0));
-
+  const ending = new Ending();
   const given = loadSettings();
   await checkPort('PORT', given.PORT, given.HOST);
-  await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
-  const stopTracing = wantsTraces(given)
-    ? (await import('./telemetry/otel.ts')).startTracing(manifest.version)
-    : undefined;
-  const log = openLog(given, process.stdout.isTTY);
-  const database = await openDatabase(given, log);
-  // After the database, because its folder belongs to this process from then on.
-  const settings = withKeptSecrets(given);
-  const queue = openQueue(settings, database, log);
-  const metrics = openMetrics(database);
-  let ending = false;
-  const app = await buildApp({ settings, database, queue, metrics, log, leaving: () => ending });
-  const jobs =
-    settings.WORKER === 'inside' ? startJobs({ settings, database, queue, metrics, log }) : undefined;
+  const parts = await openParts(given);
+  const { settings, log, metrics } = parts;
+  const app = await buildApp({ ...parts, leaving: () => ending.begun });
+  const jobs = settings.WORKER === 'inside' ? startJobs(parts) : undefined;
+  ending.prepare(log, code => close(parts, app, jobs, code));
+  closeConnectionsAfterAnswers(app.server, ending);
+  endWithoutDatabase(parts, ending);
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
+  await listen(app, parts);
+}
 
-  end = async (reason, code) => {
-    // Asked twice means now.
-    if (ending) process.exit(code || 1);
-    ending = true;
-    const { DRAIN_SECONDS, SHUTDOWN_TIMEOUT } = settings;
-    log.info(
-      `Ending: ${reason}. Requests go on for ${DRAIN_SECONDS} s; those in flight then get ${SHUTDOWN_TIMEOUT} s.`,
-    );
-    // /health/ready says so from now on: a balancer turns to others before this port is closed.
-    if (code === 0) await sleep(DRAIN_SECONDS * 1000);
-    // Neither a client that keeps a socket busy or half open nor a database that is silent decides when the process ends.
-    const limit = SHUTDOWN_TIMEOUT * 1000;
-    setTimeout(() => app.server.closeAllConnections(), limit);
-    setTimeout(() => process.exit(code), limit + 1500);
-    try {
-      await letClientsLeave(app.server);
-      // Side by side: each may take most of the time that the process has.
-      await Promise.all([app.close(), jobs?.close()]);
-      // Not sooner: the last request may have added a job.
-      await queue.close();
-      await database.close();
-      // A collector that is away shall not hold the end.
-      await Promise.race([stopTracing?.(), sleep(1000)]);
-      log.info('Ended.');
-    } catch (error) {
-      log.error({ err: error }, 'The end was not orderly.');
-    }
-    process.exit(code);
-  };
-  app.server.prependListener('request', (_request, response) => {
-    if (ending) response.setHeader('connection', 'close');
-  });
+async function listen(app: App, { settings, database, log }: Parts): Promise<void> {
+  const { PORT: port, HOST: host, DATA_DIR, AUTH_MODE = 'open' } = settings;
+  const listenTextResolver = (address: string) =>
+    `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
+  const address = await app.listen({ port, host, listenTextResolver });
+  log.info(`Docs ${address}/docs   Health ${address}/health/ready   Home page ${address}/`);
+  if (database.kind === 'embedded')
+    log.info(`The database is embedded, in ${DATA_DIR}. Set DATABASE_URL to use a PostgreSQL server.`);
+  if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
+}
+
+async function close(parts: Parts, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
+  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = parts.settings;
+  parts.log.info(
+    `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,
+  );
+  // /health/ready is 503 by now: a load balancer turns away before this port is closed.
+  if (code === 0) await sleep(DRAIN_SECONDS * 1000);
+  limitShutdown(app, parts.settings, code);
+  await letClientsLeave(app.server);
+  // At the same time, because each may need most of the time there is.
+  await Promise.all([app.close(), jobs?.close()]);
+  await closeParts(parts);
+}
+
+/** Neither a client that keeps its socket busy or half open nor a silent database decides when the process exits. */
+function limitShutdown(app: App, settings: Settings, code: number): void {
+  const timeouts = shutdownTimeouts(settings);
+  setTimeout(() => app.server.closeAllConnections(), timeouts.close);
+  setTimeout(() => process.exit(code), timeouts.exit);
+}
+
+/** A database that is away is waited for. One that can never be used ends the process. */
+function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
   database.ready.catch(error => {
     const reason = reasonOf(error);
     if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
     else console.error(reason);
-    void end('no database', 1);
+    void ending.begin('no database', 1);
   });
-
-  const listenTextResolver = (address: string) =>
-    `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
-  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
-  const address = await app.listen({ port: settings.PORT, host: settings.HOST, listenTextResolver });
-  log.info(`Docs ${address}/docs   Health ${address}/health/ready   First page ${address}/`);
-  if (database.kind === 'embedded')
-    log.info(`The database is embedded, in ${settings.DATA_DIR}. Set DATABASE_URL for a PostgreSQL server.`);
-  if (settings.AUTH_MODE === undefined || settings.AUTH_MODE === 'open')
-    log.warn('AUTH_MODE is open: everybody who reaches this port may read and write.');
-}
-
-/**
- * Closing drops idle connections, and with them a request that is on its way on one. So for a moment every
- * answer asks its client to leave; then what is idle is closed, also what becomes idle later.
- */
-async function letClientsLeave(server: Server): Promise<void> {
-  const connections = promisify(server.getConnections.bind(server));
-  for (const end = Date.now() + 500; Date.now() < end && (await connections()) > 0; ) await sleep(20);
-  setInterval(() => server.closeIdleConnections(), 100);
 }
 
 await runCommand({
-  usage: `npm start: serves REST, GraphQL and webhooks. Settings are environment variables, also of a file .env: see .env.example.`,
+  usage:
+    'npm start: serves REST, GraphQL and webhooks. Settings are environment variables, or lines of a file .env: see .env.example.',
   run: main,
 });

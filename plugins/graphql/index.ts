@@ -14,6 +14,8 @@ import { holdLimits, priceOf } from './queryLimits.ts';
 import { makeSchema } from './sdl.ts';
 import { makeTool } from './tool/index.ts';
 
+/** Of a document. */
+const mostCharacters = 50_000;
 const tags = ['GraphQL'];
 const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
   description,
@@ -49,7 +51,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
     cost: settings.GRAPHQL_MAX_COST,
   };
   const watch: Watch = (name, size) => metrics.watchCache(name, size);
-  const size = { length: settings.GRAPHQL_MAX_LENGTH, tokens: settings.GRAPHQL_MAX_TOKENS };
+  const size = { length: mostCharacters, tokens: settings.GRAPHQL_MAX_TOKENS };
   const read = makeReader(size, watch);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const texts = trusted === undefined ? keepTexts(watch) : trustTexts(trusted);

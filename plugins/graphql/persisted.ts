@@ -8,7 +8,7 @@ import { Recent } from './recentCache.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** How many documents clients may leave here; each is as long as GRAPHQL_MAX_LENGTH at most. */
+/** How many documents clients may leave here; each has 50,000 characters at most. */
 const keptTexts = 500;
 
 export interface Texts {

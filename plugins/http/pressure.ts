@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
+import { handlerTimeout } from '../../src/config/timeouts.ts';
 import { type AppError, overloaded, tookTooLong } from '../../src/core/errors.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 
@@ -60,7 +61,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
     if (counts(request)) pressure.inFlight++;
     request.atWork = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
-    }, settings.HANDLER_TIMEOUT * 1000);
+    }, handlerTimeout(settings));
     // Without an answer, when the client has gone.
     reply.raw.once('close', () => end(request));
   }

@@ -6,13 +6,12 @@ import { LogOutput } from './logOutput.ts';
 
 export type Log = Logger;
 
-/** The log of the process: `pretty` for people at a terminal, JSON lines for everything else. */
+/** The log of the process: lines to read on a terminal, JSON lines anywhere else. */
 export function openLog(
-  settings: Pick<Settings, 'LOG_LEVEL' | 'LOG_FORMAT'>,
+  settings: Pick<Settings, 'LOG_LEVEL'>,
   terminal: boolean,
   destination?: DestinationStream,
 ): Log {
-  const pretty = settings.LOG_FORMAT === 'pretty' || (settings.LOG_FORMAT === 'auto' && terminal);
   const options = {
     level: settings.LOG_LEVEL,
     serializers: { err: describeError },
@@ -22,12 +21,12 @@ export function openLog(
   const output =
     destination ??
     new LogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
-  const log = pino(options, pretty ? prettyLines(output, terminal) : output);
+  const log = pino(options, terminal ? prettyLines(output) : output);
   return log;
 }
 
-function prettyLines(destination: DestinationStream, colorize: boolean): DestinationStream {
-  const format = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize });
+function prettyLines(destination: DestinationStream): DestinationStream {
+  const format = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: true });
   return { write: line => destination.write(format(line) ?? '') };
 }
 

@@ -1,4 +1,5 @@
 import type { Settings } from '../../schemas/settings.ts';
+import { statementTimeout as timeoutOf } from '../config/timeouts.ts';
 import type { Log } from '../core/log.ts';
 import type { Database } from './database.ts';
 import { openEmbedded } from './embedded/embedded.ts';
@@ -7,21 +8,20 @@ import { withSpans } from './tracedConnection.ts';
 
 type DatabaseSettings = Pick<
   Settings,
-  'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATABASE_POOLER' | 'STATEMENT_TIMEOUT' | 'DATA_DIR'
+  'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'DATABASE_POOLER' | 'REQUEST_TIMEOUT' | 'DATA_DIR'
 >;
 
-/** The one switch between the two backends. */
-export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
-  const database = await openBackend(settings, log);
-  return { ...database, writes: withSpans(database.writes), reads: withSpans(database.reads) };
-}
-
-async function openBackend(settings: DatabaseSettings, log: Log): Promise<Database> {
+/** The one switch between the two backends. `statementTimeout` is in milliseconds; 0 is no limit. */
+export async function openDatabase(
+  settings: DatabaseSettings,
+  log: Log,
+  { statementTimeout = timeoutOf(settings) } = {},
+): Promise<Database> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: connections } = settings;
-  if (url === undefined) return openEmbedded({ folder: settings.DATA_DIR }, log);
-  const { STATEMENT_TIMEOUT: statementTimeout } = settings;
-  return openPostgres(
-    { url, connections, pooled: settings.DATABASE_POOLER === 'transaction', statementTimeout },
-    log,
-  );
+  const pooled = settings.DATABASE_POOLER === 'transaction';
+  const database =
+    url === undefined
+      ? await openEmbedded({ folder: settings.DATA_DIR }, log)
+      : openPostgres({ url, connections, pooled, statementTimeout }, log);
+  return { ...database, writes: withSpans(database.writes), reads: withSpans(database.reads) };
 }

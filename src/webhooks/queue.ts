@@ -41,11 +41,18 @@ const workers = 2;
  */
 const gatherFor = 50;
 
-type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'WEBHOOK_RETRY_DELAY' | 'WEBHOOK_RETRY_DELAY_MAX'> &
-  Partial<Pick<Settings, 'QUEUE_DATABASE_URL' | 'QUEUE_BACKEND'>>;
+type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'QUEUE_DATABASE_URL'>;
+
+/** Seconds before the first retry, and between two at most. Each wait is twice as long as the one before, with jitter. */
+export const defaultRetries = { delay: 5, delayMax: 3600 };
 
 /** The queue of either backend. Like the database it may be away, now and later, and comes back by itself. */
-export function openQueue(settings: QueueSettings, database: Database, log: Log): WorkQueue {
+export function openQueue(
+  settings: QueueSettings,
+  database: Database,
+  log: Log,
+  retries = defaultRetries,
+): WorkQueue {
   let boss: PgBoss | undefined;
   let work: Work | undefined;
   let resting = false;
@@ -59,7 +66,7 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
       next.on('error', error => database.available() && log.warn({ err: error }, 'The queue had an error.'));
       next.on('warning', ({ message, data }) => log.warn({ data }, `The queue warns: ${message}`));
       try {
-        await prepare(next, settings);
+        await prepare(next, retries);
         boss = next;
       } catch (error) {
         if (!told && !closed) log.warn({ err: error }, 'The queue does not start. Trying until it does.');
@@ -108,15 +115,11 @@ export function openQueue(settings: QueueSettings, database: Database, log: Log)
 }
 
 function optionsFor(settings: QueueSettings, database: Database): ConstructorOptions {
-  const {
-    DATABASE_URL,
-    QUEUE_DATABASE_URL: url = DATABASE_URL,
-    QUEUE_BACKEND: backend = 'postgres',
-  } = settings;
+  const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL } = settings;
   return {
     ...(database.embedded
       ? { db: fromPglite(database.embedded), backend: 'pglite' as const }
-      : { connectionString: url ?? '', backend, max: 2, application_name: 'triport queue' }),
+      : { connectionString: url ?? '', max: 2, application_name: 'triport queue' }),
     // A job is begun when its transaction commits, not when somebody looks.
     useListenNotify: true,
     schedule: false,
@@ -138,15 +141,15 @@ const workOptions = {
   notifyPollingIntervalSeconds: 1,
 } as const;
 
-async function prepare(boss: PgBoss, settings: QueueSettings): Promise<void> {
+async function prepare(boss: PgBoss, retries: typeof defaultRetries): Promise<void> {
   await boss.start();
   const options = {
     notify: true,
     // The row of the event counts its attempts and ends them; the queue must never give up before.
     retryLimit: 1000,
     retryBackoff: true,
-    retryDelay: settings.WEBHOOK_RETRY_DELAY,
-    retryDelayMax: settings.WEBHOOK_RETRY_DELAY_MAX,
+    retryDelay: retries.delay,
+    retryDelayMax: retries.delayMax,
     heartbeatSeconds: 10,
     expireInSeconds: 900,
     // Work that nobody did for long is still to be done; finished work is of no use to anybody.

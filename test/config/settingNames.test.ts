@@ -1,5 +1,5 @@
 import t from 'tap';
-import { misspeltNames as problems } from '../../src/config/settingNames.ts';
+import { unknownNames as problems } from '../../src/config/settingNames.ts';
 
 t.test(
   'AUTHMODE=required is not ignored in silence: a name that looks like a setting stops the start',
@@ -47,4 +47,29 @@ t.test('what ordinary environments hold is no misspelt setting', async t => {
     [],
     'a service of Kubernetes that is named metric',
   );
+});
+
+t.test('a name in .env is guessed more freely, because other programs hardly read it', async t => {
+  for (const [name, meant] of [
+    ['PROT', 'PORT'],
+    ['port', 'PORT'],
+    ['HOTS', 'HOST'],
+    ['AUHT_MODE', 'AUTH_MODE'],
+    ['WEBHOOK_RETRYS', 'WEBHOOK_RETRIES'],
+  ] as const) {
+    t.same(problems({ [name]: 'x' }, [name]), [`${name} is not a setting: did you mean ${meant}?`]);
+    t.same(problems({ [name]: 'x' }), [], 'elsewhere it may belong to another program');
+  }
+  const others =
+    `API_KEY TZ NODE_OPTIONS PGHOST PGPASSWORD POSTGRES_PASSWORD OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS
+    OTEL_EXPORTER_OTLP_PROTOCOL OTEL_TRACES_EXPORTER HTTPS_PROXY`.split(/\s+/);
+  t.same(problems(Object.fromEntries(others.map(name => [name, 'x'])), others), []);
+});
+
+t.test('a former setting stops the start: a limit that somebody relies on would not apply', async t => {
+  t.same(problems({ STATEMENT_TIMEOUT: '5', BODY_LIMIT: '1000', HANDLER_TIMEOUT: '' }), [
+    'STATEMENT_TIMEOUT is no longer a setting: REQUEST_TIMEOUT sets it',
+    'BODY_LIMIT is no longer a setting: its value is fixed',
+  ]);
+  t.same(problems({ LOG_FORMAT: 'json' }), [], 'platforms set it for all their containers');
 });

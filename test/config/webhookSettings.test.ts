@@ -27,7 +27,7 @@ t.test('secrets can come from a file, and wrong settings stop the start', async 
   const settings = readSettings({ WEBHOOK_SECRETS_FILE: `${folder}/secrets` });
   t.equal(settings.WEBHOOK_SECRETS, '{"stripe":["from a file"]}');
   t.throws(() => readSettings({ WEBHOOK_SECRETS: 'whsec_x', WORKER: 'apart' }), {
-    message: /WEBHOOK_SECRETS: must be a JSON object.*\n.*WORKER=apart needs DATABASE_URL/,
+    message: /WEBHOOK_SECRETS: must be a JSON object.*\n.*WORKER=apart requires DATABASE_URL/,
   });
 });
 

@@ -74,7 +74,7 @@ t.test('strangers do not wait for a row that somebody holds (they waited 2 s beh
 t.test(
   'no mutation begins after its caller was told to try again (the last of twelve ran 12 s later)',
   async t => {
-    const { call, newUser, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
+    const { call, newUser, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
     const { id } = await newUser();
     const release = await hold(id, 'update', database);
     const query = `mutation {

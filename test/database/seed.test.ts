@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import t from 'tap';
-import { seed, sizeOf } from '../../scripts/seed.ts';
-import { userOf } from '../../scripts/seedRecords.ts';
+import { seed, sizeOf } from '../../scripts/lib/seed.ts';
+import { userOf } from '../../scripts/lib/seedRecords.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { build } from '../helper/app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';

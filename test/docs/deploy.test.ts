@@ -83,8 +83,8 @@ t.test('a process ends by itself before it is killed', async t => {
   const [server] = ofKind('Deployment');
   const { terminationGracePeriodSeconds: patience, containers } = server.spec.template.spec;
   const pause = containers[0].lifecycle.preStop.sleep.seconds;
-  t.ok(patience > pause + Number(data.SHUTDOWN_TIMEOUT) + 2, `${patience} s`);
-  const usual = readSettings({}).SHUTDOWN_TIMEOUT;
+  t.ok(patience > pause + Number(data.REQUEST_TIMEOUT) + 2, `${patience} s`);
+  const usual = readSettings({}).REQUEST_TIMEOUT;
   for (const { image, stop_grace_period: time, environment } of Object.values<Manifest>(compose.services))
     if (image === 'triport')
       t.ok(Number.parseInt(time, 10) > Number(environment.DRAIN_SECONDS) + usual + 3, time);

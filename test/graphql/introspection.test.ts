@@ -12,7 +12,6 @@ t.test('standard introspection passes at the smallest limits', async t => {
     GRAPHQL_MAX_NODES: 500,
     GRAPHQL_MAX_TOKENS: 500,
     GRAPHQL_MAX_COST: 500,
-    GRAPHQL_MAX_LENGTH: 5000,
   });
   const everything = {
     specifiedByUrl: true,

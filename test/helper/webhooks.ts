@@ -10,7 +10,7 @@ import { startJobs } from '../../src/jobs.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { openMetrics } from '../../src/webhooks/backlog.ts';
 import type { EventInHand, Handler } from '../../src/webhooks/handlers/handler.ts';
-import { openQueue } from '../../src/webhooks/queue.ts';
+import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
 
@@ -54,6 +54,8 @@ interface Choices {
   /** Instead of what a payment really does; called for one event after the other. */
   handle?: (context: Context, event: EventInHand) => Promise<void>;
   now?: () => Date;
+  /** By default, every retry comes after a second. */
+  retries?: typeof defaultRetries;
 }
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
@@ -64,17 +66,19 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
 });
 
 /** An application whose webhooks are worked on, and the calls that a provider and an operator make. */
-export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices = {}) {
+export async function buildDoor(
+  t: Test,
+  { settings = {}, handle, now, retries = { delay: 1, delayMax: 1 } }: Choices = {},
+) {
   const used: Partial<Settings> = {
     WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
-    WEBHOOK_RETRY_DELAY_MAX: 1,
     ...settings,
   };
   if (backend === 'postgres') used.DATABASE_URL = await createPostgres(t);
   const database = await openFor(t, used.DATABASE_URL);
   const metrics = openMetrics(database);
   const all = { ...readSettings({ NODE_ENV: 'test' }), ...used };
-  const queue = openQueue(all, database, testLog);
+  const queue = openQueue(all, database, testLog, retries);
   const parts = {
     settings: all,
     database,
@@ -92,7 +96,7 @@ export async function buildDoor(t: Test, { settings = {}, handle, now }: Choices
   closing(jobs, queue);
   /** Other hands on the same database, as after a new start. */
   const restart = () => {
-    const other = openQueue(all, database, testLog);
+    const other = openQueue(all, database, testLog, retries);
     closing(startJobs({ ...parts, queue: other }), other);
   };
   await queue.ready;

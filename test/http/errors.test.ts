@@ -12,7 +12,7 @@ import { exchange, parse, request } from '../helper/http.ts';
 function memory() {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
-  const log = openLog({ LOG_LEVEL: 'debug', LOG_FORMAT: 'json' }, false, stream);
+  const log = openLog({ LOG_LEVEL: 'debug' }, false, stream);
   return { log, lines, all: () => lines.map(line => JSON.parse(line)) };
 }
 
@@ -97,7 +97,7 @@ t.test('without a database every request for data is refused at once, and the pr
 });
 
 t.test('a request that the database does not answer in time is given up', async t => {
-  const { call, database } = await build(t, { settings: { HANDLER_TIMEOUT: 1 } });
+  const { call, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const blocker = database.writes.transaction(async tx => {
     await orm(tx).execute(sql`lock table users in access exclusive mode`);
@@ -175,13 +175,4 @@ t.test('a client that leaves in the middle of its body is no error of the servic
   await leaving;
   await sleep(50);
   t.notOk(all().find(({ level }) => level >= 40));
-});
-
-t.test('a client that drips is told 408 and cut', async t => {
-  const { app } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
-  const head = { 'Content-Type': 'application/json', 'Content-Length': '100' };
-  for (const bytes of ['GET /api/users HTTP/1.1\r\nHos', request('POST /api/users', head, '{"na')]) {
-    const answer = parse(await exchange(app, bytes));
-    t.match(answer, { status: 408, body: { error: { status: 408, details: { code: 'timeout' } } } });
-  }
 });

@@ -114,7 +114,7 @@ t.test(
 
 t.test('a statement that takes too long ends with 503', onPostgres, async t => {
   const url = await createPostgres(t);
-  const database = openPostgres({ url, connections: 2, statementTimeout: 1 }, testLog);
+  const database = openPostgres({ url, connections: 2, statementTimeout: 1000 }, testLog);
   t.teardown(() => database.close());
   await database.ready;
   const { call } = await build(t, { database });

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { trustedProxies } from '../../src/config/settings.ts';
+import { trustedProxies } from '../../src/config/trustedProxies.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 

@@ -54,7 +54,6 @@ export function spawnService(
   const defaults = {
     HOST: '127.0.0.1',
     PORT: '0',
-    LOG_FORMAT: 'json',
     RATE_LIMIT_MAX: '1000000',
     // A machine that does much besides would be taken for a service that has too much to do.
     MAX_EVENT_LOOP_DELAY: '0',

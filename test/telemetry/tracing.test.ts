@@ -78,7 +78,7 @@ t.test('a statement is named by what it does first and to which table', async t 
 
 t.test('log lines of a request carry its trace and its id; health has no trace', async t => {
   const lines: string[] = [];
-  const settings = readSettings({ NODE_ENV: 'test', LOG_FORMAT: 'json' });
+  const settings = readSettings({ NODE_ENV: 'test' });
   const log = openLog(settings, false, { write: line => lines.push(line) });
   const { call } = await build(t, { log });
   const headers = { ...caller('c'), 'x-request-id': 'mine' };

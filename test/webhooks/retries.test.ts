@@ -59,8 +59,8 @@ t.test('a replay ends the retries of the round before', async t => {
   const handle = async () => {
     throw new Error('always');
   };
-  const settings = { WEBHOOK_RETRY_DELAY: 3600, WEBHOOK_RETRY_DELAY_MAX: 3600 };
-  const { call, database, deliver, eventually } = await buildDoor(t, { handle, settings });
+  const retries = { delay: 3600, delayMax: 3600 };
+  const { call, database, deliver, eventually } = await buildDoor(t, { handle, retries });
   await deliver(paymentEvent());
   const { id } = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${id}/replay`, 200);

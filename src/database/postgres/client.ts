@@ -22,7 +22,7 @@ export interface Server {
   connections: number;
   /** Whether a pooler gives each transaction another session. */
   pooled?: boolean;
-  /** Seconds that one statement may take; 0 is no limit. */
+  /** Milliseconds that one statement may take; 0 is no limit. */
   statementTimeout?: number;
   /** Milliseconds that a statement may wait for a lock. */
   lockTimeout?: number;
@@ -33,9 +33,9 @@ export type ClientOptions = postgres.Options<Record<string, postgres.PostgresTyp
 /** What a pooler carries along from session to session. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
-const sessionOf = ({ statementTimeout = 10, lockTimeout = 2000 }: Server) => ({
+const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
-  statement_timeout: statementTimeout * 1000,
+  statement_timeout: statementTimeout,
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
   // A count on several processes is faster alone and three times slower under load. The driver drops the number 0.

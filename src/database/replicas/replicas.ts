@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../../schemas/settings.ts';
-import { replicaUrls } from '../../config/settings.ts';
+import { statementTimeout as timeoutOf } from '../../config/timeouts.ts';
+import { replicaUrls } from '../../config/urls.ts';
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
@@ -16,21 +17,21 @@ type ReplicaSettings = Pick<
   | 'DATABASE_POOLER'
   | 'DATABASE_POOL_SIZE'
   | 'DATABASE_REPLICA_URLS'
-  | 'REPLICA_MAX_LAG'
   | 'REDIS_URL'
-  | 'STATEMENT_TIMEOUT'
+  | 'REQUEST_TIMEOUT'
 >;
 
 /** Milliseconds. */
 const checkEvery = 250;
+/** A replica that is further behind is not read from. For so long a client that wrote reads from the primary. */
+const maxLag = 5000;
 
 /** Undefined when there are none: then nothing is asked and nothing is marked. */
 export function openReplicas(settings: ReplicaSettings, database: Database, log: Log): Replicas | undefined {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
-  const { STATEMENT_TIMEOUT: statementTimeout } = settings;
+  const statementTimeout = timeoutOf(settings);
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
-  const maxLag = settings.REPLICA_MAX_LAG * 1000;
   const replicas = urls.map((url, i) => {
     const client = connectTo({ url, connections, statementTimeout }, log);
     return new Replica(`Replica ${i + 1}`, {
@@ -57,7 +58,7 @@ interface Parts {
 /**
  * Copies of the database that are read from. Two promises hold on all instances together:
  *
- * 1. What a replica answers with is complete up to a moment that is at most REPLICA_MAX_LAG ago. Each instance keeps asking
+ * 1. What a replica answers with is complete up to a moment that is at most `maxLag` ago. Each instance keeps asking
  *    the primary how far its log is, and each replica how much of the log it has applied.
  * 2. A caller finds what he wrote. Before a write is answered, a mark with his name goes to Redis, which lasts longer
  *    than any replica may lag; who has a mark reads from the primary. Times are measured, never compared between clocks.

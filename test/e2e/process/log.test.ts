@@ -36,7 +36,7 @@ function run(t: Test, lines: number, then: string, stdout: 'pipe' | number = 'pi
   const module = new URL('../../../src/core/log.ts', import.meta.url).href;
   const script = `
     import { openLog } from '${module}';
-    const log = openLog({ LOG_LEVEL: 'info', LOG_FORMAT: 'json' }, false);
+    const log = openLog({ LOG_LEVEL: 'info' }, false);
     for (let i = 0; i < ${lines}; i++) log.info({ i, pad: 'x'.repeat(200) }, 'one of many');
     ${then}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

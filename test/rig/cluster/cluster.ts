@@ -179,7 +179,7 @@ export class Cluster {
       name,
       command: process.execPath,
       args: ['--disable-warning=ExperimentalWarning', path],
-      env: { LOG_FORMAT: 'json', ...env },
+      env,
       log: join(this.folder, `${name}.log`),
       ready,
     });

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { OperatorError } from '../core/operatorErrors.ts';
 
 /**
- * Refuses a port that nobody can listen on. Called before the database is opened, because a start that is going to
- * fail must not make a database first. The port is free again afterwards.
+ * Refuses a port that cannot be listened on, and frees it again. Called before the database is opened: a start that is
+ * bound to fail must not create one.
  */
 export async function checkPort(name: string, port: number | undefined, host: string): Promise<void> {
   if (port === undefined || port === 0) return;
@@ -16,7 +16,7 @@ export async function checkPort(name: string, port: number | undefined, host: st
     throw new OperatorError(
       code === 'EADDRINUSE'
         ? `${name}=${port} is in use: stop the other process, or set another ${name}.`
-        : `${name}=${port} with HOST=${host} cannot be listened on: ${message}.`,
+        : `Cannot listen on ${name}=${port} with HOST=${host}: ${message}.`,
     );
   }
   probe.close();

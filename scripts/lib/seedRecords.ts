@@ -1,4 +1,4 @@
-// People and texts for the seed, made from small word lists and a number.
+// The users and posts of the seed, each generated from its number and short word lists.
 
 const list = (text: string) => text.split(/,\s+/);
 const firstNames = list(
@@ -20,7 +20,7 @@ const topics = list(
   distributed clocks, city gardens, old maps, naming things, error messages, long walks, rooftop solar`,
 );
 
-/** A number from 0 up to 1 that looks random and is always the same for the same two (an integer hash). */
+/** A pseudo-random number from 0 up to 1 that is always the same for the same arguments: an integer hash. */
 function chance(index: number, purpose: number): number {
   let bits = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(purpose, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
@@ -30,7 +30,7 @@ function chance(index: number, purpose: number): number {
 const pick = (words: string[], index: number, purpose: number) =>
   words[Math.floor(chance(index, purpose) * words.length)] ?? '';
 
-/** Id and times: ids ascend with the number, and hold the time of creation as those of the service do. */
+/** Id and times. Like the service's, ids ascend with the number and start with the time of creation. */
 function identity(index: number, { start, every, kind }: { start: number; every: number; kind: string }) {
   const time = start + index * every + Math.floor(chance(index, 1) * every);
   const [hex, count] = [time.toString(16).padStart(12, '0'), index.toString(16).padStart(12, '0')];
@@ -40,7 +40,7 @@ function identity(index: number, { start, every, kind }: { start: number; every:
 const people = { start: Date.UTC(2025, 0, 1), every: 10_000, kind: '8001' };
 const texts = { start: Date.UTC(2025, 6, 1), every: 5_000, kind: '8002' };
 
-/** The made-up user with this number. */
+/** The user with this number. */
 export function userOf(index: number) {
   const [first, last] = [pick(firstNames, index, 2), pick(lastNames, index, 3)];
   const plain = `${first}.${last}`.toLowerCase().replace('ø', 'o').normalize('NFD').replace(/\p{M}/gu, '');
@@ -51,9 +51,9 @@ export function userOf(index: number) {
   };
 }
 
-/** The made-up post with this number, by one of so many users. */
+/** The post with this number, by one of `users` authors. */
 export function postOf(index: number, users: number) {
-  // The cube makes a few authors write much and most of them little.
+  // The cube makes a few authors write a lot and most of them little.
   const author = Math.floor(chance(index, 4) ** 3 * users);
   return {
     ...identity(index, texts),

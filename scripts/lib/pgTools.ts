@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { OperatorError } from '../src/core/operatorErrors.ts';
+import { OperatorError } from '../../src/core/operatorErrors.ts';
 
 /** Runs a client program of PostgreSQL on a database. The password travels in the environment: a command line is public. */
 export function runPgTool(program: 'pg_dump' | 'pg_restore', args: string[], url: string): void {

@@ -1,0 +1,48 @@
+import { OperatorError } from '../../src/core/operatorErrors.ts';
+
+/** Calls a running service, as a client with an API key does. */
+export class ServiceClient {
+  readonly #base: string;
+  readonly #key: string | undefined;
+
+  constructor(base: string, key: string | undefined) {
+    this.#base = base;
+    this.#key = key;
+  }
+
+  /** Any answer at all; fails when there is none. */
+  request(path: string, init: RequestInit): Promise<Response> {
+    return fetch(this.#base + path, init).catch(error => {
+      const { code, message } = error.cause ?? error;
+      throw new OperatorError(`${this.#base}: ${message || code}. Is the service running?`);
+    });
+  }
+
+  /** The body of a successful answer, which is what the contract says of this path. */
+  async call<T>(method: string, path: string, body?: object): Promise<T> {
+    const headers = {
+      ...(this.#key && { authorization: `Bearer ${this.#key}` }),
+      ...(body && { 'content-type': 'application/json' }),
+    };
+    const answer = await this.request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const read = parse(await answer.text());
+    if (answer.ok && read) return read;
+    const { message, details } = read?.error ?? { message: `${this.#base} is not this service.` };
+    throw new OperatorError(
+      [answer.status, message, JSON.stringify(details), adviceFor(answer.status)].filter(Boolean).join(' '),
+    );
+  }
+}
+
+function parse(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const adviceFor = (status: number) =>
+  [401, 403].includes(status)
+    ? 'Pass an API key with the scope admin by --key or API_KEY. `npm run keys` creates one.'
+    : undefined;

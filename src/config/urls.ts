@@ -1,0 +1,35 @@
+import type { Settings } from '../../schemas/settings.ts';
+
+const listOf = (text: string) =>
+  text
+    .split(',')
+    .map(entry => entry.trim())
+    .filter(Boolean);
+
+export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Pick<Settings, 'DATABASE_REPLICA_URLS'>) =>
+  listOf(DATABASE_REPLICA_URLS);
+
+export const allowedOrigins = listOf;
+
+/** Origins are compared as text with what browsers send: with a trailing slash, one would never match. */
+export const isOrigin = (text: string) =>
+  /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
+/** Whether the drivers can use a URL. They fail late, and with the password in the message. */
+export function isUsableUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { host, username, password, pathname } = new URL(text);
+  if (host.includes(',')) return false;
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const isPostgresUrl = (text: string) => /^postgres(ql)?:\/\//.test(text) && isUsableUrl(text);
+
+/** Plain HTTP is safe on the machine itself only. */
+export const isSecureUrl = (text: string) =>
+  !text.startsWith('http:') || /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(text);

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../schemas/settings.ts';
+import { withKeptSecrets } from '../config/secrets.ts';
+import { type Log, openLog } from '../core/log.ts';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { openMetrics } from '../webhooks/backlog.ts';
+import { openQueue, type WorkQueue } from '../webhooks/queue.ts';
+import { checkPort } from './ports.ts';
+import { startTraces } from './traces.ts';
+
+/** What the server and the worker both run on. */
+export interface Parts {
+  settings: Settings;
+  log: Log;
+  database: Database;
+  queue: WorkQueue;
+  metrics: Metrics;
+  stopTraces: () => Promise<void>;
+}
+
+export async function openParts(given: Settings): Promise<Parts> {
+  await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
+  const stopTraces = await startTraces(process.env);
+  const log = openLog(given, process.stdout.isTTY);
+  const database = await openDatabase(given, log);
+  // After the database, which makes sure that its folder belongs to this process alone.
+  const settings = withKeptSecrets(given);
+  const queue = openQueue(settings, database, log);
+  return { settings, log, database, queue, metrics: openMetrics(database), stopTraces };
+}
+
+/** Closes them in reverse. Requests and jobs must have ended: the last of them may have added a job. */
+export async function closeParts({ queue, database, stopTraces }: Parts): Promise<void> {
+  await queue.close();
+  await database.close();
+  // A collector that is away must not delay the exit.
+  await Promise.race([stopTraces(), sleep(1000)]);
+}

@@ -1,0 +1,53 @@
+import { parseEnv } from 'node:util';
+import t from 'tap';
+import { checkEnvFile } from '../../src/config/envFile.ts';
+import { readSettings } from '../../src/config/settings.ts';
+
+const lines = (text: string) =>
+  checkEnvFile(text).problems.map(problem => Number(/line (\d+)/.exec(problem)?.[1]));
+
+t.test(
+  'a line that Node drops in silence stops the start: `AUTH_MODE: required` left the service open',
+  async t => {
+    const text = 'PORT=4300\nAUTH_MODE: required\n';
+    t.same(parseEnv(text), { PORT: '4300' }, 'what Node reads of it');
+    const file = checkEnvFile(text);
+    t.same(file, { names: ['PORT'], problems: ['.env, line 2, cannot be read: it must be NAME=value'] });
+    t.throws(() => readSettings({ PORT: '4300' }, file), /line 2, cannot be read/);
+  },
+);
+
+t.test('the line is named by its number, and its value is not repeated', async t => {
+  for (const [text, ...wrong] of [
+    ['PORT 4300', 1],
+    ['# comment\n\nAUTH_MODE', 3],
+    ['=hidden', 1],
+    ['NA ME=hidden', 1],
+    ['A=1\n- B=2\nC: 3', 2, 3],
+    ['export\tA=1', 1],
+    ['A=1\r\nB 2\r\n', 2],
+    ['\uFEFFA=hidden', 1],
+    ["A='1\n2'\nB 3", 3],
+    // Node gives the next line to a name whose value is blank.
+    ['LOG_LEVEL= \nAUTH_MODE=required', 2],
+    ['A=1\rB=2', 2],
+  ] as [string, ...number[]][]) {
+    t.same(lines(text), wrong, JSON.stringify(text));
+    t.notMatch(checkEnvFile(text).problems.join(), /hidden/);
+  }
+});
+
+t.test('every other line passes', async t => {
+  for (const text of [
+    '',
+    '\n  # comment\n#A: 1\n',
+    'A=1\n  B = 2 # comment\nexport C=3\nexport  D=4\nE=\nF=#\n',
+    'A=1\r\nB=2\r\n',
+    'A="one\nB: two\n\nthree"\nB=1',
+    "A='one\ntwo' # comment\nB=`x\ny`\n",
+    'A="x\nB=2',
+    'A="x" y\nB=""\nC=it\'s\nD=a=b',
+    'auth-mode=x\nA.B=1',
+  ])
+    t.same(lines(text), [], JSON.stringify(text));
+});
