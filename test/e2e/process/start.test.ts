@@ -129,3 +129,30 @@ t.test('a bug keeps its stack', async t => {
   t.equal(code, 1);
   t.match(err, /^Error: unforeseen\n\s+at /);
 });
+
+t.test(
+  'a line of .env that Node drops in silence stops the start, and so does a misspelt name there',
+  async t => {
+    const folder = makeFolder(t);
+    writeFileSync(join(folder, '.env'), 'PROT=4300\nAUTH_MODE: required\nDATA_DIR=./data\n');
+    const { code, err } = await runCommand('src/main.ts', [], {}, folder);
+    t.equal(code, 1);
+    t.equal(
+      err,
+      `The service cannot start because of its settings:
+  - .env, line 2, cannot be read: it must be NAME=value
+  - PROT is not a setting: did you mean PORT?\n`,
+    );
+    t.same(readdirSync(folder), ['.env']);
+  },
+);
+
+t.test('another protocol of traces than http/json stops the start', async t => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  await refused(
+    t,
+    'src/main.ts',
+    { DATA_DIR: makeFolder(t), ...env },
+    /^OTEL_EXPORTER_OTLP_PROTOCOL must be/,
+  );
+});

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { makeDataFolder, startService } from '../../rig/process.ts';
+import { makeDataFolder, runCommand, startService } from '../../rig/process.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.url));
 
@@ -28,7 +28,7 @@ t.test('the command sends a signed event, and looks after those that came', asyn
   t.match((await command('send', 'charge.captured')).said, /charge.captured is ignored/);
 
   const { said } = await command('list', '--type', 'payment_intent.succeeded');
-  t.match(said, /processed {2}1 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 shown, the newest first/);
+  t.match(said, /processed {2}1 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 shown, newest first/);
   const [id = ''] = said.split('  ');
   t.match(JSON.parse((await command('show', id)).said), { id, eventId: 'evt_7' });
   t.match(await command('replay', id), { code: 1, said: /^409 / }, 'it has had its effect');
@@ -39,4 +39,16 @@ t.test('the command sends a signed event, and looks after those that came', asyn
   t.match(await command('send', '--provider', 'nobody'), { code: 1, said: /No secret is known for nobody/ });
   await service.kill('SIGTERM');
   t.match(await command('list'), { code: 1, said: /Is the service running\?/ });
+});
+
+t.test('under AUTH_MODE=required the command says that it needs a key', async t => {
+  const DATA_DIR = makeDataFolder(t);
+  const service = await startService(t, { DATA_DIR, AUTH_MODE: 'required' });
+  const env = { DATA_DIR, PORT: String(service.port), AUTH_MODE: 'required' };
+  const { code, out, err } = await runCommand('scripts/webhook.ts', ['send'], env);
+  t.match(out, /^200 OK/, 'the event needs no key, only its signature');
+  t.match(
+    { code, err },
+    { code: 1, err: /^401 .*Pass an API key with the scope admin by --key or API_KEY\..*\n$/ },
+  );
 });
