@@ -12,16 +12,18 @@ export interface Provider {
 export type Providers = ReadonlyMap<string, Provider>;
 
 const check = compileCheck(ProviderSettings, 'body');
-const sane = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const validName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The providers that `WEBHOOK_SECRETS` names, and what is wrong with it. No message repeats a secret. */
+/** The providers in `WEBHOOK_SECRETS`, and what is wrong with it. No message repeats a secret. */
 export function readProviders(text = '{}'): { providers: Providers; problems: string[] } {
   const providers = new Map<string, Provider>();
   const problems: string[] = [];
   for (const [name, value] of entriesOf(text, problems)) {
     const settings = (Array.isArray(value) ? { secrets: value } : value) as ProviderSettings;
-    if (!sane.test(name))
-      problems.push('a provider is named by 1 to 64 lower-case letters, digits, hyphens and underscores');
+    if (!validName.test(name))
+      problems.push(
+        'the name of a provider must be 1 to 64 lower-case letters, digits, hyphens and underscores',
+      );
     const violations = check(settings) ?? [];
     problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));
     if (
@@ -30,13 +32,13 @@ export function readProviders(text = '{}'): { providers: Providers; problems: st
       !settings.secrets.every(isStandardSecret)
     )
       problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
-    const usual = settings?.scheme === 'standard' ? 'webhook-signature' : `${name}-signature`;
-    providers.set(name, { ...settings, name, header: settings?.header ?? usual });
+    const defaultHeader = settings?.scheme === 'standard' ? 'webhook-signature' : `${name}-signature`;
+    providers.set(name, { ...settings, name, header: settings?.header ?? defaultHeader });
   }
   return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
 }
 
-/** What is no base64 would be read as an empty key, with which anybody can sign. */
+/** Text that is not base64 would decode to an empty key, with which anyone can sign. */
 function isStandardSecret(secret: string): boolean {
   const text = secret.replace(/^whsec_/, '');
   return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(text) && Buffer.from(text, 'base64').length >= 16;
