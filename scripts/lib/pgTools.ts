@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { OperatorError } from '../../src/core/operatorErrors.ts';
 
-/** Runs a client program of PostgreSQL on a database. The password travels in the environment: a command line is public. */
+/** Runs a PostgreSQL client program. The password is passed in the environment, because any user can see a command line. */
 export function runPgTool(program: 'pg_dump' | 'pg_restore', args: string[], url: string): void {
   const bare = new URL(url);
   const PGPASSWORD = decodeURIComponent(bare.password);
@@ -10,10 +10,10 @@ export function runPgTool(program: 'pg_dump' | 'pg_restore', args: string[], url
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...(PGPASSWORD && { PGPASSWORD }) },
   });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
+  if (error && 'code' in error && error.code === 'ENOENT')
     throw new OperatorError(
-      `${program} is not on the PATH. Install the client programs of PostgreSQL, of the server's major version or a later one.`,
+      `${program} is not on the PATH. Install the PostgreSQL client programs of the server's major version or a later one.`,
     );
   if (error) throw error;
-  if (status !== 0) throw new OperatorError(`${program} ended with ${status}.`);
+  if (status !== 0) throw new OperatorError(`${program} exited with ${status}.`);
 }
