@@ -17,10 +17,11 @@ create prints nothing but the key on standard output, once. Without -s, npm woul
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
 type Flags = Given<typeof options>;
-type Command = (context: Context, given: Flags) => Promise<void>;
+/** Checks its arguments before the database is opened, and returns the work. */
+type Command = (given: Flags) => (context: Context) => Promise<void>;
 
 /** Prints the key alone on standard output, so that it can be piped to where it is kept. */
-async function create(context: Context, { values }: Flags): Promise<void> {
+const create: Command = ({ values }) => {
   const { name = '', days } = values;
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be 1 to 99999');
   const input = {
@@ -30,10 +31,12 @@ async function create(context: Context, { values }: Flags): Promise<void> {
   };
   const wrong = compileCheck(ApiKeyCreate, 'body')(input);
   if (wrong) throw invalid(wrong);
-  const { key, ...record } = await createKey(context, input);
-  console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown only once:`);
-  console.log(key);
-}
+  return async context => {
+    const { key, ...record } = await createKey(context, input);
+    console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown only once:`);
+    console.log(key);
+  };
+};
 
 const scopesOf = (text = 'read') =>
   text.split(',').map(name => {
@@ -48,28 +51,28 @@ const stateOf = ({ revokedAt, expiresAt }: ApiKey) =>
 const lineOf = (key: ApiKey) =>
   [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  ');
 
-async function list(context: Context): Promise<void> {
+const list: Command = () => async context => {
   for (let page = 1; ; page++) {
     const { data, meta } = await listKeys(context, { page, limit: 100, sort: 'createdAt' });
     for (const key of data) console.log(lineOf(key));
     if (page >= meta.totalPages) return;
   }
-}
+};
 
-async function revoke(context: Context, { positionals: [, id] }: Flags): Promise<void> {
+const revoke: Command = ({ positionals: [, id] }) => {
   if (!id) throw new UsageError('Name the id of a key');
-  await revokeKey(context, id);
-  console.log(`Revoked ${id}. Every instance refuses it within 5 seconds.`);
-}
+  return async context => {
+    await revokeKey(context, id);
+    console.log(`Revoked ${id}. Every instance refuses it within 5 seconds.`);
+  };
+};
 
 const commands: Record<string, Command> = { create, list, revoke };
 
 async function main(given: Flags) {
-  const run = commandNamed(commands, given.positionals[0]);
+  const work = commandNamed(commands, given.positionals[0])(given);
   const actor = `command of ${userInfo().username}`;
-  await withDatabase({ level: 'error' }, ({ db, log }) =>
-    run(systemContext({ db, log }, actor, 'command'), given),
-  );
+  await withDatabase({ level: 'error' }, ({ db, log }) => work(systemContext({ db, log }, actor, 'command')));
 }
 
 await runCommand({ usage, options, most: 2, run: main });
