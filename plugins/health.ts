@@ -3,54 +3,44 @@ import { ref } from '../schemas/common.ts';
 import { Live, Ready } from '../schemas/service.ts';
 import { AppError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
+import { routesOf } from './http/routes.ts';
 
-const tags = ['Service'];
+const route = routesOf('Service');
+// A probe gets an answer however busy the service is.
+const config = { rateLimit: false, shed: false } as const;
 
-/** For whoever starts, watches and balances the service. Never limited. */
+/** For orchestrators and load balancers. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: () => boolean }> = async (
   app,
   { database, leaving },
 ) => {
   app.get(
     '/live',
-    {
-      config: { scope: 'public', rateLimit: false, shed: false },
-      schema: {
-        tags,
-        operationId: 'getLive',
-        summary: 'Whether the process answers',
-        response: { 200: ref(Live) },
-      },
-    },
+    route('getLive', 'Check that the process responds', 'public', { config, response: { 200: ref(Live) } }),
     () => ({ status: 'ok' }),
   );
   app.get(
     '/ready',
-    {
-      config: { scope: 'public', rateLimit: false, shed: false, errors: ['unavailable'] },
-      schema: {
-        tags,
-        operationId: 'getReady',
-        summary: 'Whether requests can be served',
-        response: { 200: ref(Ready) },
-      },
-    },
+    route('getReady', 'Check that requests can be served', 'public', {
+      config,
+      response: { 200: ref(Ready) },
+    }),
     async () => {
-      if (leaving()) throw new AppError('unavailable', 'The service is ending.', { code: 'ending' });
-      if (!database.available()) throw new AppError('unavailable', 'The database is out of reach.');
+      if (leaving()) throw new AppError('unavailable', 'The service is shutting down.', { code: 'ending' });
+      if (!database.available()) throw new AppError('unavailable', 'The database cannot be reached.');
       if (!database.hasConnections())
-        throw new AppError('unavailable', 'No connection to the database becomes free.');
+        throw new AppError('unavailable', 'All connections to the database are busy.');
       await within(1000, database.ping());
       return { status: 'ok', database: database.kind };
     },
   );
 };
 
-/** The probe has a time limit of its own, shorter than that of the one who asks. */
+/** A time limit shorter than that of the usual probe: a late answer would not be read. */
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new AppError('unavailable', 'The database does not answer.')),
+    () => late.reject(new AppError('unavailable', 'The database does not respond.')),
     milliseconds,
   );
   await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));

@@ -4,30 +4,26 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyPluginAsync } from 'fastify';
 import type { Settings } from '../schemas/settings.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
+import { routesOf } from './http/routes.ts';
 
-/** What is measured, on the port of everything else: for whoever may do everything. */
+const route = routesOf('Service');
+const response = {
+  200: {
+    description: 'In the text format of Prometheus.',
+    content: { 'text/plain': { schema: Type.String({ examples: ['database_up 1'] }) } },
+  },
+};
+
+/** Metrics on the main port, for callers with the scope `admin`. */
 export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app, { metrics }) => {
   app.get(
     '/metrics',
-    {
-      config: { scope: 'admin', shed: false },
-      schema: {
-        tags: ['Service'],
-        operationId: 'getMetrics',
-        summary: 'What is measured, for Prometheus',
-        response: {
-          200: {
-            description: 'In the text format of Prometheus.',
-            content: { 'text/plain': { schema: Type.String({ examples: ['database_up 1'] }) } },
-          },
-        },
-      },
-    },
+    route('getMetrics', 'Get the metrics, for Prometheus', 'admin', { config: { shed: false }, response }),
     async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()),
   );
 };
 
-/** The same on a port of its own, where nobody is asked who he is: it belongs into a network of its own. */
+/** Metrics on a port of their own, without credentials: it must not be reachable from outside. */
 export async function serveMetrics(
   metrics: Metrics,
   { METRICS_PORT, HOST }: Pick<Settings, 'METRICS_PORT' | 'HOST'>,

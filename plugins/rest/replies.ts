@@ -2,19 +2,22 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
 
-/** The schema of an answer without a body. */
+/** The media types of a PATCH. */
+export const mergePatch = ['application/json', 'application/merge-patch+json'];
+
+/** The schema of a response without a body. */
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 
-/** The path alone: a request line may hold a whole URL, and then a host that the client made up. */
+/** The path alone: a request line may be an absolute URL with a host that the client made up. */
 const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
 
-/** A page of a list, with the links to its neighbours. */
+/** A page of a list, with links to the pages around it. */
 export function sendPage<T>(request: FastifyRequest, reply: FastifyReply, page: Page<T>): Page<T> {
   setLink(request, reply, pagesAround(request.query as object, page.meta));
   return page;
 }
 
-/** The same for a list that goes by cursor. */
+/** The same for a list with cursors. */
 export function sendCursorPage<T>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -24,16 +27,12 @@ export function sendCursorPage<T>(
   return page;
 }
 
-function setLink(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  neighbours: Parameters<typeof linkHeader>[1],
-): void {
-  const link = linkHeader(pathOf(request), neighbours);
+function setLink(request: FastifyRequest, reply: FastifyReply, pages: Parameters<typeof linkHeader>[1]) {
+  const link = linkHeader(pathOf(request), pages);
   if (link !== undefined) reply.header('link', link);
 }
 
-/** A new record, with the place where it can be read from now on. */
+/** A new record, with the URL to read it from. */
 export function sendCreated<T extends { id: string }>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -41,4 +40,10 @@ export function sendCreated<T extends { id: string }>(
 ): T {
   reply.code(201).header('location', `${pathOf(request)}/${record.id}`);
   return record;
+}
+
+/** No body, once the record is deleted. */
+export async function sendDeleted(reply: FastifyReply, deletion: Promise<void>) {
+  await deletion;
+  return reply.code(204).send();
 }

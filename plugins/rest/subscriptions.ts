@@ -8,41 +8,31 @@ import {
   SubscriptionQuery,
 } from '../../schemas/subscription.ts';
 import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
+import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
-const tags = ['Subscriptions'];
+const route = routesOf('Subscriptions');
 
 export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions',
-    {
-      config: { scope: 'read' },
-      schema: {
-        tags,
-        operationId: 'listSubscriptions',
-        summary: 'List subscriptions',
-        querystring: SubscriptionQuery,
-        response: { 200: ref(SubscriptionList) },
-      },
-    },
+    route('listSubscriptions', 'List subscriptions', 'read', {
+      querystring: SubscriptionQuery,
+      response: { 200: ref(SubscriptionList) },
+    }),
     async (request, reply) =>
       sendPage(request, reply, await listSubscriptions(request.context, request.query)),
   );
   app.get(
     '/subscriptions/:customer',
-    {
-      config: { scope: 'read', errors: ['not_found', 'conflict'] },
-      schema: {
-        tags,
-        operationId: 'getSubscription',
-        summary: 'The subscription of a customer',
-        description:
-          'A customer with subscriptions of several providers: 409, whose `details` name them, unless `provider` chooses one.',
-        params: SubscriptionPath,
-        querystring: SubscriptionChoice,
-        response: { 200: ref(Subscription) },
-      },
-    },
+    route('getSubscription', "Get a customer's subscription", 'read', {
+      config: { conflicts: ['several_providers'] },
+      description:
+        'A customer with subscriptions from several providers gets a 409 whose `details` lists them, unless `provider` selects one.',
+      params: SubscriptionPath,
+      querystring: SubscriptionChoice,
+      response: { 200: ref(Subscription) },
+    }),
     async request => getSubscription(request.context, request.params.customer, request.query.provider),
   );
 };

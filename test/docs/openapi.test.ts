@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
+import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
 import { statusOf } from '../../src/core/errors.ts';
 import { build } from '../helper/app.ts';
@@ -69,8 +70,10 @@ t.test('every operation has a name, a tag, a summary, and says how it may fail',
     t.equal(statuses.includes('415'), operation.requestBody !== undefined && !takesAnyType, `${path} 415`);
     // These two doors have errors of another shape beside the shared ones.
     if (/^\/api\/(graphql|webhooks)/.test(path)) continue;
+    // Each operation has conflicts of its own.
     for (const [status, { $ref }] of Object.entries(operation.responses))
-      t.equal($ref?.startsWith('#/components/responses/') ?? false, Number(status) >= 400);
+      if (status !== '409')
+        t.equal($ref?.startsWith('#/components/responses/') ?? false, Number(status) >= 400);
   }
 });
 
@@ -94,6 +97,31 @@ t.test('every error of the table is an example with its own status', async t => 
     const { error } = Object.values(response.content)[0].example;
     const code = name.replace(/(?!^)[A-Z]/g, letter => `_${letter}`).toLowerCase();
     t.equal(error.status, statusOf[code as keyof typeof statusOf], name);
+  }
+});
+
+t.test('every operation with a 409 has an example for each of its codes', async t => {
+  const codesOf = (operation: Operation) => {
+    const response = operation.responses['409'] as { content?: Record<string, { examples: object }> };
+    return response && Object.keys(response.content?.['application/json']?.examples ?? {});
+  };
+  const conflicts = operations.flatMap(({ operation }) =>
+    codesOf(operation) ? [[operation.operationId, codesOf(operation)]] : [],
+  );
+  t.same(Object.fromEntries(conflicts), {
+    createUser: ['email_taken'],
+    replaceUser: ['email_taken', 'stale'],
+    updateUser: ['email_taken', 'stale'],
+    deleteUser: ['user_has_posts', 'too_many_posts'],
+    replacePost: ['stale'],
+    updatePost: ['stale'],
+    getSubscription: ['several_providers'],
+    replayWebhookEvent: ['not_replayable'],
+  });
+  const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
+  for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
+    t.ok(check.validate({ $ref: 'document#/components/schemas/Error' }, value), code);
+    t.match(value.error, { status: 409, details: { code } });
   }
 });
 

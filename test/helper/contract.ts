@@ -4,7 +4,11 @@ import type { ErrorEnvelope } from '../../schemas/error.ts';
 
 interface Document {
   paths?: Record<string, Record<string, { responses: Record<string, Reply> }>>;
-  components?: { responses?: Record<string, Reply>; headers?: Record<string, Header> };
+  components?: {
+    responses?: Record<string, Reply>;
+    headers?: Record<string, Header>;
+    examples?: Record<string, { value: ErrorEnvelope }>;
+  };
 }
 interface Header {
   $ref?: string;
@@ -13,7 +17,7 @@ interface Header {
 interface Reply {
   $ref?: string;
   headers?: Record<string, Header>;
-  content?: Record<string, { schema: object }>;
+  content?: Record<string, { schema: object; examples?: Record<string, { $ref: string }> }>;
 }
 interface Answer {
   body: unknown;
@@ -63,6 +67,8 @@ export class Contract {
     if (type === 'text/html' && reply.content['application/json']) return undefined;
     if (!reply.content[type]) return `the media type ${type} is not listed`;
     if (!type.includes('json')) return undefined;
+    const { examples } = reply.content[type];
+    if (examples) return this.#noEnvelope(answer) ?? this.#noExample(examples, answer.body as ErrorEnvelope);
     const place = `/paths/${pointer(path)}/${asked}/responses/${status}/content/${pointer(type)}/schema`;
     return this.#invalid(place, answer.body);
   }
@@ -71,6 +77,15 @@ export class Contract {
     if (headers['content-type'] !== 'application/json') return 'an error is application/json';
     if ((body as ErrorEnvelope).error.status !== status) return 'the status is not the one inside';
     return this.#invalid('/components/schemas/Error', body);
+  }
+
+  /** An error must look like the example of its code: a client reads there what `details` holds. */
+  #noExample(examples: object, { error }: ErrorEnvelope): string | undefined {
+    const { code } = error.details as { code: string };
+    const example = code in examples && this.#document.components?.examples?.[code]?.value.error.details;
+    if (!example) return `there is no example of the code ${code}`;
+    const [members, documented] = [error.details ?? {}, example].map(details => Object.keys(details).sort());
+    return `${members}` === `${documented}` ? undefined : `details have ${members}, not ${documented}`;
   }
 
   #resolve(reply: Reply): Reply {

@@ -1,0 +1,92 @@
+import type { RouteOptions } from 'fastify';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { conflictExamples, errorResponses, errorResponsesOf } from './errors.ts';
+import { headers, headersOf } from './headers.ts';
+
+const description = `Users and posts over REST. The same data is available over GraphQL.
+
+- **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
+- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. The audit log and the received events use cursors. Filters compare for equality.
+- **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
+- **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
+- **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
+- Every response has an \`X-Request-Id\`, which is also in the log.
+- The paths are unversioned. Before a breaking change, the same routes move under \`/api/v1\`.
+`;
+
+const tags = [
+  { name: 'Users', description: 'People who write posts.' },
+  { name: 'Posts', description: 'What users write.' },
+  { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
+  { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
+  { name: 'Webhooks', description: 'Where payment providers send their events.' },
+  { name: 'Webhook events', description: 'The received events, for operators.' },
+  { name: 'Access', description: 'API keys and the audit log. Needs the scope `admin`.' },
+  { name: 'Service', description: 'What the service is, and whether it is well.' },
+];
+
+/** One header for both kinds of credentials. Each operation names its scope in `security`. */
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'API key or JWT',
+    description: 'An API key of this service (`triport_…`), or a JWT from the issuer it is configured with.',
+  },
+};
+
+/** The document without its paths, which come from the routes. */
+export const documentFor = (version: string) => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Triport',
+    version,
+    summary: 'One application backend: REST, GraphQL and payment webhooks over the same data.',
+    description,
+    license: { name: 'MIT', identifier: 'MIT' },
+  } as object as OpenAPIV3_1.InfoObject,
+  servers: [{ url: '/', description: 'This service' }],
+  security: [],
+  tags,
+  components: {
+    headers,
+    examples: conflictExamples,
+    responses: errorResponses,
+    securitySchemes,
+  } as object,
+});
+
+export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
+  responses: Record<string, object>;
+};
+
+/** Adds what every operation has: its security, its errors, and the headers of its responses. */
+export function completeOperation(operation: Operation, { config = {} }: RouteOptions, open: boolean): void {
+  const { scope, conflicts = [], anyMediaType = false } = config;
+  const isGuarded = scope !== undefined && scope !== 'public';
+  if (isGuarded) operation.security = [...(open ? [{}] : []), { bearer: [scope] }];
+  const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
+  for (const parameter of parameters.filter(each => each.in === 'query')) {
+    // Required by the type, because of the default; a client may leave it out.
+    delete parameter.required;
+    // The page would send the example as a filter, and find nothing.
+    delete parameter.example;
+  }
+  const isList = parameters.some(({ name }) => name === 'limit');
+  const isLimited = config.rateLimit !== false;
+  for (const [status, response] of Object.entries(operation.responses))
+    Object.assign(response, { headers: headersOf(status, isList, isLimited) });
+  const hasBody = operation.requestBody !== undefined;
+  operation.responses = {
+    ...errorResponsesOf({
+      hasPathParameters: parameters.some(each => each.in === 'path'),
+      hasBody,
+      isTyped: hasBody && !anyMediaType,
+      isLimited,
+      isGuarded,
+      conflicts,
+    }),
+    // The route's own: errors of GraphQL and webhooks have another shape.
+    ...operation.responses,
+  };
+}

@@ -1,0 +1,114 @@
+import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { type Conflict, conflicts } from './conflicts.ts';
+import { always, header, limitHeaders } from './headers.ts';
+
+/** Description, message and details of each. A 405 belongs to no operation, and each operation has its own 409. */
+const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
+  invalid: [
+    'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
+    'The input is not valid.',
+    [{ in: 'body', path: '/emial', message: 'is not known; did you mean "email"?' }],
+  ],
+  unauthenticated: [
+    'The credentials are missing, invalid, expired or revoked.',
+    'Credentials are required: send `Authorization: Bearer <key>`.',
+  ],
+  forbidden: [
+    'The caller lacks the scope that `details` names.',
+    'The scope "write" is missing.',
+    { code: 'forbidden', scope: 'write' },
+  ],
+  not_found: ['There is no such record.', 'User not found.'],
+  timeout: ['The request did not arrive in time.', 'The request did not arrive in time.'],
+  too_large: ['The body is too large.', 'The body is too large.'],
+  unsupported_media_type: [
+    'The body is not JSON.',
+    'The media type of the body is not supported. Send application/json.',
+  ],
+  rate_limited: ['Too many requests.', 'Too many requests.', { code: 'rate_limited', retryAfter: 30 }],
+  headers_too_large: ['The headers are too large.', 'The headers are too large.'],
+  internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
+  unavailable: [
+    'The service is temporarily unavailable.',
+    'The service cannot reach its database. Try again shortly.',
+  ],
+};
+
+const nameOf = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+const schema = { $ref: '#/components/schemas/Error' };
+
+/** The error responses, named once for the whole document. */
+export const errorResponses = Object.fromEntries(
+  Object.entries(described).map(([code, [description, message, details]]) => [
+    nameOf(code),
+    {
+      description,
+      headers: {
+        ...always,
+        ...(code === 'rate_limited' && limitHeaders),
+        ...(['unauthenticated', 'forbidden'].includes(code) && {
+          'WWW-Authenticate': header('WWWAuthenticate'),
+        }),
+        ...(['rate_limited', 'unavailable'].includes(code) && { 'Retry-After': header('RetryAfter') }),
+      },
+      content: {
+        'application/json': {
+          schema,
+          example: { error: { message, status: statusOf[code as ErrorCode], details: details ?? { code } } },
+        },
+      },
+    },
+  ]),
+);
+
+/** One example for each code of a 409. */
+export const conflictExamples = Object.fromEntries(
+  Object.entries(conflicts).map(([code, { summary, message, details }]) => [
+    code,
+    { summary, value: { error: { message, status: 409, details: { code, ...details } } } },
+  ]),
+);
+
+const conflictResponse = (codes: Conflict[]) => ({
+  description: 'The request conflicts with stored data; `details.code` says how.',
+  headers: always,
+  content: {
+    'application/json': {
+      schema,
+      examples: Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }])),
+    },
+  },
+});
+
+/** What decides which errors an operation can return. */
+interface Operation {
+  hasPathParameters: boolean;
+  hasBody: boolean;
+  /** Whether the media type of the body matters. */
+  isTyped: boolean;
+  isLimited: boolean;
+  isGuarded: boolean;
+  conflicts: Conflict[];
+}
+
+/** The error responses of an operation, by status. */
+export function errorResponsesOf(operation: Operation): Record<string, object> {
+  const codes: ErrorCode[] = [
+    'invalid',
+    ...(operation.isGuarded ? (['unauthenticated', 'forbidden'] as const) : []),
+    ...(operation.hasPathParameters ? (['not_found'] as const) : []),
+    ...(operation.hasBody ? (['timeout', 'too_large'] as const) : []),
+    ...(operation.isTyped ? (['unsupported_media_type'] as const) : []),
+    ...(operation.isLimited ? (['rate_limited'] as const) : []),
+    'headers_too_large',
+    'internal',
+    'unavailable',
+  ];
+  return {
+    ...(operation.conflicts.length > 0 && { 409: conflictResponse(operation.conflicts) }),
+    ...Object.fromEntries(
+      codes.map(code => [statusOf[code], { $ref: `#/components/responses/${nameOf(code)}` }]),
+    ),
+  };
+}

@@ -1,0 +1,50 @@
+const text = { type: 'string' };
+const count = { type: 'integer' };
+const describe = (schema: object, description: string, example: unknown) => ({
+  description,
+  schema,
+  example,
+});
+/** A header that every response has which lists it. */
+const required = (...parts: Parameters<typeof describe>) => ({ ...describe(...parts), required: true });
+
+/** The response headers, named once for the whole document. */
+export const headers = {
+  RequestId: required(
+    text,
+    'Identifies this request in the log. A valid one from the client is kept.',
+    '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11',
+  ),
+  RateLimitLimit: required(count, 'Requests allowed in each window.', 300),
+  RateLimitRemaining: required(count, 'Requests left in this window.', 299),
+  RateLimitReset: required(count, 'Seconds until the window ends.', 60),
+  WWWAuthenticate: required(
+    text,
+    'How to authenticate, and what was wrong (RFC 6750).',
+    'Bearer realm="triport", error="insufficient_scope", scope="write"',
+  ),
+  RetryAfter: required(count, 'Seconds to wait before a retry.', 1),
+  Location: required(text, 'The path of the new record.', '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'),
+  Link: describe(
+    text,
+    'The `first`, `prev`, `next` and `last` page (RFC 8288); with cursors there is no `last`. At most 2,048 characters: with a long query it has only `prev` and `next`, or is absent.',
+    '</api/posts?page=2&limit=20>; rel="next"',
+  ),
+};
+
+export const header = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
+export const always = { 'X-Request-Id': header('RequestId') };
+export const limitHeaders = {
+  'RateLimit-Limit': header('RateLimitLimit'),
+  'RateLimit-Remaining': header('RateLimitRemaining'),
+  'RateLimit-Reset': header('RateLimitReset'),
+};
+
+/** The headers of a response with this status. A request that is shed with a 503 was not counted. */
+export const headersOf = (status: string, isList: boolean, isLimited: boolean) => ({
+  ...always,
+  ...(isLimited && status !== '503' && limitHeaders),
+  ...(status === '503' && { 'Retry-After': header('RetryAfter') }),
+  ...(status === '201' && { Location: header('Location') }),
+  ...(isList && { Link: header('Link') }),
+});

@@ -1,0 +1,15 @@
+import type { FastifyContextConfig, FastifySchema } from 'fastify';
+import type { Scope } from '../../schemas/apiKey.ts';
+
+/** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
+export const routesOf =
+  (tag: string) =>
+  <const S extends FastifySchema>(
+    operationId: string,
+    summary: string,
+    scope: Scope | 'public',
+    { config, ...schema }: S & { config?: FastifyContextConfig },
+  ) => ({
+    config: { ...config, scope },
+    schema: { ...(schema as object as S), tags: [tag], operationId, summary },
+  });
