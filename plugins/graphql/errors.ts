@@ -5,8 +5,8 @@ import type { AppError, ErrorCode } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';
 
-/** The names that GraphQL clients know. Every other code keeps its own, in capitals. */
-const special: Partial<Record<ErrorCode, string>> = {
+/** The names that GraphQL clients expect. Every other code is the same as in REST, in capitals. */
+const renamed: Partial<Record<ErrorCode, string>> = {
   invalid: 'BAD_USER_INPUT',
   internal: 'INTERNAL_SERVER_ERROR',
 };
@@ -14,7 +14,7 @@ const special: Partial<Record<ErrorCode, string>> = {
 /** A document that is refused before any of it runs. */
 export class DocumentError extends Error {
   readonly errors: readonly GraphQLError[];
-  /** What the media type makes of it, or always this. */
+  /** Whatever the media type is; without it, the status depends on the media type. */
   readonly status: number | undefined;
 
   constructor(errors: readonly GraphQLError[], status?: number) {
@@ -27,7 +27,7 @@ export class DocumentError extends Error {
 export const refuse = (code: string, message: string, status?: number) =>
   new DocumentError([new GraphQLError(message, { extensions: { code } })], status);
 
-/** The same errors under a code, for those that the graphql library makes without one. */
+/** Adds a code to errors of the graphql library, which have none. */
 export const withCode = (code: string, errors: readonly GraphQLError[]) =>
   errors.map(
     ({ message, nodes = null, source = null, positions = null }) =>
@@ -39,54 +39,47 @@ export function limitError(
   what: string,
   value: number,
   maximum: number,
-  place: { path?: (string | number)[]; node?: ASTNode } = {},
+  { path, node = null }: { path?: (string | number)[]; node?: ASTNode | null } = {},
 ): GraphQLError {
-  return new GraphQLError(`Too many ${what}: ${value}, where ${maximum} are allowed.`, {
-    nodes: place.node ?? null,
-    extensions: { code, value, maximum, ...(place.path && { path: place.path }) },
+  return new GraphQLError(`Too many ${what}: ${value}, but at most ${maximum} are allowed.`, {
+    nodes: node,
+    extensions: { code, value, maximum, ...(path && { path }) },
   });
 }
 
-/** The errors as a caller sees them. What is not meant for callers goes to the log, whole. */
+/** The errors as a caller sees them. Internal ones go to the log instead. */
 export function publicErrors(errors: readonly GraphQLError[], request: FastifyRequest) {
   return errors.map(error => {
-    const { message, locations, path, extensions } = publicError(error, request);
-    return {
-      message,
-      ...(locations && { locations }),
-      ...(path && { path }),
-      extensions: { ...extensions, requestId: request.id },
-    };
+    const { extensions, ...formatted } = publicError(error, request);
+    return { ...formatted, extensions: { ...extensions, requestId: request.id } };
   });
 }
 
 function publicError(error: GraphQLError, request: FastifyRequest): GraphQLFormattedError {
-  const { locations, path } = error;
-  const place = { ...(locations && { locations }), ...(path && { path }) };
-  // Ours, or one of the library about the document: both are written for callers.
+  const { message, locations, path } = error;
+  const origin = { ...(locations && { locations }), ...(path && { path }) };
+  // With a code: one of ours, or one about the document. Both are written for callers.
   if (typeof error.extensions?.code === 'string') {
     const extensions = 'maximum' in error.extensions ? { path, ...error.extensions } : error.extensions;
-    return { message: error.message, ...place, extensions };
+    return { message, ...origin, extensions };
   }
   const known = explain(error.originalError ?? error);
   logFailure(request, known, { path: path?.join('.') });
-  return { message: known.message, ...place, extensions: extensionsOf(known) };
+  return { message: known.message, ...origin, extensions: extensionsOf(known) };
 }
 
-/** What a client may act on. A code that only repeats the name of the error is left out. */
+/** The code and the details of an error. Details that only repeat the code are left out. */
 export function extensionsOf({ code, details }: AppError, body = '/input') {
-  const name = special[code] ?? code.toUpperCase();
-  if (Array.isArray(details)) return { code: name, details: details.map(one => pointed(one, body)) };
-  return details.code === code && Object.keys(details).length === 1
-    ? { code: name }
-    : {
-        code: name,
-        details: typeof details.path === 'string' ? { ...details, path: body + details.path } : details,
-      };
+  const name = renamed[code] ?? code.toUpperCase();
+  if (Array.isArray(details))
+    return { code: name, details: details.map(violation => withPath(violation, body)) };
+  if (details.code === code && Object.keys(details).length === 1) return { code: name };
+  const { path } = details;
+  return { code: name, details: typeof path === 'string' ? { ...details, path: body + path } : details };
 }
 
-/** REST names the parts of a request; in an operation the body is the argument `input`. */
-const pointed = ({ in: part, path, message }: Violation, body: string) => ({
+/** The body of REST is the argument `input` here. */
+const withPath = ({ in: part, path, message }: Violation, body: string) => ({
   path: part === 'body' ? body + path : path,
   message,
 });

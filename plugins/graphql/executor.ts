@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import {
   type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
@@ -10,55 +12,71 @@ import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { inChildSpan } from '../../src/telemetry/tracing.ts';
-import { keptDocuments, type Operation } from './documents.ts';
+import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
-import { makeLoaders } from './loaders.ts';
-import { Allowance } from './recordBudget.ts';
-import { makeResolvers, type Visit } from './resolvers.ts';
-import { makeSchema } from './sdl.ts';
+import { RecordBudget } from './limits/recordBudget.ts';
+import { type Loaders, makeLoaders } from './loaders.ts';
+import { makeSchema, resolvers } from './schema.ts';
+
+/** What the resolvers of one operation share. */
+export interface OperationContext {
+  context: Context;
+  loaders: Loaders;
+  budget: RecordBudget;
+  /** How many records a list without a page may have. */
+  maxList: number;
+  /** What the caller must know besides errors: a list that was cut. */
+  warnings: GraphQLError[];
+  /** Whether the request was answered before the operation ended: it took too long. */
+  isAnswered: () => boolean;
+}
+
+declare module 'mercurius' {
+  interface MercuriusContext extends OperationContext {}
+}
 
 type Variables = Record<string, unknown>;
 
-interface Ran extends ExecutionResult {
-  /** How many records it read in all. */
-  read: number;
+interface Result extends ExecutionResult {
+  /** How many records were read. */
+  records: number;
 }
 
-/** After so many runs a query is compiled, and costs half from then on. */
+/** After this many runs a query is compiled, which halves the cost of the next ones. */
 const runsBeforeCompiling = 2;
 /** Records that one request may read in all. */
-const mostRecords = 50_000;
+const maxRecords = 50_000;
 
-/** Puts Mercurius to work without its routes; returns the schema and the function that runs an operation. */
+/** Registers Mercurius without its routes; returns the schema and the function that runs an operation. */
 export async function openExecutor(app: FastifyInstance, settings: Settings) {
   const schema = makeSchema();
-  const closed = settings.GRAPHQL_INTROSPECTION === 'off';
-  const extra = closed ? [NoSchemaIntrospectionCustomRule] : [];
-  const rules = [...specifiedRules, ...extra];
-  // "Did you mean" would tell the schema one name at a time.
-  const options = { maxErrors: 20, hideSuggestions: closed };
+  const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
+  const validationRules = isClosed ? [NoSchemaIntrospectionCustomRule] : [];
+  // "Did you mean" would reveal the schema one name at a time.
+  const validateOptions = { maxErrors: 20, hideSuggestions: isClosed };
   await app.register(mercurius, {
     schema,
-    resolvers: makeResolvers(settings.GRAPHQL_MAX_LIST),
+    resolvers,
     routes: false,
     cache: keptDocuments,
     jit: runsBeforeCompiling,
-    validationRules: extra,
-    graphql: { validateOptions: options },
-    // Its own one logs the mistakes of callers and sets the status; ours are in errors.ts and http.ts.
+    validationRules,
+    graphql: { validateOptions },
+    // The default one logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
+  const explainRefusal = makeExplainer(schema, [...specifiedRules, ...validationRules], validateOptions);
 
-  /** Runs an operation in the context of its caller. What is not even valid is refused as a whole. */
   async function run(
     context: Context,
     operation: Operation,
     variables: Variables,
-    isOver: () => boolean,
-  ): Promise<Ran> {
-    const allowance = new Allowance(mostRecords);
-    const loaders = makeLoaders(context, allowance);
-    const visit: Visit = { context, allowance, loaders, notices: [], isOver };
+    isAnswered: () => boolean,
+  ): Promise<Result> {
+    const budget = new RecordBudget(maxRecords);
+    const loaders = makeLoaders(context, budget);
+    const warnings: GraphQLError[] = [];
+    const maxList = settings.GRAPHQL_MAX_LIST;
     const { document, definition } = operation;
     const name = definition.name?.value;
     const attributes = {
@@ -66,25 +84,34 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
       'graphql.operation.name': name ?? '',
     };
     const result = await inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
-      app.graphql(document, { ...visit }, variables, name),
+      app.graphql(document, { context, loaders, budget, maxList, warnings, isAnswered }, variables, name),
     ).catch((error: MercuriusError) => {
       if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
       throw error;
     });
-    if (result?.data === undefined) throw refusalOf(operation, variables);
-    // Fields end in the order in which the database answers; the same query shall give the same text.
-    const notices = visit.notices.toSorted((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    return { data: result.data, errors: [...(result.errors ?? []), ...notices], read: allowance.read };
+    if (result?.data === undefined) throw explainRefusal(operation, variables);
+    // In a fixed order, because fields end in the order in which the database answers.
+    warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
+    return { data: result.data, errors: [...(result.errors ?? []), ...warnings], records: budget.spent };
   }
+  return { schema, run };
+}
 
-  /** Nothing ran: the document is not valid, or else its variables. Mercurius says both in the same way. */
-  function refusalOf(operation: Operation, variables: Variables): DocumentError {
+/** Tells an invalid document from invalid variables, for which Mercurius has one error. */
+function makeExplainer(
+  schema: GraphQLSchema,
+  rules: typeof specifiedRules,
+  options: { maxErrors: number; hideSuggestions: boolean },
+) {
+  return (operation: Operation, variables: Variables): DocumentError => {
     const { document, definition } = operation;
-    operation.faults ??= withCode('GRAPHQL_VALIDATION_FAILED', validate(schema, document, rules, options));
-    if (operation.faults.length > 0) return new DocumentError(operation.faults);
+    operation.validationErrors ??= withCode(
+      'GRAPHQL_VALIDATION_FAILED',
+      validate(schema, document, rules, options),
+    );
+    if (operation.validationErrors.length > 0) return new DocumentError(operation.validationErrors);
     const { variableDefinitions = [] } = definition;
     const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
     return new DocumentError(withCode('BAD_USER_INPUT', errors));
-  }
-  return { schema, run };
+  };
 }

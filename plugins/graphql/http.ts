@@ -9,18 +9,18 @@ import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 const [plain, modern] = mediaTypes;
 
-/** The media type that the client likes best. One that names neither gets what every client can read. */
+/** The media type that the client prefers; without a preference, the one that every client can read. */
 export function mediaTypeFor(accept = ''): (typeof mediaTypes)[number] {
-  const liking = (type: string) => {
+  const quality = (type: string) => {
     const range = accept.split(',').find(entry => entry.split(';')[0]?.trim().toLowerCase() === type);
     return range === undefined ? 0 : Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1);
   };
-  return liking(modern) > 0 && liking(modern) >= liking(plain) ? modern : plain;
+  return quality(modern) > 0 && quality(modern) >= quality(plain) ? modern : plain;
 }
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 
-/** A GET as the request that a POST would be. */
+/** A GET as the request of a POST. */
 export function fromQuery(query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest {
   const { query: text, operationName, variables, extensions } = query;
   return {
@@ -37,13 +37,13 @@ function objectIn(name: string, json: string | undefined): Record<string, unknow
     if (value === null || (typeof value === 'object' && !Array.isArray(value)))
       return value as Record<string, unknown> | null;
   } catch {
-    // It is not even JSON, which is said in the same words.
+    // Not JSON at all: the same error.
   }
   throw invalid([{ in: 'query', path: `/${name}`, message: 'must be a JSON object' }]);
 }
 
-/** What ran, or `data` that is absent because nothing did. */
 export interface Outcome {
+  /** Absent when nothing ran. */
   data?: unknown;
   errors?: readonly GraphQLError[];
 }
@@ -55,7 +55,7 @@ export function sendOutcome(
   status?: number,
 ): FastifyReply {
   const type = mediaTypeFor(request.headers.accept);
-  // The older media type says 200 to whatever is well-formed: clients look into the errors.
+  // Clients of the older media type expect 200 for every well-formed request, and read the errors.
   const usual = data === undefined && type === modern ? 400 : 200;
   const body = { data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) };
   return reply
@@ -66,7 +66,7 @@ export function sendOutcome(
     .send(body);
 }
 
-/** Every failure in GraphQL's own shape, those of the framework and of the limits included. */
+/** Every failure in the shape of GraphQL, including those of the framework and of the rate limits. */
 export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (thrown instanceof DocumentError)
     return sendOutcome(request, reply, { errors: thrown.errors }, thrown.status);

@@ -7,9 +7,9 @@ import {
   postsOfAuthors,
 } from '../../src/services/relations.ts';
 import { usersOfIds } from '../../src/services/users.ts';
-import type { Allowance } from './recordBudget.ts';
+import type { RecordBudget } from './limits/recordBudget.ts';
 
-interface PostSlice {
+interface PostPage {
   limit: number;
   skip: number;
   members: PostMember[];
@@ -17,15 +17,15 @@ interface PostSlice {
 type Loader<V> = (key: string) => Promise<V | undefined>;
 export type Loaders = ReturnType<typeof makeLoaders>;
 
-/** The look-ups of one request, in the context of its caller. Never shared between requests. */
-export function makeLoaders(context: Context, allowance: Allowance) {
-  const slices = new Map<string, Loader<PartOfPost[]>>();
+/** The loaders of one request, in the context of its caller. Never shared between requests. */
+export function makeLoaders(context: Context, budget: RecordBudget) {
+  const pages = new Map<string, Loader<PartOfPost[]>>();
 
-  const makeSlice = (slice: PostSlice) =>
+  const pageLoader = (page: PostPage) =>
     batched(authors =>
-      allowance.inTurn(async rest => {
-        const byAuthor = await postsOfAuthors(context, authors, { ...slice, most: rest + 1 });
-        for (const posts of byAuthor.values()) allowance.take(posts);
+      budget.inSequence(async remaining => {
+        const byAuthor = await postsOfAuthors(context, authors, { ...page, most: remaining + 1 });
+        for (const posts of byAuthor.values()) budget.spend(posts);
         return byAuthor;
       }),
     );
@@ -34,35 +34,32 @@ export function makeLoaders(context: Context, allowance: Allowance) {
     user: batched(ids => usersOfIds(context, ids)),
     post: batched(ids => postsOfIds(context, ids)),
     postsCount: batched(authors => countPostsOfAuthors(context, authors)),
-    /** Batched by identical arguments: the page of one field never leaks into another. */
-    posts: async (author: string, slice: PostSlice): Promise<PartOfPost[]> => {
-      const name = `${slice.skip} ${slice.limit} ${slice.members}`;
-      const loader = slices.get(name) ?? makeSlice(slice);
-      slices.set(name, loader);
+    /** Batched by identical arguments: the page of one field must not leak into another. */
+    posts: async (author: string, page: PostPage): Promise<PartOfPost[]> => {
+      const name = `${page.skip} ${page.limit} ${page.members}`;
+      const loader = pages.get(name) ?? pageLoader(page);
+      pages.set(name, loader);
       return (await loader(author)) ?? [];
     },
   };
 }
 
-/**
- * Joins the look-ups of one turn into one. Nothing is kept after that: a mutation may change in the next
- * turn what was read in this one.
- */
+/** Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn. */
 function batched<V>(load: (keys: string[]) => Promise<Map<string, V>>): Loader<V> {
   let keys = new Set<string>();
-  let answer: Promise<Map<string, V>>;
+  let result: Promise<Map<string, V>>;
   return async key => {
     if (keys.size === 0)
-      answer = endOfTurn().then(() => {
-        const wanted = [...keys];
+      result = endOfTurn().then(() => {
+        const batch = [...keys];
         keys = new Set();
-        return load(wanted);
+        return load(batch);
       });
     keys.add(key);
-    return (await answer).get(key);
+    return (await result).get(key);
   };
 }
 
-/** Comes when all that can go on has gone on: after the promises of this turn and those they settle. */
+/** Resolves after the promises of this turn and those that they settle. */
 const endOfTurn = () =>
   new Promise<void>(resolve => void Promise.resolve().then(() => process.nextTick(resolve)));

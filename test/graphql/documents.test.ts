@@ -1,6 +1,6 @@
 import t from 'tap';
-import { keptDocuments, makeReader } from '../../plugins/graphql/documents.ts';
-import { Recent } from '../../plugins/graphql/recentCache.ts';
+import { keptDocuments, makeReader } from '../../plugins/graphql/documents/reader.ts';
+import { RecentCache } from '../../plugins/graphql/documents/recentCache.ts';
 
 const bounds = { length: 1000, tokens: 100 };
 const query = (n: number) => `{ q${n}: usersCount }`;
@@ -17,7 +17,7 @@ t.test('a document is parsed once, as long as it is among the last ones used', a
 });
 
 t.test('what is kept never grows beyond its bound', async t => {
-  const kept = new Recent<number>(10);
+  const kept = new RecentCache<number>(10);
   for (let n = 0; n < 1000; n++) kept.set(String(n), n);
   const there = Array.from({ length: 1000 }, (_, n) => kept.get(String(n))).filter(n => n !== undefined);
   t.same(there, [990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);

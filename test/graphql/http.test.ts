@@ -111,7 +111,7 @@ t.test('null counts as absent, and what is neither is named', async t => {
 t.test('a batch is refused clearly', async t => {
   const { call } = await build(t);
   const { body } = await call('POST', url, 400, { body: [{ query: '{ usersCount }' }] });
-  t.match(body, { errors: [{ message: /^Batches are not taken/, extensions: { code: 'BAD_REQUEST' } }] });
+  t.match(body, { errors: [{ message: /^Batches are not supported/, extensions: { code: 'BAD_REQUEST' } }] });
 });
 
 t.test('wrong media types, too much and too often: 415, 413 and 429 in the shape of GraphQL', async t => {

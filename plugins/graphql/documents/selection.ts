@@ -1,12 +1,12 @@
 import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 
-type Asked = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
+type Selected = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 
-/** A compiled query hands in the same nodes each time. */
+/** By the nodes, which are the same objects each time a compiled query runs. */
 const known = new WeakMap<readonly FieldNode[], ReadonlySet<string>>();
 
-/** The names of the fields that a query wants of what this field returns, those that a variable may skip included. */
-export function fieldsAsked({ fieldNodes, fragments }: Asked): ReadonlySet<string> {
+/** The names of the fields that a query selects below this field, including those that a variable may skip. */
+export function selectedFields({ fieldNodes, fragments }: Selected): ReadonlySet<string> {
   const kept = known.get(fieldNodes);
   if (kept) return kept;
   const names = new Set<string>();

@@ -1,10 +1,10 @@
-/** A map that holds the entries used last, and so many of them at most. */
-export class Recent<V> {
-  readonly #most: number;
+/** A map that keeps a fixed number of entries: those that were used most recently. */
+export class RecentCache<V> {
+  readonly #maximum: number;
   readonly #entries = new Map<string, V>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maximum: number) {
+    this.#maximum = maximum;
   }
 
   get size(): number {
@@ -21,6 +21,6 @@ export class Recent<V> {
     this.#entries.delete(key);
     this.#entries.set(key, value);
     const oldest = this.#entries.keys().next();
-    if (this.#entries.size > this.#most && !oldest.done) this.#entries.delete(oldest.value);
+    if (this.#entries.size > this.#maximum && !oldest.done) this.#entries.delete(oldest.value);
   }
 }

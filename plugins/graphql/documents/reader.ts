@@ -11,18 +11,18 @@ import {
   type Token,
   TokenKind,
 } from 'graphql';
-import { DocumentError, limitError, refuse, withCode } from './errors.ts';
-import { Recent } from './recentCache.ts';
+import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
+import { RecentCache } from './recentCache.ts';
 
-/** One operation of a document. The same text and name give the same object, so that work on it can be kept. */
+/** One operation of a document. The same text and name give the same object, so that results can be kept on it. */
 export interface Operation {
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** What it is charged, set when the limits hold whatever the variables are. */
+  /** How many requests it counts as; set when that does not depend on variables. */
   price?: number;
-  /** What the validation found, once it was asked. */
-  faults?: readonly GraphQLError[];
+  /** Set once it was validated. */
+  validationErrors?: readonly GraphQLError[];
 }
 
 interface Document {
@@ -32,28 +32,28 @@ interface Document {
   fragments: Map<string, FragmentDefinitionNode>;
 }
 
-/** How many documents are kept; beyond them, the ones used longest ago are parsed again. */
+/** How many documents stay parsed: those that were used most recently. */
 export const keptDocuments = 256;
 
-/** Is told of a cache, and may ask for its size at any time. */
-export type Watch = (name: string, size: () => number) => void;
+/** Registers a cache with the metrics. */
+export type WatchCache = (name: string, size: () => number) => void;
 
-/** Turns a text into an operation: parsed once, bounded in length and tokens before anything else. */
-export function makeReader({ length, tokens }: { length: number; tokens: number }, watch: Watch) {
-  const kept = new Recent<Document>(keptDocuments);
-  watch('graphql_documents', () => kept.size);
+/** Returns the function that reads an operation. Length and tokens are limited before anything else. */
+export function makeReader({ length, tokens }: { length: number; tokens: number }, watchCache: WatchCache) {
+  const kept = new RecentCache<Document>(keptDocuments);
+  watchCache('graphql_documents', () => kept.size);
 
   return (text: string, name: string | undefined): Operation => {
-    const document = kept.get(text) ?? read(text, length, tokens);
+    const document = kept.get(text) ?? parseDocument(text, length, tokens);
     kept.set(text, document);
-    return choose(document, name);
+    return selectOperation(document, name);
   };
 }
 
-function read(text: string, length: number, tokens: number): Document {
+function parseDocument(text: string, length: number, tokens: number): Document {
   if (text.length > length)
     throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', text.length, length)]);
-  const node = parseBounded(text, tokens);
+  const node = parseNode(text, tokens);
   const fragments = node.definitions.filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION);
   return {
     node,
@@ -63,17 +63,17 @@ function read(text: string, length: number, tokens: number): Document {
   };
 }
 
-function parseBounded(text: string, maxTokens: number): DocumentNode {
+function parseNode(text: string, maxTokens: number): DocumentNode {
   try {
     const node = parse(text, { maxTokens });
-    refuseUnusable(node);
-    unchain(node.loc?.startToken);
+    refuseProto(node);
+    unlinkTokens(node.loc?.startToken);
     return node;
   } catch (error) {
     const tokens = countTokens(text);
     if (tokens > maxTokens)
       throw new DocumentError([limitError('TOKEN_LIMIT_EXCEEDED', 'tokens', tokens, maxTokens)]);
-    // The other kind is a RangeError: brackets nested so deeply that the parser ran out of stack.
+    // Otherwise a RangeError: the parser ran out of stack.
     const problem =
       error instanceof GraphQLError ? error : new GraphQLError('The document is nested too deeply.');
     throw new DocumentError(withCode('GRAPHQL_PARSE_FAILED', [problem]));
@@ -81,10 +81,10 @@ function parseBounded(text: string, maxTokens: number): DocumentNode {
 }
 
 /**
- * The libraries that run a document keep variables and results in plain objects, where `__proto__` is no name like
- * others: a `limit` from a variable of that name was not applied, and a field under that alias was missing.
+ * Mercurius keeps variables and results in plain objects: a `limit` from a variable of this name was not applied, and a
+ * field under this alias was missing.
  */
-function refuseUnusable({ loc }: DocumentNode): void {
+function refuseProto({ loc }: DocumentNode): void {
   for (let token = loc?.startToken ?? null; token; token = token.next)
     if (token.kind === TokenKind.NAME && token.value === '__proto__')
       throw new GraphQLError('The name __proto__ cannot be used.', {
@@ -95,8 +95,8 @@ function refuseUnusable({ loc }: DocumentNode): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Tokens point at each other in a chain as long as the document, and Mercurius copies what it is given recursively. */
-function unchain(first: Token | undefined): void {
+/** Mercurius copies a document recursively, and a linked list of tokens is as deep as the document is long. */
+function unlinkTokens(first: Token | undefined): void {
   let token: Writable<Token> | null = first ?? null;
   while (token) {
     const next: Token | null = token.next;
@@ -111,21 +111,22 @@ function countTokens(text: string): number {
   try {
     while (lexer.advance().kind !== TokenKind.EOF) count++;
   } catch {
-    // What comes after a character that is no token does not matter any more.
+    // An invalid character ends the count.
   }
   return count;
 }
 
-function choose(document: Document, name: string | undefined): Operation {
+function selectOperation(document: Document, name: string | undefined): Operation {
   const { node, definitions, operations, fragments } = document;
-  const definition = name === undefined ? definitions[0] : definitions.find(one => one.name?.value === name);
+  const definition =
+    name === undefined ? definitions[0] : definitions.find(candidate => candidate.name?.value === name);
   if (!definition || (name === undefined && definitions.length > 1))
     throw unknownOperation(name, definitions);
   if (definition.operation === OperationTypeNode.SUBSCRIPTION)
-    throw refuse('GRAPHQL_VALIDATION_FAILED', 'There are no subscriptions here: ask with a query.');
+    throw refuse('GRAPHQL_VALIDATION_FAILED', 'Subscriptions are not supported. Use a query.');
   const known = operations.get(definition);
   if (known) return known;
-  // A copy for each operation: Mercurius keeps one compiled query for each document, and would run the wrong one.
+  // A copy, because Mercurius keeps one compiled query for each document object.
   const operation = { document: { ...node }, definition, fragments };
   operations.set(definition, operation);
   return operation;
@@ -134,6 +135,6 @@ function choose(document: Document, name: string | undefined): Operation {
 function unknownOperation(name: string | undefined, definitions: OperationDefinitionNode[]): DocumentError {
   if (definitions.length === 0) return refuse('BAD_REQUEST', 'The document has no operation.');
   if (name === undefined)
-    return refuse('BAD_REQUEST', 'The document has several operations: name one in operationName.');
-  return refuse('BAD_REQUEST', 'The document has no operation of the name in operationName.');
+    return refuse('BAD_REQUEST', 'The document has several operations. Select one with operationName.');
+  return refuse('BAD_REQUEST', 'The document has no operation with the name in operationName.');
 }

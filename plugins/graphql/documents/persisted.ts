@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { GraphQLRequest } from '../../schemas/graphql.ts';
-import { OperatorError } from '../../src/core/operatorErrors.ts';
-import type { Watch } from './documents.ts';
-import { refuse } from './errors.ts';
-import { Recent } from './recentCache.ts';
+import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { OperatorError } from '../../../src/core/operatorErrors.ts';
+import { refuse } from '../errors.ts';
+import type { WatchCache } from './reader.ts';
+import { RecentCache } from './recentCache.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** How many documents clients may leave here; each has 50,000 characters at most. */
+/** How many texts are kept for clients. */
 const keptTexts = 500;
 
-export interface Texts {
-  /** The text of the document that a request means. */
+export interface PersistedDocuments {
+  /** The text that a request contains, or names by its hash. */
   find(request: GraphQLRequest): string;
-  /** Called when the document is known to be good: only such a one is kept. */
+  /** For a document within the limits: no other text is kept. */
   keep(request: GraphQLRequest): void;
 }
 
-/** Automatic persisted queries: a client sends the hash, and the text only when the hash is not known here. */
-export function keepTexts(watch: Watch): Texts {
-  const texts = new Recent<string>(keptTexts);
-  watch('graphql_texts', () => texts.size);
+/** Automatic persisted queries: a client sends the hash, and the text only when the hash is unknown. */
+export function automaticDocuments(watchCache: WatchCache): PersistedDocuments {
+  const texts = new RecentCache<string>(keptTexts);
+  watchCache('graphql_texts', () => texts.size);
   return {
     find(request) {
       const hash = hashOf(request);
       const { query = hash && texts.get(hash) } = request;
       if (query === undefined) throw hash === undefined ? noQuery() : unknownHash();
       if (hash !== undefined && sha256(query) !== hash)
-        throw refuse('BAD_REQUEST', 'The hash in persistedQuery is not that of the query.', 400);
+        throw refuse('BAD_REQUEST', 'The hash in persistedQuery does not match the query.', 400);
       return query;
     },
     keep(request) {
@@ -38,8 +38,8 @@ export function keepTexts(watch: Watch): Texts {
   };
 }
 
-/** Trusted documents only: what runs was written down before the service started. */
-export function trustTexts(path: string): Texts {
+/** Trusted documents: only those in a file run. */
+export function trustedDocuments(path: string): PersistedDocuments {
   const texts = new Map(Object.entries(readDocuments(path)));
   return {
     find(request) {
@@ -78,7 +78,7 @@ function hashOf({ extensions }: GraphQLRequest): string | undefined {
   return sha256Hash;
 }
 
-/** The message is part of the protocol: clients send the text when they read it. */
+/** The message is part of the protocol: it makes a client send the text. */
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 const noQuery = () => refuse('BAD_REQUEST', 'The request has no query.', 400);
 const untrusted = () => refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);

@@ -1,0 +1,170 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { pageLimit } from '../../../schemas/common.ts';
+import type { Operation } from '../documents/reader.ts';
+import { DocumentError, limitError } from '../errors.ts';
+
+export interface QueryLimits {
+  depth: number;
+  aliases: number;
+  nodes: number;
+  cost: number;
+}
+
+/** For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read. */
+const estimatedLength = 5;
+/** The schema is answered from memory, but a query can select it many times over. */
+const introspectionCost = 250;
+
+/** What a selection inherits from the fields around it. */
+interface Parent {
+  type: GraphQLNamedType | undefined;
+  path: string[];
+  /** How many records there can be at this level. */
+  records: number;
+  introspection: boolean;
+  /** The fragments that are being spread here. */
+  spreads: readonly string[];
+}
+
+/**
+ * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size, and variables
+ * have their values. It stops at the first limit that is exceeded, so no document can keep it busy.
+ */
+class CostVisitor {
+  readonly #schema: GraphQLSchema;
+  readonly #operation: Operation;
+  readonly #variables: Record<string, unknown>;
+  readonly #limits: QueryLimits;
+  #aliases = 0;
+  #nodes = 0;
+  #cost = 0;
+  #roots = 0;
+  /** Whether other variables could have led to another result. */
+  usesVariables = false;
+
+  constructor(schema: GraphQLSchema, operation: Operation, variables: object, limits: QueryLimits) {
+    this.#schema = schema;
+    this.#operation = operation;
+    this.#variables = { ...variables };
+    this.#limits = limits;
+  }
+
+  /** Returns the price of the operation: at least the requests that REST would need, one for each root field. */
+  visit(): number {
+    const { operation, selectionSet } = this.#operation.definition;
+    const type = this.#schema.getRootType(operation) ?? undefined;
+    this.#visitSelections(selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
+    return Math.max(1, this.#roots, priceOf(this.#cost));
+  }
+
+  #visitSelections({ selections }: SelectionSetNode, parent: Parent): void {
+    for (const node of selections) {
+      this.#check('NODE_LIMIT_EXCEEDED', 'nodes', ++this.#nodes, this.#limits.nodes, parent.path, node);
+      if (node.kind === Kind.FIELD) this.#visitField(node, parent);
+      else if (node.kind === Kind.FRAGMENT_SPREAD) this.#visitSpread(node.name.value, parent);
+      else this.#visitSelections(node.selectionSet, this.#narrow(parent, node.typeCondition?.name.value));
+    }
+  }
+
+  #visitSpread(name: string, parent: Parent): void {
+    const fragment = this.#operation.fragments.get(name);
+    // Unknown, or inside itself: the validation that follows refuses the document.
+    if (!fragment || parent.spreads.includes(name)) return;
+    const narrowed = this.#narrow(parent, fragment.typeCondition.name.value);
+    this.#visitSelections(fragment.selectionSet, { ...narrowed, spreads: [...parent.spreads, name] });
+  }
+
+  #narrow(parent: Parent, typeName: string | undefined): Parent {
+    return typeName === undefined ? parent : { ...parent, type: this.#schema.getType(typeName) };
+  }
+
+  #visitField(node: FieldNode, parent: Parent): void {
+    const name = node.name.value;
+    const path = [...parent.path, node.alias?.value ?? name];
+    if (node.alias)
+      this.#check('ALIAS_LIMIT_EXCEEDED', 'aliases', ++this.#aliases, this.#limits.aliases, path, node);
+    if (path.length === 1) this.#roots++;
+    const introspection = parent.introspection || name.startsWith('__');
+    if (!introspection)
+      this.#check('DEPTH_LIMIT_EXCEEDED', 'levels', path.length, this.#limits.depth, path, node);
+
+    const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
+    const records = parent.records * this.#lengthOf(field, node);
+    if (!introspection) this.#cost += field?.resolve ? records : 0;
+    else if (!parent.introspection && node.selectionSet) this.#cost += introspectionCost;
+    this.#check('COST_LIMIT_EXCEEDED', 'points of cost', this.#cost, this.#limits.cost, path, node);
+    if (node.selectionSet) {
+      const type = field && getNamedType(field.type);
+      this.#visitSelections(node.selectionSet, { ...parent, type, path, records, introspection });
+    }
+  }
+
+  #lengthOf(field: GraphQLField<unknown, unknown> | undefined, node: FieldNode): number {
+    if (!field || !isListType(getNullableType(field.type))) return 1;
+    const limit = this.#numberOf(node, 'limit');
+    if (limit !== undefined) return limit;
+    return this.#numberOf(node, 'page') === undefined ? estimatedLength : pageLimit.default;
+  }
+
+  #numberOf(node: FieldNode, argument: string): number | undefined {
+    const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
+    if (value?.kind === Kind.INT) return pageSize(Number(value.value));
+    if (value?.kind !== Kind.VARIABLE) return undefined;
+    this.usesVariables = true;
+    const variable = value.name.value;
+    // The default is for a variable that is absent, not for one that is null.
+    const given = Object.hasOwn(this.#variables, variable)
+      ? this.#variables[variable]
+      : this.#defaultOf(variable);
+    return typeof given === 'number' ? pageSize(given) : undefined;
+  }
+
+  #defaultOf(name: string): number | undefined {
+    const { variableDefinitions = [] } = this.#operation.definition;
+    const value = variableDefinitions.find(({ variable }) => variable.name.value === name)?.defaultValue;
+    return value?.kind === Kind.INT ? Number(value.value) : undefined;
+  }
+
+  #check(
+    code: string,
+    what: string,
+    value: number,
+    maximum: number,
+    path: string[],
+    node: SelectionNode,
+  ): void {
+    if (value > maximum) throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
+  }
+}
+
+/** A limit that is invalid is refused when it is used. Here it only must not lower the cost. */
+const pageSize = (limit: number) => Math.max(1, limit);
+
+/** In requests: a request of REST reads one page, and that many points of cost. */
+export const priceOf = (cost: number) => Math.ceil(cost / pageLimit.maximum);
+
+/** Refuses an operation that exceeds a limit; returns how many requests it counts as. */
+export function checkQueryLimits(
+  schema: GraphQLSchema,
+  operation: Operation,
+  variables: object,
+  limits: QueryLimits,
+): number {
+  if (operation.price !== undefined) return operation.price;
+  const visitor = new CostVisitor(schema, operation, variables, limits);
+  const price = visitor.visit();
+  if (!visitor.usesVariables) operation.price = price;
+  return price;
+}

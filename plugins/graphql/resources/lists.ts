@@ -1,0 +1,62 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
+import type { MercuriusContext } from 'mercurius';
+import type { Context } from '../../../src/core/context.ts';
+import type { Page, PageRequest } from '../../../src/core/pages.ts';
+import type { OperationContext } from '../executor.ts';
+import { checkedBy } from '../inputs.ts';
+import { fromSortEnum } from '../sdl.ts';
+
+export type Arguments = Record<string, unknown>;
+
+/** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
+export function listQuery<T extends TSchema>(schema: T) {
+  const check = checkedBy(schema, 'query');
+  return (args: Arguments): { query: Static<T>; paged: boolean } => {
+    const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
+    const { sort, ...rest } = Object.fromEntries(given);
+    // Before the check, which fills in the defaults of a page.
+    const paged = 'page' in rest || 'limit' in rest;
+    return { query: check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest), paged };
+  };
+}
+
+/** The resolvers of a list and of its count. */
+export function listResolvers<S extends TSchema & { static: PageRequest }, T>(
+  read: (context: Context, query: Static<S>) => Promise<Page<T>>,
+  schema: S,
+) {
+  const toQuery = listQuery(schema);
+  return {
+    list: async (_: unknown, args: Arguments, operation: MercuriusContext, info: GraphQLResolveInfo) => {
+      const { query, paged } = toQuery(args);
+      const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
+      const { data, meta } = await read(operation.context, page);
+      operation.budget.spend(data);
+      return paged ? data : wholeList(data, meta.total > data.length, operation, info);
+    },
+    count: async (_: unknown, args: Arguments, { context }: MercuriusContext) =>
+      (await read(context, toQuery(args).query)).meta.total,
+  };
+}
+
+/** A list without a page: as many records as are allowed, and a warning when there are more. */
+export function wholeList<T>(
+  records: T[],
+  hasMore: boolean,
+  { maxList, warnings }: OperationContext,
+  info: GraphQLResolveInfo,
+): T[] {
+  if (hasMore) warnings.push(truncated(maxList, info));
+  return records.slice(0, maxList);
+}
+
+const truncated = (maximum: number, info: GraphQLResolveInfo) =>
+  new GraphQLError(
+    `The list has more than ${maximum} records; these are the first. Use page and limit to read the rest.`,
+    {
+      nodes: info.fieldNodes,
+      path: responsePathAsArray(info.path),
+      extensions: { code: 'LIST_TRUNCATED', maximum },
+    },
+  );

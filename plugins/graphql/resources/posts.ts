@@ -1,0 +1,79 @@
+import {
+  Post,
+  PostCreate,
+  PostQuery,
+  PostReplace,
+  PostUpdate,
+  postSorts,
+  postStatuses,
+} from '../../../schemas/post.ts';
+import { orNotFound } from '../../../src/core/errors.ts';
+import { changePost, createPost, deletePost, listPosts } from '../../../src/services/posts.ts';
+import { type ById, inputCheck, type WithInput } from '../inputs.ts';
+import type { Resource } from '../schema.ts';
+import { toEnum, toInput, toSortEnum, toType } from '../sdl.ts';
+import { listResolvers } from './lists.ts';
+
+const enums = { status: 'PostStatus' };
+const sdl = [
+  toEnum('PostStatus', 'Whether a post is published.', postStatuses),
+  toSortEnum('PostSort', postSorts),
+  toType(Post, enums),
+  toInput(PostCreate, enums),
+  toInput(PostReplace, enums),
+  toInput(PostUpdate, enums),
+  /* GraphQL */ `
+extend type Post {
+  "The user who wrote the post."
+  author: User!
+}
+
+extend type Query {
+  "The posts: all of them up to a maximum, or one page if page or limit is given."
+  posts(page: Int, limit: Int, sort: PostSort, status: PostStatus, author: ID, title: String): [Post!]!
+  "How many posts there are, on all pages together."
+  postsCount(status: PostStatus, author: ID, title: String): Int!
+  "One post, or null."
+  post(id: ID!): Post
+}
+
+extend type Mutation {
+  "Creates a post."
+  createPost(input: PostCreateInput!): Post
+  "Replaces a post completely."
+  replacePost(id: ID!, input: PostReplaceInput!): Post
+  "Updates a post partially: members that are absent stay as they are."
+  updatePost(id: ID!, input: PostUpdateInput!): Post
+  "Deletes a post. Returns the id."
+  deletePost(id: ID!): ID
+}`,
+];
+
+const { list, count } = listResolvers(listPosts, PostQuery);
+const toCreate = inputCheck(PostCreate);
+const toReplace = inputCheck(PostReplace);
+const toUpdate = inputCheck(PostUpdate);
+
+export const posts: Resource = {
+  sdl,
+  Query: {
+    posts: list,
+    postsCount: count,
+    post: (_, { id }: ById, { loaders }) => loaders.post(id),
+  },
+  types: {
+    Post: {
+      author: async ({ authorId }: Post, _, { loaders }) => orNotFound('User', await loaders.user(authorId)),
+    },
+  },
+  Mutation: {
+    createPost: (_, { input }: WithInput, { context }) => createPost(context, toCreate(input)),
+    replacePost: (_, { id, input }: ById & WithInput, { context }) =>
+      changePost(context, id, toReplace(input)),
+    updatePost: (_, { id, input }: ById & WithInput, { context }) => changePost(context, id, toUpdate(input)),
+    deletePost: async (_, { id }: ById, { context }) => {
+      await deletePost(context, id);
+      return id;
+    },
+  },
+};
