@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
@@ -8,8 +9,8 @@ import { AppError, notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
 import { receiveEvent } from '../src/webhooks/inbox.ts';
-import type { Headers } from '../src/webhooks/schemes.ts';
 import { verify } from '../src/webhooks/signature.ts';
+import { routesOf } from './http/routes.ts';
 
 /** Bytes of an event. */
 const bodyLimit = 2 * 1024 * 1024;
@@ -23,91 +24,94 @@ interface Options {
   now: () => Date;
 }
 
+const route = routesOf('Webhooks');
 const plain = (text: string, description: string) => ({
   description,
   content: { 'text/plain': { schema: Type.Unsafe<string>({ type: 'string', examples: [text] }) } },
 });
+const description = `The sender authenticates itself by a signature over the raw body in the header \`<provider>-signature\`, by default
+\`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The response is sent once the event is stored, and before it
+is processed. An event may be sent any number of times: it is stored once and takes effect once. On
+\`payment_intent.succeeded\` the subscription of \`data.object.customer\` becomes active; events of other types are stored
+and ignored. If the service cannot store the event, the response is a 503: send it again.`;
 
-const anyType = 'application/octet-stream';
-
-/** Where payment providers send their events. The parser of this door keeps the bytes that were signed. */
+/** Where payment providers send their events. */
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, handlers, metrics, now } = options;
+  const { settings, handlers } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  );
-  // The body is bytes, whatever the sender calls it; a name that is no media type would be refused before.
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.raw.headers['content-type'] = anyType;
-    done();
-  });
-
-  /** Whether the sender is the provider; says nothing to the caller, and everything to the log. */
-  function isGenuine(provider: Provider, headers: Headers, body: Buffer, log: typeof app.log) {
-    const verdict = verify(provider, headers, body, { now: now(), tolerance });
-    if (verdict.genuine) return verdict;
-    const { reason, seconds } = verdict;
-    metrics.webhooksRefused.inc({ provider: provider.name, reason });
-    const encoding = headers['content-encoding'];
-    log.warn({ provider: provider.name, reason, seconds, encoding, bytes: body.length }, 'webhook refused');
-    return undefined;
-  }
-
+  parseAsBytes(app);
   app.post(
     '/webhooks/:provider',
     {
-      bodyLimit,
-      config: {
-        scope: 'public',
-        door: 'webhook',
-        rateLimit: false,
-        errors: ['not_found'],
-        anyMediaType: true,
-      },
-      // The bytes are looked at when their signature is known to be good, and not before.
-      validatorCompiler: () => value => ({ value }),
-      schema: {
-        tags: ['Webhooks'],
-        operationId: 'receiveEvent',
-        summary: 'Receive an event of a payment provider',
-        description: about,
-        params: strict({ provider: Type.String({ description: 'Who sends it.', examples: ['stripe'] }) }),
+      ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
+        config: { door: 'webhook', rateLimit: false, anyMediaType: true },
+        description,
+        params: strict({
+          provider: Type.String({ description: 'The provider that sends it.', examples: ['stripe'] }),
+        }),
         body: ref(ProviderEvent),
         response: {
-          200: plain('OK', 'The event is stored; it is processed right after.'),
+          200: plain('OK', 'The event is stored and will be processed.'),
           400: plain(
             'Invalid signature',
             'The signature is missing, wrong or too old, or the body is not JSON.',
           ),
         },
-      },
+      }),
+      bodyLimit,
+      // The body is read once its signature is verified, and not before.
+      validatorCompiler: () => value => ({ value }),
     },
     async (request, reply) => {
       const provider = providers.get(request.params.provider);
       if (!provider) throw notFound('Webhook provider');
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       reply.type('text/plain; charset=utf-8');
-      const verdict = isGenuine(provider, request.headers, body, request.log);
-      if (!verdict) return reply.code(400).send('Invalid signature');
-      const delivery = { provider: provider.name, body, sentId: verdict.id };
-      const receipt = await receiveEvent(request.context, handlers, delivery).catch(error => {
-        if (error instanceof AppError && error.code === 'bad_request') return error;
-        throw error;
-      });
+      const signature = checkSignature(provider, request, body, options);
+      if (!signature) return reply.code(400).send('Invalid signature');
+      const delivery = { provider: provider.name, body, sentId: signature.id };
+      const receipt = await receiveEvent(request.context, handlers, delivery).catch(badRequestOf);
       if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
-      const facts = { provider: provider.name, outcome: receipt.outcome, secret: verdict.secret };
-      metrics.webhooksReceived.inc(facts);
+      const labels = { provider: provider.name, outcome: receipt.outcome, secret: signature.secret };
+      options.metrics.webhooksReceived.inc(labels);
       const { id: event, eventId, type } = receipt;
-      request.log.info({ ...facts, event, eventId, type }, 'webhook received');
+      request.log.info({ ...labels, event, eventId, type }, 'webhook received');
       return 'OK';
     },
   );
 };
 
-const about = `The sender proves itself by a signature over the raw body in the header \`<provider>-signature\`, by default
-\`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The answer comes when the event is stored, and before it is
-processed. An event may be sent again at any time: it is stored once and has its effect once. On
-\`payment_intent.succeeded\` the subscription of \`data.object.customer\` becomes active; events of other types are stored
-and ignored. While the service cannot store, the answer is 503: send the event again.`;
+/** Keeps the bytes that were signed, whatever media type the sender gives them. */
+function parseAsBytes(app: FastifyInstance): void {
+  const anyType = 'application/octet-stream';
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
+  // Fastify would refuse a malformed media type before the parser.
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.raw.headers['content-type'] = anyType;
+    done();
+  });
+}
+
+/** The verified signature, if the body is from the provider. The reason of a refusal is logged, and not sent. */
+function checkSignature(
+  provider: Provider,
+  { headers, log }: FastifyRequest,
+  body: Buffer,
+  { metrics, now }: Options,
+) {
+  const verdict = verify(provider, headers, body, { now: now(), tolerance });
+  if (verdict.genuine) return verdict;
+  const { reason, seconds } = verdict;
+  metrics.webhooksRefused.inc({ provider: provider.name, reason });
+  const encoding = headers['content-encoding'];
+  log.warn({ provider: provider.name, reason, seconds, encoding, bytes: body.length }, 'webhook refused');
+  return undefined;
+}
+
+function badRequestOf(error: unknown): AppError {
+  if (error instanceof AppError && error.code === 'bad_request') return error;
+  throw error;
+}

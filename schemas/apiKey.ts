@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, listOf, paging, readOnly, sortBy, strict, Time, text } from './common.ts';
+import { idInPath, nullableTime, readOnly, strict, Time, text } from './common.ts';
+import { listOf, paging, sortBy } from './lists.ts';
 
 /** What a caller may do. Each scope includes the ones before it. */
 export const scopes = ['read', 'write', 'admin'] as const;
@@ -15,22 +16,20 @@ const scopeList = Type.Unsafe<Scope[]>({
   description: 'What the key may do. `write` includes `read`, and `admin` includes both.',
   examples: [['read', 'write']],
 });
-const orNull = (description: string) =>
-  Type.Unsafe<string | null>({ ...Time(description), type: ['string', 'null'] });
 
 const members = {
   id: readOnly.id,
   name,
   scopes: scopeList,
   createdAt: readOnly.createdAt,
-  expiresAt: orNull('When the key stops working; null for never.'),
-  lastUsedAt: orNull('When the key was last used, to the minute; null for never.'),
-  revokedAt: orNull('When the key was revoked; null while it works.'),
+  expiresAt: nullableTime('When the key stops working; null for never.'),
+  lastUsedAt: nullableTime('When the key was last used, to the minute; null for never.'),
+  revokedAt: nullableTime('When the key was revoked; null while it works.'),
 };
 
 export const ApiKey = strict(members, {
   $id: 'ApiKey',
-  description: 'A key of a client, without its secret: only the SHA-256 of that is stored.',
+  description: 'A key without its secret, of which only the SHA-256 is stored.',
 });
 export type ApiKey = Static<typeof ApiKey>;
 
@@ -38,12 +37,11 @@ export const NewApiKey = strict(
   {
     ...members,
     key: Type.String({
-      description:
-        'The whole key, to be sent as `Authorization: Bearer …`. It is shown here and never again.',
+      description: 'The complete key, to be sent as `Authorization: Bearer …`. It is never shown again.',
       examples: ['triport_019aa5d07c2e7d4f9b1a3f6c2f1e8a90_…'],
     }),
   },
-  { $id: 'NewApiKey', description: 'A key that was just made, with its secret.' },
+  { $id: 'NewApiKey', description: 'A new key with its secret.' },
 );
 export type NewApiKey = Static<typeof NewApiKey>;
 
@@ -51,15 +49,13 @@ export const ApiKeyCreate = strict(
   {
     name,
     scopes: scopeList,
-    expiresAt: Type.Optional(Time('When the key shall stop working. Absent: never.')),
+    expiresAt: Type.Optional(Time('When the key stops working; never if absent.')),
   },
-  { $id: 'ApiKeyCreate', description: 'A new key.' },
+  { $id: 'ApiKeyCreate', description: 'The key to create.' },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 
-export const ApiKeyPath = strict({
-  key_id: Type.String({ description: 'The id of the key.', examples: Id.examples }),
-});
+export const ApiKeyPath = strict({ key_id: idInPath('key') });
 
 export const apiKeySorts = ['createdAt', 'name'] as const;
 export const ApiKeyQuery = strict({

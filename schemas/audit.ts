@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { cursorListOf, cursorPaging, Id, period, readOnly, strict, Time, text } from './common.ts';
+import { Id, nullableText, oneOf, readOnly, strict, Time, text } from './common.ts';
+import { cursorListOf, cursorPaging, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 export const auditActions = [
@@ -19,14 +20,9 @@ export const actorKinds = ['anyone', 'key', 'token', 'system'] as const;
 export const doors = ['rest', 'graphql', 'webhook', 'job', 'command'] as const;
 export type Door = (typeof doors)[number];
 
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: values, description, examples: [values[0]] });
-const orNull = (description: string, example: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
-
-const action = oneOf(auditActions, 'What was done.');
+const action = oneOf(auditActions, 'What was done.', 'user.change');
 const recordId = Type.String({
-  description: 'The id of the record; of a subscription `<provider>:<customer>`.',
+  description: 'The id of the record; for a subscription `<provider>:<customer>`.',
   examples: Id.examples,
 });
 
@@ -35,15 +31,17 @@ const StateChange = strict({
     description: 'The id of the webhook event that changed the state.',
     examples: Id.examples,
   }),
-  eventId: orNull("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-  from: orNull('The state before; null when there was no subscription.', 'past_due'),
+  eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
+  from: nullableText('The state before; null if there was no subscription.', 'past_due'),
   to: Type.String({ description: 'The state after.', examples: ['active'] }),
 });
 type StateChange = Static<typeof StateChange>;
 const stateChange = Type.Unsafe<StateChange | null>({
   ...StateChange,
   type: ['object', 'null'],
-  description: 'Of `subscription.change`: the event, and the states before and after. Otherwise null.',
+  description: 'For `subscription.change`: the event, and the states before and after. Otherwise null.',
+  // The other examples are those of a `user.change`.
+  examples: [null],
 });
 
 export const AuditEntry = strict(
@@ -53,36 +51,39 @@ export const AuditEntry = strict(
     action,
     recordId,
     changed: Type.Array(Type.String(), {
-      description: 'The names of the members that a change wrote. Their values are not kept here.',
+      description: 'The names of the members that a change of a user or post wrote, without their values.',
       examples: [['name']],
     }),
-    actorKind: oneOf(actorKinds, 'Who did it: `anyone` is a caller of an open service.'),
-    actorId: orNull(
+    actorKind: oneOf(actorKinds, 'The kind of actor: `anyone` is a caller of an open service.', 'key'),
+    actorId: nullableText(
       'The id of the key, or the subject of the token.',
-      '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
+      '019aa5d0-51e4-7b0a-8c3d-2f7e9a6b1c40',
     ),
     actorName: Type.String({
       description: 'The name of the key, token or job.',
       examples: ['nightly import'],
     }),
-    door: oneOf(doors, 'By which door.'),
-    address: orNull('From which address, if one was involved.', '203.0.113.7'),
-    requestId: orNull('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
+    door: oneOf(doors, 'The interface that the write came through.'),
+    address: nullableText('The IP address of the request.', '203.0.113.7'),
+    requestId: nullableText('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
     details: stateChange,
   },
-  { $id: 'AuditEntry', description: 'One write: who, what, when, from where and by which door.' },
+  {
+    $id: 'AuditEntry',
+    description: 'One write: who did what, when, from where and through which interface.',
+  },
 );
 export type AuditEntry = Static<typeof AuditEntry>;
 
-/** A provider, a colon and a customer. */
+/** `<provider>:<customer>`. */
 const longestRecordId = 64 + 1 + longestCustomer;
 const only = (description: string) =>
   Type.Optional(text(1, longestRecordId, description, '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'));
 export const AuditQuery = strict({
   ...cursorPaging,
-  action: Type.Optional({ ...action, description: 'Only entries of this action.' }),
+  action: Type.Optional({ ...action, description: 'Only entries with this action.' }),
   record: only('Only entries about the record with this id.'),
-  actor: only('Only entries of the key with this id, or the token with this subject.'),
+  actor: only('Only entries by the key with this id, or the token with this subject.'),
   ...period,
 });
 export type AuditQuery = Static<typeof AuditQuery>;

@@ -1,13 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { strict } from './common.ts';
+import { oneOf, strict } from './common.ts';
 
 export const Violation = strict(
   {
-    in: Type.String({
-      enum: ['body', 'query', 'path', 'header'],
-      description: 'The part of the request that is wrong.',
-      examples: ['body'],
-    }),
+    in: oneOf(['body', 'query', 'path', 'header'], 'The part of the request that is wrong.'),
     path: Type.String({
       description: 'Where in that part, as a JSON Pointer. Empty for the part itself.',
       examples: ['/email'],
@@ -24,7 +20,7 @@ export type Violation = Static<typeof Violation>;
 export const ErrorEnvelope = strict(
   {
     error: strict({
-      message: Type.String({ description: 'Text for a person.' }),
+      message: Type.String({ description: 'An explanation for people.' }),
       status: Type.Integer({
         minimum: 400,
         maximum: 599,
@@ -32,7 +28,7 @@ export const ErrorEnvelope = strict(
       }),
       details: Type.Optional(
         Type.Unsafe<Violation[] | ({ code: string } & Record<string, unknown>)>({
-          description: 'Invalid input: the list of violations. Other errors: an object with a stable `code`.',
+          description: 'For invalid input a list of violations, otherwise an object with a stable `code`.',
           anyOf: [
             { type: 'array', items: { $ref: `${Violation.$id}#` } },
             {

@@ -1,87 +1,74 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { cursorListOf, cursorPaging, period, readOnly, strict, wholeText } from './common.ts';
+import { idInPath, nullableText, nullableTime, oneOf, readOnly, strict, wholeText } from './common.ts';
+import { cursorListOf, cursorPaging, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
-/** `received` → `processing`, when done for itself → `processed`, or `failed` and tried again until `dead`. `ignored`: nothing to do. */
+/** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: no handler. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
-/** The states from which an operator may have an event processed again. */
+/** The states from which an event can be processed again. */
 export const replayable = ['failed', 'dead', 'ignored'] as const;
 
-/** Of an event's id and type so many characters are kept beside the body; an index could not hold any length. */
+/** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
 
-const nullable = (description: string, example: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
-/** `maxLength` is what is stored at most: a filter without it could be longer than a balancer accepts. */
-const word = (maxLength: number, description: string, example: string) =>
+/** Limited to what is stored: a longer filter could exceed what a load balancer accepts. */
+const limited = (maxLength: number, description: string, example: string) =>
   Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
-const status = Type.Unsafe<EventStatus>({
-  type: 'string',
-  enum: eventStatuses,
-  description: 'How far the event has come.',
-  examples: ['processed'],
-});
+const status = oneOf(eventStatuses, 'The state of its processing.', 'processed');
 
 const members = {
   id: readOnly.id,
-  provider: word(64, 'Who sent it.', 'stripe'),
-  eventId: nullable(
+  provider: limited(64, 'The provider that sent it.', 'stripe'),
+  eventId: nullableText(
     `The provider's id of the event, at most its first ${longestShown} characters.`,
     'evt_3MtwBwLkdIwHu7ix28a3tqPa',
   ),
-  type: nullable(
-    `The kind of the event, at most its first ${longestShown} characters.`,
+  type: nullableText(
+    `The type of the event, at most its first ${longestShown} characters.`,
     'payment_intent.succeeded',
   ),
-  customer: nullable('The customer it concerns.', 'cus_NffrFeUfNV2Hib'),
+  customer: nullableText('The customer that it is about.', 'cus_NffrFeUfNV2Hib'),
   status,
-  attempts: Type.Integer({ description: 'How often processing was begun.', examples: [1] }),
-  lastError: nullable('What the last attempt failed with.', 'database error 57014'),
+  attempts: Type.Integer({ description: 'How many times processing was started.', examples: [1] }),
+  lastError: nullableText('The error of the last attempt.', 'database error 57014'),
   createdAt: { ...readOnly.createdAt, description: 'When the event was received.' },
   updatedAt: readOnly.updatedAt,
-  processedAt: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'When its effect was committed.',
-    examples: ['2026-11-21T09:30:00.000Z'],
-  }),
+  processedAt: nullableTime('When its effect was committed.'),
 };
 
 export const WebhookEvent = strict(members, {
   $id: 'WebhookEvent',
-  description: 'An event that a payment provider has sent and this service has stored.',
+  description: 'An event that a payment provider sent and this service stored.',
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
 const Failure = strict({
-  attempt: Type.Integer({ description: 'Which attempt it was.', examples: [1] }),
-  at: Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] }),
-  error: Type.String({ description: 'What it failed with.', examples: ['database error 57014'] }),
+  attempt: Type.Integer({ description: 'The number of the attempt.', examples: [1] }),
+  at: Type.String({ format: 'date-time', examples: readOnly.createdAt.examples }),
+  error: Type.String({ description: 'Its error.', examples: ['database error 57014'] }),
 });
 export type Failure = Static<typeof Failure>;
 
 export const WebhookEventDetail = strict(
   {
     ...members,
-    replays: Type.Integer({ description: 'How often an operator had it processed again.', examples: [0] }),
-    failures: Type.Array(Failure, { description: 'The attempts that failed, since the last replay.' }),
+    replays: Type.Integer({ description: 'How many times an operator replayed it.', examples: [0] }),
+    failures: Type.Array(Failure, { description: 'The attempts that failed since the last replay.' }),
     body: Type.String({ description: 'The body exactly as it was received.', examples: ['{"id":"evt_1"}'] }),
   },
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },
 );
 export type WebhookEventDetail = Static<typeof WebhookEventDetail>;
 
-export const EventPath = strict({
-  event_id: Type.String({ description: 'The id of the event.', examples: readOnly.id.examples }),
-});
+export const EventPath = strict({ event_id: idInPath('event') });
 
 const only = <T extends TSchema>(schema: T, what: string) =>
   Type.Optional({ ...schema, description: `Only events ${what}.` });
 const filters = {
   provider: only(members.provider, 'of this provider'),
-  type: only(word(longestShown, '', 'payment_intent.succeeded'), 'of this type'),
-  customer: only(word(longestCustomer, '', 'cus_NffrFeUfNV2Hib'), 'that concern this customer'),
+  type: only(limited(longestShown, '', 'payment_intent.succeeded'), 'of this type'),
+  customer: only(limited(longestCustomer, '', 'cus_NffrFeUfNV2Hib'), 'about this customer'),
 };
 
 export const EventQuery = strict({
@@ -96,30 +83,28 @@ export const ReplayFilter = strict(
   {
     ...filters,
     status: Type.Optional(
-      Type.Unsafe<(typeof replayable)[number]>({
-        type: 'string',
-        enum: replayable,
-        description: 'Only events in this state; when absent, the `failed` and the `dead` ones.',
-        examples: ['dead'],
-      }),
+      oneOf(replayable, 'Only events in this state; if absent, the `failed` and the `dead` ones.', 'dead'),
     ),
   },
-  { $id: 'ReplayFilter', description: 'Which events to process again.' },
+  { $id: 'ReplayFilter', description: 'The events to process again.' },
 );
 export type ReplayFilter = Static<typeof ReplayFilter>;
 
 export const Replayed = strict(
   {
-    replayed: Type.Integer({ description: 'How many events are processed again.', examples: [12] }),
-    remaining: Type.Integer({ description: 'How many more match. Ask again for those.', examples: [0] }),
+    replayed: Type.Integer({ description: 'How many events will be processed again.', examples: [12] }),
+    remaining: Type.Integer({
+      description: 'How many more match. Repeat the request for those.',
+      examples: [0],
+    }),
   },
-  { $id: 'Replayed', description: 'What a replay has started.' },
+  { $id: 'Replayed', description: 'The result of a replay.' },
 );
 export type Replayed = Static<typeof Replayed>;
 
 export const WebhookEventList = cursorListOf(WebhookEvent, 'WebhookEventList');
 
-/** What the service reads of an event; providers send much more, and all of it is kept. */
+/** The members that the service reads. Providers send many more, and all of them are stored. */
 export const ProviderEvent = Type.Object(
   {
     id: Type.Optional(Type.String({ examples: ['evt_3MtwBwLkdIwHu7ix28a3tqPa'] })),
@@ -132,5 +117,9 @@ export const ProviderEvent = Type.Object(
       }),
     ),
   },
-  { $id: 'ProviderEvent', description: 'An event as the provider sends it.', additionalProperties: true },
+  {
+    $id: 'ProviderEvent',
+    description: 'An event as the provider sends it. Other members are allowed.',
+    additionalProperties: true,
+  },
 );

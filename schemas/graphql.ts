@@ -5,7 +5,7 @@ const orNull = <T>(type: 'string' | 'object', description: string, example: unkn
   Type.Optional(Type.Unsafe<T | null>({ type: [type, 'null'], description, examples: [example] }));
 
 const query = Type.String({
-  description: 'The GraphQL document. May be absent when `extensions.persistedQuery` names it.',
+  description: 'The GraphQL document. May be absent if `extensions.persistedQuery` names it.',
   examples: ['query Newest($limit: Int) { posts(limit: $limit) { title author { name } } }'],
 });
 
@@ -16,7 +16,7 @@ export const GraphQLRequest = strict(
     variables: orNull<Record<string, unknown>>('object', 'The values of the variables.', { limit: 3 }),
     extensions: orNull<Record<string, unknown>>(
       'object',
-      'Additions to the protocol; `persistedQuery` holds the SHA-256 of a document.',
+      'Protocol extensions; `persistedQuery` holds the SHA-256 of a document.',
       {},
     ),
   },
@@ -25,28 +25,30 @@ export const GraphQLRequest = strict(
 export type GraphQLRequest = Static<typeof GraphQLRequest>;
 
 const json = (description: string) => Type.Optional(Type.String({ description }));
-/** The same in a query string, where the objects are JSON. Never with a mutation. */
+/** The same in a query string, with objects as JSON. Queries only. */
 export const GraphQLQuery = strict({
   query: Type.Optional(query),
   operationName: Type.Optional(Type.String({ description: 'Which operation of the document to run.' })),
   variables: json('The values of the variables, as JSON.'),
-  extensions: json('Additions to the protocol, as JSON.'),
+  extensions: json('Protocol extensions, as JSON.'),
 });
 
 const GraphQLError = strict({
-  message: Type.String({ description: 'Text for a person.' }),
+  message: Type.String({ description: 'An explanation for people.' }),
   locations: Type.Optional(
     Type.Array(strict({ line: Type.Integer(), column: Type.Integer() }), {
-      description: 'Where in the document.',
+      description: 'Where in the document the error is.',
     }),
   ),
   path: Type.Optional(
-    Type.Array(Type.Union([Type.String(), Type.Integer()]), { description: 'Where in the data.' }),
+    Type.Array(Type.Union([Type.String(), Type.Integer()]), {
+      description: 'Which field of the result it belongs to.',
+    }),
   ),
   extensions: Type.Object(
     {
-      code: Type.String({ description: 'A stable name of the error.', examples: ['BAD_USER_INPUT'] }),
-      requestId: Type.String({ description: 'Names this request in the log.' }),
+      code: Type.String({ description: 'A stable code.', examples: ['BAD_USER_INPUT'] }),
+      requestId: Type.String({ description: 'Identifies this request in the log.' }),
     },
     { additionalProperties: true },
   ),
@@ -56,7 +58,7 @@ export const GraphQLErrors = strict(
   { errors: Type.Array(GraphQLError, { minItems: 1, description: 'Why nothing ran.' }) },
   {
     $id: 'GraphQLErrors',
-    description: 'A request that was refused before anything ran: there is no `data`.',
+    description: 'A request that was refused before anything ran, so there is no `data`.',
   },
 );
 
@@ -65,10 +67,10 @@ export const GraphQLResult = strict(
     data: Type.Optional(
       Type.Unsafe<Record<string, unknown> | null>({
         type: ['object', 'null'],
-        description: 'Exactly the fields that were asked for. Absent when nothing ran.',
+        description: 'Exactly the selected fields. Absent if nothing ran.',
       }),
     ),
-    errors: Type.Optional(Type.Array(GraphQLError, { description: 'What went wrong, if anything did.' })),
+    errors: Type.Optional(Type.Array(GraphQLError, { description: 'The errors, if any.' })),
   },
   {
     $id: 'GraphQLResult',

@@ -1,15 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, listOf, paging, readOnly, sortBy, strict, text } from './common.ts';
+import { Id, idInPath, oneOf, readOnly, strict, text } from './common.ts';
+import { listOf, paging, sortBy } from './lists.ts';
 
 const title = text(1, 500, 'The title, 1 to 500 characters.', 'Notes on the engine');
 export const postStatuses = ['draft', 'published'] as const;
 export type PostStatus = (typeof postStatuses)[number];
-const status = Type.Unsafe<PostStatus>({
-  type: 'string',
-  enum: postStatuses,
-  description: 'Whether the post is published.',
-  examples: ['published'],
-});
+const status = oneOf(postStatuses, 'Whether the post is published.', 'published');
 const optionalStatus = Type.Optional(
   Type.Unsafe<PostStatus>({
     ...status,
@@ -21,13 +17,11 @@ const authorId = { ...Id, description: 'The id of the user who wrote the post.' 
 
 export const Post = strict(
   { id: readOnly.id, title, status, authorId, createdAt: readOnly.createdAt, updatedAt: readOnly.updatedAt },
-  { $id: 'Post', description: 'A text of one user.' },
+  { $id: 'Post', description: 'A text by one user.' },
 );
 export type Post = Static<typeof Post>;
 
-export const PostPath = strict({
-  post_id: Type.String({ description: 'The id of the post.', examples: readOnly.id.examples }),
-});
+export const PostPath = strict({ post_id: idInPath('post') });
 
 export const PostCreate = strict(
   { title, status: optionalStatus, authorId },
@@ -37,7 +31,7 @@ export type PostCreate = Static<typeof PostCreate>;
 
 export const PostReplace = strict(
   { title, status: optionalStatus, authorId, ...Type.Partial(Type.Object(readOnly)).properties },
-  { $id: 'PostReplace', description: 'A whole post. What GET returned may be sent back.' },
+  { $id: 'PostReplace', description: 'A complete post. The response of a GET is accepted.' },
 );
 export type PostReplace = Static<typeof PostReplace>;
 
@@ -52,7 +46,7 @@ export const PostQuery = strict({
   ...paging,
   sort: sortBy(postSorts),
   status: Type.Optional({ ...status, description: 'Only posts with this status.' }),
-  author: Type.Optional({ ...Id, description: 'Only posts of the user with this id.' }),
+  author: Type.Optional({ ...Id, description: 'Only posts by the user with this id.' }),
   title: Type.Optional({ ...title, description: 'Only posts with exactly this title.' }),
 });
 export type PostQuery = Static<typeof PostQuery>;

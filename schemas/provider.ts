@@ -4,7 +4,7 @@ import { strict } from './common.ts';
 export const signatureSchemes = ['timestamped', 'sha256', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];
 
-/** How one provider signs its events: an entry of `WEBHOOK_SECRETS`, where a list means the secrets alone. */
+/** How a provider signs its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
 export const ProviderSettings = strict({
   scheme: Type.Unsafe<SignatureScheme>({
     type: 'string',
@@ -17,12 +17,12 @@ export const ProviderSettings = strict({
     Type.String({
       pattern: '^[a-z0-9-]{1,64}$',
       patternMessage: 'must be a header name in lower case',
-      description: 'The header that holds the signature; `<provider>-signature` when absent.',
+      description: 'The header with the signature; `<provider>-signature` if absent.',
     }),
   ),
   secrets: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
-    description: 'The current secret first; the others are still accepted, until a rotation is finished.',
+    description: 'The current secret first; the others are accepted until a rotation is complete.',
   }),
 });
 export type ProviderSettings = Static<typeof ProviderSettings>;

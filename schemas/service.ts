@@ -1,12 +1,16 @@
 import { Type } from '@sinclair/typebox';
-import { strict } from './common.ts';
+import { oneOf, strict } from './common.ts';
 
-const state = (...values: string[]) => Type.String({ enum: values, examples: [values[0]] });
-
-export const Live = strict({ status: state('ok') }, { $id: 'Live', description: 'The process answers.' });
+export const Live = strict(
+  { status: oneOf(['ok'], 'Always `ok`.') },
+  { $id: 'Live', description: 'The process answers.' },
+);
 
 export const Ready = strict(
-  { status: state('ok'), database: state('embedded', 'postgres') },
+  {
+    status: oneOf(['ok'], 'Always `ok`; otherwise the response is a 503.'),
+    database: oneOf(['embedded', 'postgres'], 'The kind of the database.'),
+  },
   { $id: 'Ready', description: 'The service can do its work: the database answers and is up to date.' },
 );
 
@@ -19,7 +23,7 @@ export const Home = strict(
     counts: Type.Optional(
       strict(
         { users: Type.Integer({ examples: [1] }), posts: Type.Integer({ examples: [3] }) },
-        { description: 'How many records there are; absent where keys are asked for.' },
+        { description: 'How many records there are; absent for callers who may not read.' },
       ),
     ),
   },

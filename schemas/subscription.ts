@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { listOf, paging, readOnly, sortBy, strict, text, wholeText } from './common.ts';
+import { nullableTime, oneOf, readOnly, strict, text, wholeText } from './common.ts';
+import { listOf, paging, sortBy } from './lists.ts';
 
-/** The words of the largest provider. Today an event can only make a subscription `active`. */
+/** The states of Stripe. Today, events set only `active`. */
 export const subscriptionStatuses = [
   'incomplete',
   'incomplete_expired',
@@ -14,7 +15,7 @@ export const subscriptionStatuses = [
 ] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** A longer one would not fit into an index. */
+/** What fits into an index. */
 export const longestCustomer = 255;
 const customer = text(1, longestCustomer, "The provider's identifier of the customer.", 'cus_NffrFeUfNV2Hib');
 const provider = Type.String({
@@ -23,29 +24,21 @@ const provider = Type.String({
   description: 'The payment provider, as in the path of its webhook.',
   examples: ['stripe'],
 });
-const status = Type.Unsafe<SubscriptionStatus>({
-  type: 'string',
-  enum: subscriptionStatuses,
-  description: 'The state of the subscription.',
-  examples: ['active'],
-});
-const activatedAt = Type.Unsafe<string | null>({
-  type: ['string', 'null'],
-  format: 'date-time',
-  description: 'When it became active for the first time; later payments do not move it.',
-  examples: ['2026-11-21T09:30:00.000Z'],
-});
+const status = oneOf(subscriptionStatuses, 'The state of the subscription.', 'active');
 
 export const Subscription = strict(
   {
     customer,
     provider,
     status,
-    activatedAt,
+    activatedAt: nullableTime('When it first became active; later payments do not change it.'),
     createdAt: readOnly.createdAt,
     updatedAt: readOnly.updatedAt,
   },
-  { $id: 'Subscription', description: 'What a customer has paid for with one provider. Events write it.' },
+  {
+    $id: 'Subscription',
+    description: 'What a customer has paid for with one provider. Webhook events write it.',
+  },
 );
 export type Subscription = Static<typeof Subscription>;
 
@@ -56,7 +49,7 @@ export const SubscriptionPath = strict({
 export const SubscriptionChoice = strict({
   provider: Type.Optional({
     ...provider,
-    description: 'The provider whose subscription is meant; needed when the customer has several.',
+    description: 'The provider of the subscription; required if the customer has several.',
   }),
 });
 

@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { listOf, paging, readOnly, sortBy, strict, text } from './common.ts';
+import { idInPath, readOnly, strict, text } from './common.ts';
+import { listOf, paging, sortBy } from './lists.ts';
 
 const name = text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace');
 const email = Type.String({
   format: 'email',
   maxLength: 254,
-  description: 'The e-mail address. Unique without regard to case, stored as given.',
+  description: 'The e-mail address. Unique regardless of case, stored as given.',
   examples: ['ada@example.com'],
 });
 
@@ -15,16 +16,14 @@ export const User = strict(
 );
 export type User = Static<typeof User>;
 
-export const UserPath = strict({
-  user_id: Type.String({ description: 'The id of the user.', examples: readOnly.id.examples }),
-});
+export const UserPath = strict({ user_id: idInPath('user') });
 
 export const UserCreate = strict({ name, email }, { $id: 'UserCreate', description: 'A new user.' });
 export type UserCreate = Static<typeof UserCreate>;
 
 export const UserReplace = strict(
   { name, email, ...Type.Partial(Type.Object(readOnly)).properties },
-  { $id: 'UserReplace', description: 'A whole user. What GET returned may be sent back.' },
+  { $id: 'UserReplace', description: 'A complete user. The response of a GET is accepted.' },
 );
 export type UserReplace = Static<typeof UserReplace>;
 
@@ -39,12 +38,18 @@ export const UserQuery = strict({
   ...paging,
   sort: sortBy(userSorts),
   name: Type.Optional({ ...name, description: 'Only users with exactly this name.' }),
-  email: Type.Optional({ ...email, description: 'Only the user with this address, without regard to case.' }),
+  email: Type.Optional({
+    ...email,
+    description: 'Only the user with this e-mail address, regardless of case.',
+  }),
 });
 export type UserQuery = Static<typeof UserQuery>;
 
 export const UserList = listOf(User, 'UserList');
 
 export const UserRemoval = strict({
-  cascade: Type.Boolean({ default: false, description: 'Delete the posts of the user too.' }),
+  cascade: Type.Boolean({
+    default: false,
+    description: "Delete the user's posts too, up to 10,000 posts; a user with more is a 409.",
+  }),
 });

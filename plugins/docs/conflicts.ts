@@ -12,23 +12,23 @@ export const conflicts = {
   },
   user_has_posts: {
     summary: 'The user has posts, and `cascade` is not true',
-    message: 'The user still has posts. Delete them first, or use `?cascade=true`.',
+    message: 'The user still has posts. Delete them first, or with `?cascade=true`.',
     details: { posts: 3 },
   },
   too_many_posts: {
     summary: 'The user has more than 10,000 posts',
     message:
-      'The user has 12345 posts. At most 10000 can be deleted together with a user; delete some of them first.',
+      'The user has 12345 posts, and at most 10000 are deleted with a user. Delete some of them first.',
     details: { posts: 12_345, maximum: 10_000 },
   },
   several_providers: {
     summary: 'The customer has subscriptions from several providers',
-    message: 'The customer has several subscriptions. Select one with `?provider=`.',
+    message: 'The customer has several subscriptions. Name one with `?provider=`.',
     details: { providers: ['stripe', 'paddle'] },
   },
   not_replayable: {
     summary: 'The event is not in a state that can be replayed',
-    message: 'The event is processed: only failed, dead, or ignored events can be replayed.',
+    message: 'The event is processed: only failed, dead, or ignored ones can be replayed.',
     details: { status: 'processed' },
   },
 };

@@ -5,13 +5,14 @@ import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { countRecords } from '../../src/services/counts.ts';
 import { varying } from '../http/headers.ts';
+import { routesOf } from '../http/routes.ts';
 
-const description =
-  'One application backend with three doors on the same data: REST, GraphQL and signed payment webhooks.';
+const route = routesOf('Service');
+const description = 'One application backend: REST, GraphQL and signed payment webhooks over the same data.';
 const links = [
   { name: 'docs', path: '/docs', text: 'Read the API and try it in the browser' },
   { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document' },
-  { name: 'graphql', path: '/api/graphql', text: 'The same data by GraphQL, with a tool to explore it' },
+  { name: 'graphql', path: '/api/graphql', text: 'The same data over GraphQL, with a tool to explore it' },
   { name: 'users', path: '/api/users', text: 'The users, as JSON' },
   { name: 'posts', path: '/api/posts', text: 'The posts, as JSON' },
   { name: 'subscriptions', path: '/api/subscriptions', text: 'What customers have paid for, as JSON' },
@@ -20,39 +21,33 @@ const links = [
 
 const template = readFileSync(new URL('page.html', import.meta.url), 'utf8');
 const style = /<style>([\s\S]*)<\/style>/.exec(template)?.[1] ?? '';
-const policy = `default-src 'none'; img-src data:; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+const styleHash = createHash('sha256').update(style).digest('base64');
+const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
-/** The first page: HTML for a browser, the same facts as JSON for a client. */
+/** The home page: HTML for a browser, JSON for other clients. */
 export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, { version }) => {
   app.get(
     '/',
-    {
-      config: { scope: 'public' },
-      schema: {
-        tags: ['Service'],
-        operationId: 'getHome',
-        summary: 'What this is and where its parts are',
-        description: 'JSON, or a page where `Accept` asks for `text/html`.',
-        response: { 200: ref(Home) },
-      },
-    },
+    route('getHome', 'Get what this service is and where its parts are', 'public', {
+      description: 'JSON, or a page if `Accept` includes `text/html`.',
+      response: { 200: ref(Home) },
+    }),
     async (request, reply) => {
-      // Where keys are asked for, how much is stored is nobody's business here.
+      // Only callers who may read learn how much is stored.
       const counts = request.actor.scopes.includes('read') ? await countRecords(request.context) : undefined;
       reply.header('vary', varying(reply));
-      if (!request.headers.accept?.includes('text/html'))
-        return {
-          name: 'triport',
-          version,
-          description,
-          links: Object.fromEntries(links.map(({ name, path }) => [name, path])),
-          ...(counts && { counts }),
-        };
-      const page = fill({
-        version,
-        description,
-        counts: counts ?? {},
-        origin: `${request.protocol}://${request.host}`,
+      if (!request.headers.accept?.includes('text/html')) {
+        const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
+        return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
+      }
+      const page = fillTemplate({
+        version: escapeHtml(version),
+        description: escapeHtml(description),
+        origin: escapeHtml(`${request.protocol}://${request.host}`),
+        counts: Object.entries(counts ?? {})
+          .map(countHtml)
+          .join(''),
+        links: links.map(linkHtml).join(''),
       });
       return reply
         .type('text/html; charset=utf-8')
@@ -63,25 +58,11 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
   );
 };
 
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`);
+const escapeHtml = (text: string) => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+const countHtml = ([name, count]: [string, number]) =>
+  `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
+const linkHtml = ({ path, text }: (typeof links)[number]) =>
+  `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`;
 
-function fill({
-  counts,
-  ...texts
-}: {
-  version: string;
-  description: string;
-  origin: string;
-  counts: Record<string, number>;
-}): string {
-  const parts: Record<string, string> = {
-    ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, escapeHtml(text)])),
-    counts: Object.entries(counts)
-      .map(([name, count]) => `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`)
-      .join(''),
-    links: links
-      .map(({ path, text }) => `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`)
-      .join(''),
-  };
-  return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
-}
+const fillTemplate = (parts: Record<string, string>) =>
+  template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import fp from 'fastify-plugin';
 
-/** Lets the pages of other origins call. Credentials travel in a header, so no cookie is ever allowed along. */
+/** Lets pages of other origins call the service. Credentials are sent in a header, so cookies are never allowed. */
 export default fp<{ origins: string[] }>(async (app, { origins }) => {
   if (origins.length === 0) return;
   await app.register(cors, {
@@ -14,7 +14,7 @@ export default fp<{ origins: string[] }>(async (app, { origins }) => {
       ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
     ],
     maxAge: 600,
-    // Our own routes answer OPTIONS, with Allow; an OPTIONS that is no preflight is not an error.
+    // Our own routes answer OPTIONS with Allow. An OPTIONS that is not a preflight is no error.
     preflightContinue: true,
     strictPreflight: false,
   });

@@ -4,33 +4,31 @@ import { need } from '../../src/access/need.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Requests of this route that ask for no data, and so for no rights. */
+    /** Which requests of this route read no data and need no scope. */
     publicWhen?: (request: FastifyRequest) => boolean;
   }
   interface FastifyInstance {
-    /** Every route that there is, for the tests that go through all of them. */
+    /** Every route, for the tests that go through all of them. */
     readonly routes: readonly RouteOptions[];
   }
 }
 
 /**
- * Turns away, before a body is read, whom the services would refuse anyway. The services ask again: this gate
- * saves work, it is not the lock. An application with a route that does not say its scope does not start.
+ * Refuses callers without the scope of the route before a body is read. This saves work and protects nothing: the
+ * services check the scope again. An application with a route without a scope does not start.
  */
 export default fp(async app => {
   const routes: RouteOptions[] = [];
   app.decorate('routes', routes);
   app.addHook('onRoute', route => {
-    // Says only which methods there are, or what a browser may send.
+    // Preflights, and the list of methods.
     if (route.method === 'OPTIONS') route.config = { scope: 'public', ...route.config };
     routes.push(route);
   });
   app.addHook('onReady', async () => {
-    const silent = routes.filter(({ config }) => config?.scope === undefined);
-    if (silent.length > 0)
-      throw new Error(
-        `Say in config.scope who may call ${silent.map(({ method, url }) => `${method} ${url}`).join(', ')}.`,
-      );
+    const open = routes.filter(({ config }) => config?.scope === undefined);
+    const names = open.map(({ method, url }) => `${method} ${url}`).join(', ');
+    if (open.length > 0) throw new Error(`Set config.scope of ${names}.`);
   });
 
   app.addHook('onRequest', (request, _reply, done) => {

@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** On every answer. The two pages replace the policy by their own; data needs no permission at all. */
-const constant = {
+/** On every response. Pages replace the policy with their own; data needs no permissions at all. */
+const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
-  // For browsers that do not know frame-ancestors.
+  // For browsers that do not support frame-ancestors.
   'x-frame-options': 'DENY',
 };
-/** Whoever came by TLS shall not come without it for a year. */
-const overTls = { 'strict-transport-security': 'max-age=31536000' };
+/** For a year, a browser that used TLS must not connect without it. */
+const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };
 
 export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -20,21 +20,21 @@ export default fp(async app => {
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    logAnswer(request, reply);
+    logResponse(request, reply);
     done();
   });
 });
 
 export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(constant).header('x-request-id', request.id);
-  if (request.protocol === 'https') reply.headers(overTls);
+  reply.headers(securityHeaders).header('x-request-id', request.id);
+  if (request.protocol === 'https') reply.headers(tlsHeaders);
 }
 
-/** For an answer that depends on `Accept`, and perhaps already on `Origin`. */
+/** The `Vary` of a response that depends on `Accept`; CORS may have added `Origin`. */
 export const varying = (reply: FastifyReply) => [reply.getHeader('vary') ?? [], 'accept'].flat().join(', ');
 
-/** One line for each request, without what people wrote: filters hold names, and a mistaken path an address. */
-export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
+/** One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address. */
+export function logResponse(request: FastifyRequest, reply: FastifyReply): void {
   request.log.info(
     {
       method: request.method,
@@ -49,9 +49,9 @@ export function logAnswer(request: FastifyRequest, reply: FastifyReply): void {
 
 const isAddress = (text: string) => /@|%40/i.test(text);
 
-/** Part by part: one pattern for the whole path would take half a second for the longest. */
+/** Segment by segment: one pattern for the whole path would take half a second for the longest one. */
 function withoutAddresses(path: string): string {
   if (!isAddress(path)) return path.slice(0, 300);
-  const parts = path.split('/').map(part => (isAddress(part) ? '[address]' : part));
-  return parts.join('/').slice(0, 300);
+  const segments = path.split('/').map(segment => (isAddress(segment) ? '[address]' : segment));
+  return segments.join('/').slice(0, 300);
 }

@@ -8,32 +8,32 @@ import { AppError, rateLimited } from '../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a caller must be allowed to do here; `public` asks for nothing and looks at no credentials. */
+    /** The scope that callers need; with `public`, credentials are not even read. */
     scope?: Scope | 'public';
   }
   interface FastifyRequest {
-    /** Who asks. */
+    /** The caller, known or not. */
     readonly actor: Actor;
-    /** Who was found to ask, by his credentials. */
+    /** The caller that the credentials belong to. */
     caller: Actor | null;
-    /** Why the credentials of this request are no good. */
+    /** Why the credentials are not accepted. */
     refusal: unknown;
   }
 }
 
 interface Options {
-  /** Absent where everybody may do everything. */
+  /** Absent in an open service. */
   credentials: Credentials | undefined;
   limits: RateLimits;
 }
 
-/** Tells who asks. Whether he may is asked later, because the one who is refused is counted too. */
+/** Identifies the caller. A refusal is thrown later, because refused requests count against the rate limit too. */
 export default fp<Options>(async (app, { credentials, limits }) => {
-  const stranger = credentials ? nobody : anyone;
+  const unknownCaller = credentials ? nobody : anyone;
   app.decorateRequest('caller', null);
   app.decorateRequest('actor', {
     getter(this: FastifyRequest) {
-      return this.caller ?? stranger;
+      return this.caller ?? unknownCaller;
     },
   });
   app.decorateRequest('refusal', null);
@@ -41,7 +41,7 @@ export default fp<Options>(async (app, { credentials, limits }) => {
 });
 
 function identify(app: FastifyInstance, credentials: Credentials, limits: RateLimits): void {
-  /** A credential that must be looked up costs work: who has used up the guesses of his address gets none. */
+  /** A lookup costs work: an address that has guessed too often gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
     const usage = await limits.spend(name, 0);
@@ -58,7 +58,7 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
     const { authorization } = request.headers;
     const { scope } = request.routeOptions.config;
     if (authorization === undefined || scope === 'public' || scope === undefined) return done();
-    // What a key was needed for is nothing for a cache on the way.
+    // Shared caches must not keep responses that needed credentials.
     reply.header('cache-control', 'no-store');
     const refuse = (error: unknown) => {
       request.refusal = error;

@@ -7,17 +7,16 @@ import { rateLimited } from '../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who pays for this request, once it was counted. */
+    /** The account that this request counts against, once it was counted. */
     account: Account | null;
-    /** Counts more than the one request that was counted when it came; refuses, unless told not to. */
+    /** Counts further requests, besides the one itself. Refuses beyond the limit, unless `refuse` is false. */
     charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
 }
 
 /**
- * Counts every request, also one that is refused or finds nothing: so the limiter is one hook of the whole
- * application and not, as it would do by itself, one of each route. A route leaves the count with
- * `config: { rateLimit: false }`.
+ * Counts every request, including those that are refused or reach no route: so the limiter is one hook of the whole
+ * application, not one of each route as by default. A route opts out with `config: { rateLimit: false }`.
  */
 export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   app.decorateRequest('account', null);
@@ -47,7 +46,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   app.addHook('onClose', () => limits.close());
 });
 
-/** What the limiter asks of a place that counts. */
+/** The store of @fastify/rate-limit over ours. */
 const storeOf = (limits: RateLimits) =>
   class Store {
     incr(name: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void) {

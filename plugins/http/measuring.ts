@@ -1,22 +1,22 @@
 import fp from 'fastify-plugin';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 
-/** The methods that are told apart. Others are few, and whoever makes names up shall not fill the memory. */
-const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** A client that invents methods must not create new series. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures every request by the pattern of its route: a path would be a new series for each record. */
 export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
     const labels = {
-      method: known.has(method) ? method : 'other',
+      method: knownMethods.has(method) ? method : 'other',
       route: routeOptions.url ?? 'none',
       status: reply.statusCode,
     };
     metrics.requests.observe(labels, reply.elapsedTime / 1000);
     done();
   });
-  metrics.watch('http_requests_in_flight', 'Requests that are worked on now.', undefined, () => {
+  metrics.watch('http_requests_in_flight', 'Requests that are being processed.', undefined, () => {
     return app.pressure.inFlight;
   });
 });

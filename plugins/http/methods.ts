@@ -2,20 +2,27 @@ import { METHODS } from 'node:http';
 import fp from 'fastify-plugin';
 import { AppError } from '../../src/core/errors.ts';
 
-/** A known path asked in another way: 405 that says which ways there are. Registered before all routes. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** To be called once, after all routes are registered. */
+    refuseOtherMethods: () => void;
+  }
+}
+
+/** A known path with another method is a 405 with `Allow`, not a 404. Registered before all routes. */
 export default fp(async app => {
-  // Otherwise a PROPFIND is an unknown path. CONNECT asks for a tunnel and never gets to a router.
+  // Otherwise a PROPFIND would be an unknown path. CONNECT never reaches a router.
   for (const method of METHODS.filter(name => !app.supportedMethods.includes(name) && name !== 'CONNECT'))
     app.addHttpMethod(method);
 
-  const known = new Map<string, Set<string>>();
+  const methodsOf = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
-    for (const name of [method].flat()) known.set(url, (known.get(url) ?? new Set()).add(name));
+    for (const name of [method].flat()) methodsOf.set(url, (methodsOf.get(url) ?? new Set()).add(name));
   });
 
   app.decorate('refuseOtherMethods', () => {
-    for (const [url, methods] of [...known]) {
-      // Of a route at `/prefix/` the framework tells the HEAD only.
+    for (const [url, methods] of [...methodsOf]) {
+      // For a route at `/prefix/` Fastify reports only the HEAD.
       if (methods.has('HEAD')) methods.add('GET');
       const allow = [...methods, 'OPTIONS'].sort().join(', ');
       app.options(url, { schema: { hide: true } }, (_request, reply) =>
@@ -27,20 +34,13 @@ export default fp(async app => {
         schema: { hide: true },
         config: { scope: 'public' },
         exposeHeadRoute: false,
-        // After the limiter, because it counts; before the body is parsed, because what it holds does not matter.
+        // After the request was counted, and before its body is parsed.
         preParsing: async (_request, reply) => {
           reply.header('allow', allow);
-          throw new AppError('method_not_allowed', `This path answers to ${allow}.`);
+          throw new AppError('method_not_allowed', `This path supports ${allow}.`);
         },
         handler: () => {},
       });
     }
   });
 });
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Call it once, when all routes are there. */
-    refuseOtherMethods: () => void;
-  }
-}

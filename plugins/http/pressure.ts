@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
 import { handlerTimeout } from '../../src/config/timeouts.ts';
@@ -8,74 +8,58 @@ import type { Metrics } from '../../src/telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `false` where the answer must come however much there is to do; it takes no place of others. */
+    /** `false`: answered however busy the service is, and not counted as in flight. */
     shed?: boolean;
   }
   interface FastifyInstance {
     readonly pressure: Pressure;
   }
   interface FastifyRequest {
-    /** What ends the work when it takes too long; null before there is any and when it is done. */
-    atWork: NodeJS.Timeout | null;
+    /** Ends a request that takes too long; null before its handler starts and after its response. */
+    deadline: NodeJS.Timeout | null;
   }
 }
 
 export interface Pressure {
-  /** Requests that are worked on now. */
+  /** Requests that are being processed. */
   inFlight: number;
 }
 
 /** All in milliseconds. */
-const lookEvery = 250;
+const sampleEvery = 250;
 const resolution = 20;
-const tellEvery = 10_000;
+const warnEvery = 10_000;
 
 /**
- * Refuses at once what would only make every answer late, and ends what takes too long. A request is at work from when it
- * has arrived until its answer is ready: a client that is slow to send or to read holds no place of others.
+ * Sheds load that would make every response late, and ends requests that take too long. A request is in flight from its
+ * arrival until its response is ready: clients that send or read slowly do not count.
  */
 export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
   const pressure: Pressure = { inFlight: 0 };
-  const isLate = watchDelay(settings.MAX_EVENT_LOOP_DELAY, stop =>
-    app.addHook('onClose', async () => stop()),
-  );
   app.decorate('pressure', pressure);
-  app.decorateRequest('atWork', null);
+  app.decorateRequest('deadline', null);
+  const refusal = openShedding(app, settings, metrics, pressure);
 
-  let told = Number.NEGATIVE_INFINITY;
-  function refusal(): AppError | undefined {
-    if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isLate()) return undefined;
-    metrics.shed.inc();
-    if (performance.now() - told > tellEvery) {
-      told = performance.now();
-      app.log.warn({ ...pressure }, 'There is too much to do: requests are refused.');
-    }
-    return overloaded();
-  }
-  const counts = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
-  /**
-   * Fastify's own `handlerTimeout` stops its clock as soon as a body has been read, so that writes would wait without an
-   * end (fastify/fastify#6725).
-   */
+  // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
-    if (counts(request)) pressure.inFlight++;
-    request.atWork = setTimeout(() => {
+    if (isCounted(request)) pressure.inFlight++;
+    request.deadline = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
     }, handlerTimeout(settings));
-    // Without an answer, when the client has gone.
+    // When the client leaves, there is no response.
     reply.raw.once('close', () => end(request));
   }
   function end(request: FastifyRequest): void {
-    if (request.atWork === null) return;
-    clearTimeout(request.atWork);
-    request.atWork = null;
-    if (counts(request)) pressure.inFlight--;
+    if (request.deadline === null) return;
+    clearTimeout(request.deadline);
+    request.deadline = null;
+    if (isCounted(request)) pressure.inFlight--;
   }
 
-  app.addHook('onRequest', (request, _reply, done) => done(counts(request) ? refusal() : undefined));
+  app.addHook('onRequest', (request, _reply, done) => done(isCounted(request) ? refusal() : undefined));
   app.addHook('preHandler', (request, reply, done) => {
-    // Again, because many may have been admitted while their bodies were on the way.
-    const error = counts(request) ? refusal() : undefined;
+    // Again, because many may have been admitted while their bodies were arriving.
+    const error = isCounted(request) ? refusal() : undefined;
     if (!error) begin(request, reply);
     done(error);
   });
@@ -85,22 +69,41 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   });
 });
 
-/** Whether the event loop was late on average, and the time before too: one long task alone is no overload. */
-function watchDelay(most: number, onClose: (stop: () => void) => void): () => boolean {
-  if (most === 0) return () => false;
+const isCounted = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
+
+/** Returns the function that refuses a request while there are too many. */
+function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics, pressure: Pressure) {
+  const isDelayed = watchDelay(settings.MAX_EVENT_LOOP_DELAY, stop =>
+    app.addHook('onClose', async () => stop()),
+  );
+  let lastWarning = Number.NEGATIVE_INFINITY;
+  return (): AppError | undefined => {
+    if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isDelayed()) return undefined;
+    metrics.shed.inc();
+    if (performance.now() - lastWarning > warnEvery) {
+      lastWarning = performance.now();
+      app.log.warn({ ...pressure }, 'The service is overloaded: requests are refused.');
+    }
+    return overloaded();
+  };
+}
+
+/** Whether the event loop was late in two samples in a row: one long task alone is no overload. */
+function watchDelay(maximum: number, onClose: (stop: () => void) => void): () => boolean {
+  if (maximum === 0) return () => false;
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
-  let before = false;
-  let late = false;
+  let wasLate = false;
+  let isDelayed = false;
   const timer = setInterval(() => {
-    const now = delays.mean / 1e6 - resolution > most;
-    late = now && before;
-    before = now;
+    const isLate = delays.mean / 1e6 - resolution > maximum;
+    isDelayed = isLate && wasLate;
+    wasLate = isLate;
     delays.reset();
-  }, lookEvery).unref();
+  }, sampleEvery).unref();
   onClose(() => {
     clearInterval(timer);
     delays.disable();
   });
-  return () => late;
+  return () => isDelayed;
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { withoutPorts } from '../../src/access/addresses.ts';
 
-/** Makes the header of a trusted proxy readable, before anything reads the address of the client. */
+/** Removes ports from the header of a trusted proxy, before anything reads the address of the client. */
 export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
   if (!trusted) return warnOnce(app);
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -12,17 +12,14 @@ export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
   });
 });
 
-/** Behind a proxy that is not trusted all callers have one address, and one limit. That is said once. */
+/** Behind a proxy that is not trusted all callers have one address, and share one rate limit. */
 function warnOnce(app: FastifyInstance): void {
-  let told = false;
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (
-      !told &&
-      (request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined)
-    ) {
-      told = true;
-      request.log.warn(
-        'A proxy header came in and TRUST_PROXY is not set: it is ignored, and all callers behind the proxy share one limit.',
+  let warned = false;
+  app.addHook('onRequest', ({ headers, log }, _reply, done) => {
+    if (!warned && (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined)) {
+      warned = true;
+      log.warn(
+        'A request has a proxy header, but TRUST_PROXY is not set: the header is ignored, and all callers behind the proxy share one rate limit.',
       );
     }
     done();

@@ -12,36 +12,36 @@ import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where in a trace this request is; null where nothing is traced. */
+    /** The trace context of this request; null without tracing. */
     traced: Context | null;
   }
 }
 
-/** A span for each request, below the one that the caller names in `traceparent`. Registered only where traces are made. */
+/** A span for each request, below the one in `traceparent`. Registered only with tracing. */
 export default fp(async app => {
   const tracer = trace.getTracer('triport');
   app.decorateRequest('traced', null);
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Whoever looks every second whether the service is well would bury everything else.
+    // Health checks every second would bury everything else.
     if (request.routeOptions.config.shed === false) return done();
     const { method, id } = request;
     const route = request.routeOptions.url ?? 'none';
-    const above = propagation.extract(ROOT_CONTEXT, request.headers);
+    const parent = propagation.extract(ROOT_CONTEXT, request.headers);
     const attributes = { 'http.request.method': method, 'http.route': route, 'http.request.id': id };
-    const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, above);
-    request.traced = trace.setSpan(above, span);
+    const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
+    request.traced = trace.setSpan(parent, span);
     reply.raw.once('close', () => {
       span.setAttribute('http.response.status_code', reply.statusCode);
       if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
     });
-    goOn(request, done);
+    resume(request, done);
   });
-  // A body comes with events of the socket, which belong to no request.
-  app.addHook('preValidation', (request, _reply, done) => goOn(request, done));
-  app.addHook('onResponse', (request, _reply, done) => goOn(request, done));
+  // A body arrives with events of the socket, which have no context.
+  app.addHook('preValidation', (request, _reply, done) => resume(request, done));
+  app.addHook('onResponse', (request, _reply, done) => resume(request, done));
 });
 
-const goOn = ({ traced }: FastifyRequest, done: () => void) =>
+const resume = ({ traced }: FastifyRequest, done: () => void) =>
   traced === null ? done() : context.with(traced, done);

@@ -1,4 +1,4 @@
-import type { CursorMeta, PageMeta } from '../../schemas/common.ts';
+import type { CursorMeta, PageMeta } from '../../schemas/lists.ts';
 
 export interface PageRequest {
   page: number;

@@ -142,7 +142,7 @@ t.test('what is no HTTP is answered in the envelope', async t => {
 t.test('what Node would answer by itself has a body too', async t => {
   const { app } = await build(t);
   const noHost = parse(await exchange(app, 'GET /api/users HTTP/1.1\r\nConnection: close\r\n\r\n'));
-  t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 wants a Host header.' } } });
+  t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 requires a Host header.' } } });
   t.equal(parse(await exchange(app, 'GET /api/users HTTP/1.0\r\n\r\n')).status, 200);
   t.equal(parse(await exchange(app, request('GET /api/users', { Expect: 'wonders' }))).status, 200);
 });

@@ -48,7 +48,7 @@ t.test('every other method on a known path is 405 with Allow', async t => {
       const { headers, body } = await call(method, path, 405);
       t.equal(headers.allow, allow, `${method} ${path}`);
       t.match(body.error, {
-        message: `This path answers to ${allow}.`,
+        message: `This path supports ${allow}.`,
         details: { code: 'method_not_allowed' },
       });
     }

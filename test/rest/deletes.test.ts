@@ -24,7 +24,7 @@ t.test('a content type without a content does no harm, and neither does an empty
 t.test('a body that would be ignored is refused', async t => {
   const { id } = await newUser();
   const { error } = (await call('DELETE', `/api/users/${id}`, 400, { body: { cascade: true } })).body;
-  t.equal(error.message, 'A DELETE takes no body.');
+  t.equal(error.message, 'A DELETE must not have a body.');
   await call('GET', `/api/users/${id}`, 200);
 });
 

@@ -1,4 +1,5 @@
-import { paging, strict } from '../../../schemas/common.ts';
+import { strict } from '../../../schemas/common.ts';
+import { paging } from '../../../schemas/lists.ts';
 import { User, UserCreate, UserQuery, UserReplace, UserUpdate, userSorts } from '../../../schemas/user.ts';
 import { skipped } from '../../../src/core/pages.ts';
 import { postMembers } from '../../../src/services/relations.ts';

@@ -1,0 +1,84 @@
+import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { nullableText, ref, strict } from './common.ts';
+
+export const pageLimit = { default: 20, maximum: 100 };
+
+/** The query parameters of every list with pages. */
+export const paging = {
+  page: Type.Integer({
+    minimum: 1,
+    maximum: 2147483647,
+    default: 1,
+    description: 'The page, counted from 1. A page past the end is empty.',
+  }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: pageLimit.maximum,
+    default: pageLimit.default,
+    description: 'The maximum number of records in a page.',
+  }),
+};
+
+const cursorParameter = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
+/** The query parameters of every list with cursors. */
+export const cursorPaging = {
+  limit: paging.limit,
+  after: cursorParameter(
+    'A cursor from `meta`: returns the page after it. Empty, or absent like `before`: the first page.',
+  ),
+  before: cursorParameter(
+    'A cursor from `meta`: returns the page before it. Empty: the last page. Not together with `after`.',
+  ),
+};
+
+const time = (description: string) =>
+  Type.Optional(
+    Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] }),
+  );
+/** The query parameters that filter by the time of creation. */
+export const period = {
+  createdSince: time('Only records created at or after this time, RFC 3339.'),
+  createdBefore: time('Only records created before this time, RFC 3339.'),
+};
+
+/** `field` is ascending, `-field` is descending. Equal values are in the order of creation. */
+export const sortBy = <T extends string>(fields: readonly T[]) =>
+  Type.Unsafe<T | `-${T}`>({
+    type: 'string',
+    enum: fields.flatMap(field => [field, `-${field}`]),
+    default: fields[0],
+    description: 'The order of the list; a leading `-` reverses it.',
+  });
+
+export const PageMeta = strict(
+  {
+    page: Type.Integer({ description: 'The number of this page.', examples: [1] }),
+    limit: Type.Integer({ description: 'The page size used.', examples: [20] }),
+    total: Type.Integer({ description: 'How many records there are in all.', examples: [41] }),
+    totalPages: Type.Integer({ description: 'The total divided by the limit, rounded up.', examples: [3] }),
+  },
+  { $id: 'PageMeta', description: 'Which page of the list this is.' },
+);
+export type PageMeta = Static<typeof PageMeta>;
+
+const cursor = (description: string) =>
+  nullableText(description, 'Jx2d0bQmMDE5YWE1ZDAtN2MyZS03ZDRmLTliMWEtM2Y2YzJmMWU4YTkw');
+export const CursorMeta = strict(
+  {
+    limit: Type.Integer({ description: 'The page size used.', examples: [20] }),
+    next: cursor('The cursor to send as `after` for the next page; null on the last page.'),
+    previous: cursor('The cursor to send as `before` for the previous page; null on the first page.'),
+  },
+  { $id: 'CursorMeta', description: 'How to get the next and the previous page.' },
+);
+export type CursorMeta = Static<typeof CursorMeta>;
+
+const envelopeOf = <T extends TObject, M extends TObject>(item: T, meta: M, $id: string) =>
+  strict(
+    { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta: ref(meta) },
+    { $id, description: `A page of a list of ${item.$id}.` },
+  );
+/** The body of a list with pages. */
+export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, PageMeta, $id);
+/** The body of a list with cursors. */
+export const cursorListOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, CursorMeta, $id);
