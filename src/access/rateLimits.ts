@@ -48,9 +48,7 @@ export class RateLimits {
   }
 }
 
-type LimitSettings = Pick<Settings, 'REDIS_URL' | 'RATE_LIMIT_MAX' | 'RATE_LIMIT_WINDOW'>;
-
-export function openRateLimits(settings: LimitSettings, log: Log): RateLimits {
+export function openRateLimits(settings: Settings, log: Log): RateLimits {
   const { REDIS_URL: url, RATE_LIMIT_MAX: maximum, RATE_LIMIT_WINDOW: seconds } = settings;
   const window = seconds * 1000;
   const store =

@@ -37,14 +37,11 @@ function prettyLines(destination: DestinationStream): DestinationStream {
 export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code, constraint, constraint_name, table_name, query } = error as Error & Record<string, unknown>;
+  const facts = { code, constraint: constraint ?? constraint_name, table: table_name, query };
   return {
     type: error.constructor.name,
     message: messageOf(error),
-    ...Object.fromEntries(
-      Object.entries({ code, constraint: constraint ?? constraint_name, table: table_name, query }).filter(
-        ([, value]) => typeof value === 'string',
-      ),
-    ),
+    ...Object.fromEntries(Object.entries(facts).filter(([, value]) => typeof value === 'string')),
     stack: stackOf(error),
     ...(error.cause ? { cause: describeError(error.cause) } : {}),
   };

@@ -5,15 +5,11 @@ export interface PageRequest {
   limit: number;
 }
 
-export interface Page<T> {
+export interface Page<T, Meta = PageMeta> {
   data: T[];
-  meta: PageMeta;
+  meta: Meta;
 }
-
-export interface CursorPage<T> {
-  data: T[];
-  meta: CursorMeta;
-}
+export type CursorPage<T> = Page<T, CursorMeta>;
 
 export const skipped = ({ page, limit }: PageRequest) => (page - 1) * limit;
 
