@@ -15,8 +15,11 @@ const secret = (description: string, options: StringOptions = {}) =>
 const oneOf = <const T extends string>(values: T[], value: T | undefined, description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: values, ...(value && { default: value }), description });
 
-const postgres = { pattern: '^postgres(ql)?://' };
-const http = { pattern: '^https?://' };
+const postgres = {
+  pattern: '^postgres(ql)?://',
+  patternMessage: 'must start with postgres:// or postgresql://',
+};
+const http = { pattern: '^https?://', patternMessage: 'must start with http:// or https://' };
 
 export const Settings = strict({
   NODE_ENV: oneOf(
@@ -92,7 +95,7 @@ export const Settings = strict({
   ),
   REDIS_URL: secret(
     'A Redis or Valkey server that holds the rate limits of all instances. Without it, each instance counts its own.',
-    { pattern: '^rediss?://' },
+    { pattern: '^rediss?://', patternMessage: 'must start with redis:// or rediss://' },
   ),
   WEBHOOK_SECRETS: secret(
     'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object with `scheme` (`timestamped`, `sha256` or `standard`), `header` and `secrets`. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
