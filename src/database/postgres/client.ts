@@ -1,20 +1,7 @@
 import postgres from 'postgres';
 import type { Log } from '../../core/log.ts';
-import { OperatorError } from '../../core/operatorErrors.ts';
 import type { Connection } from '../connection.ts';
-
-/** What patches/postgres+3.4.9.patch adds to the driver. */
-interface Patched {
-  /** Drops every connection and fails all that waits for one. The next statement connects anew. */
-  cut: () => void;
-  /** Fails the statements that have waited for a connection for so many milliseconds. */
-  refuse: (age: number) => void;
-  load: () => { used: number; waiting: number };
-}
-export type Client = postgres.Sql & Patched;
-
-/** The version of the patch that this code needs. */
-const patch = 'triport-4';
+import { Pool } from './pool.ts';
 
 export interface Server {
   url: string;
@@ -39,7 +26,7 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => (
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
   // A count on several processes is faster alone and three times slower under load. The driver drops the number 0.
-  max_parallel_workers_per_gather: '0' as unknown as number,
+  max_parallel_workers_per_gather: '0',
 });
 
 const asText = (value: unknown) => value;
@@ -50,58 +37,55 @@ const types = {
 };
 
 /** Connections to a server, made when they are needed. */
-export function connectTo(server: Server, log: Log, options: ClientOptions = {}): Client {
-  const client = postgres(server.url, {
-    max: server.connections,
-    onnotice: notice => log.debug({ notice: notice.message }, 'Notice from PostgreSQL'),
-    // The server answers at once or it is away: waiting longer would only pile up requests.
-    connect_timeout: 3,
-    backoff: () => 0,
-    // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
-    prepare: !server.pooled,
-    connection: server.pooled ? carried : sessionOf(server),
-    types,
-    ...options,
-  });
-  refuseUnpatched(client);
-  return client;
+export function connectTo(server: Server, log: Log, options: ClientOptions = {}): Pool {
+  const connect = () =>
+    postgres(server.url, {
+      max: server.connections,
+      onnotice: notice => log.debug({ notice: notice.message }, 'Notice from PostgreSQL'),
+      // The server answers at once or it is away: waiting longer would only pile up requests.
+      connect_timeout: 3,
+      backoff: () => 0,
+      // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
+      prepare: !server.pooled,
+      connection: server.pooled ? carried : sessionOf(server),
+      types,
+      ...options,
+    });
+  return new Pool(connect);
 }
 
 /** One connection that asks how a server is, and does nothing else. */
-export const connectProbe = (url: string, log: Log, options: ClientOptions = {}): Client =>
+export const connectProbe = (url: string, log: Log, options: ClientOptions = {}): Pool =>
   connectTo({ url, connections: 1 }, log, {
     max_lifetime: null,
     connection: { application_name: 'triport probe' },
     ...options,
   });
 
-function refuseUnpatched(client: object): asserts client is Patched {
-  if (!('cut' in client) || !('mends' in postgres) || postgres.mends !== patch)
-    throw new OperatorError(
-      'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
-    );
-}
-
 /** The adapter of this driver. */
-export const connectionOf = (client: Client): Connection => ({
+export const connectionOf = (pool: Pool): Connection => ({
   isTransaction: false,
-  rows: rowsBy(client, client.options.prepare),
+  rows: rowsBy(() => pool.sql, pool.sql.options.prepare),
   transaction: async work => {
-    const result = await client.begin(async inside => ({ value: await work(transactionOf(inside, client)) }));
-    return result.value;
+    const { value } = await pool.sql.begin(async inside => ({
+      value: await work(transactionOf(inside, pool.sql.options.prepare)),
+    }));
+    return value;
   },
 });
 
-function transactionOf(inside: postgres.TransactionSql, client: Client): Connection {
+function transactionOf(inside: postgres.TransactionSql, prepare: boolean): Connection {
   const connection: Connection = {
     isTransaction: true,
-    rows: rowsBy(inside, client.options.prepare),
+    rows: rowsBy(() => inside, prepare),
     transaction: work => work(connection),
   };
   return connection;
 }
 
 const rowsBy =
-  (client: Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
+  (client: () => Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
   (text, params) =>
-    client.unsafe(text, params as never[], { prepare }).values();
+    client()
+      .unsafe(text, params as never[], { prepare })
+      .values();

@@ -3,7 +3,8 @@ import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations.ts';
-import { type Client, connectionOf, connectTo, type Server } from './client.ts';
+import { connectionOf, connectTo, type Server } from './client.ts';
+import type { Pool } from './pool.ts';
 import { watchServer } from './watch.ts';
 
 /** All times are in milliseconds. */
@@ -13,8 +14,6 @@ const checkEvery = 2000;
  * this time it waits without a connection (`untilUnlocked`).
  */
 const writesWaitForLocks = 50;
-/** Without an end to their wait, requests would pile up behind those that hold every connection. */
-const connectionWait = 2000;
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
@@ -26,7 +25,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => watch.lookNow();
   const readers = connectTo(server, log, { onclose });
   const writers = connectTo({ ...server, lockTimeout: writesWaitForLocks }, log, { onclose });
-  const clients = [readers, writers];
+  const pools = [readers, writers];
   const writes = connectionOf(writers);
 
   const bringUpToDate = onceAtATime(async () => {
@@ -44,14 +43,13 @@ export function openPostgres(server: Server, log: Log): Database {
   const watch = watchServer(server, log, {
     onAnswer: () => void (migrated || bringUpToDate()),
     // What waits for a server that is gone would wait until TCP gives up.
-    onSilence: () => clients.forEach(client => void client.cut()),
+    onSilence: () => pools.forEach(pool => void pool.reset()),
     isFinal: error => {
       const final = !migrated && !mayPass(error);
       if (final) ready.reject(error);
       return final;
     },
   });
-  const stopRefusing = refuseLongWaits(clients);
 
   return {
     kind: 'postgres',
@@ -60,29 +58,14 @@ export function openPostgres(server: Server, log: Log): Database {
     available: () => migrated && watch.isReachable() && !closed,
     ready: ready.promise,
     ping: watch.ping,
-    hasConnections: watchConnections(clients, () => closed),
+    hasConnections: watchConnections(pools, () => closed),
     load: () => loadOf(readers, writers, server.connections),
     close: async () => {
       closed = true;
-      stopRefusing();
-      await Promise.all([...clients.map(hangUp), watch.close()]);
+      await Promise.all([readers.close(), writers.close(), watch.close()]);
       ready.resolve();
     },
   };
-}
-
-/** Ends a client within a second, whatever its server does. */
-export async function hangUp(client: Client): Promise<void> {
-  await client.end({ timeout: 1 });
-  client.cut();
-}
-
-/** Returns the function that stops it. */
-export function refuseLongWaits(clients: Client[]): () => void {
-  const timer = setInterval(() => {
-    for (const client of clients) client.refuse(connectionWait);
-  }, 100).unref();
-  return () => clearInterval(timer);
 }
 
 function onceAtATime(work: () => Promise<void>): () => Promise<void> {
@@ -104,11 +87,11 @@ function mayPass(error: unknown): boolean {
  * Asks for a connection now and then, as requests do. Two refusals in a row say that none becomes free; after one alone,
  * a server that is busy for a moment would be taken out of the balancer.
  */
-function watchConnections(clients: Client[], isClosed: () => boolean): () => boolean {
+function watchConnections(pools: Pool[], isClosed: () => boolean): () => boolean {
   let refusals = 0;
   async function watch() {
     while (!isClosed()) {
-      const asked = Promise.all(clients.map(client => client.unsafe('select 1')));
+      const asked = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
       const isFree = await asked.then(
         () => true,
         error => databaseFailure(error)?.code !== 'CONNECTION_WAIT_TIMEOUT',
@@ -121,7 +104,7 @@ function watchConnections(clients: Client[], isClosed: () => boolean): () => boo
   return () => refusals < 2;
 }
 
-function loadOf(readers: Client, writers: Client, connections: number) {
+function loadOf(readers: Pool, writers: Pool, connections: number) {
   const [reading, writing] = [readers.load(), writers.load()];
   return {
     connections: 2 * connections,

@@ -1,5 +1,6 @@
 import type { Log } from '../../core/log.ts';
-import { type Client, connectProbe, type Server } from './client.ts';
+import { connectProbe, type Server } from './client.ts';
+import type { Pool } from './pool.ts';
 
 /** All times are in milliseconds. */
 const checkEvery = 2000;
@@ -63,25 +64,24 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
     close: async () => {
       closed = true;
       pause.end();
-      await probe.end({ timeout: 0 });
-      probe.cut();
+      await probe.close(0);
     },
   };
 }
 
 /** The rows that the server answers with; rejects when it does not answer within a bounded time. */
 export async function answerOf(
-  probe: Client,
+  probe: Pool,
   text = 'select 1',
   limit = patience,
 ): Promise<Record<string, unknown>[]> {
   let turn: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     // If it was this process that stood still, the answer has arrived and is read before the next turn.
-    turn = setImmediate(() => probe.cut());
+    turn = setImmediate(() => probe.reset());
   }, limit);
   try {
-    return await probe.unsafe(text);
+    return await probe.sql.unsafe(text);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);

@@ -1,8 +1,8 @@
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
-import { type Client, connectionOf } from '../postgres/client.ts';
-import { hangUp, refuseLongWaits } from '../postgres/postgres.ts';
+import { connectionOf } from '../postgres/client.ts';
+import type { Pool } from '../postgres/pool.ts';
 import { answerOf } from '../postgres/watch.ts';
 import { withSpans } from '../tracedConnection.ts';
 
@@ -20,17 +20,17 @@ const written = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
 /** Null where it is not a replica, or no longer one. */
 const applied = `select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0')::text end as position`;
 
-async function positionOf(probe: Client, text: string): Promise<bigint | undefined> {
+async function positionOf(probe: Pool, text: string): Promise<bigint | undefined> {
   const [row] = await answerOf(probe, text, patience);
   return typeof row?.position === 'string' ? BigInt(row.position) : undefined;
 }
 
-export const positionOfPrimary = (probe: Client) => positionOf(probe, written);
+export const positionOfPrimary = (probe: Pool) => positionOf(probe, written);
 
 interface Parts {
-  client: Client;
+  pool: Pool;
   /** Alone on its connection, so that its question never waits behind reads. */
-  probe: Client;
+  probe: Pool;
   /** Reads of the primary. */
   primary: Connection;
   log: Log;
@@ -43,7 +43,6 @@ export class Replica {
   upTo = Number.NEGATIVE_INFINITY;
   readonly #name: string;
   readonly #parts: Parts;
-  readonly #stopRefusing: () => void;
   #asking = false;
   #away = false;
   #closed = false;
@@ -51,10 +50,7 @@ export class Replica {
   constructor(name: string, parts: Parts) {
     this.#name = name;
     this.#parts = parts;
-    this.#stopRefusing = refuseLongWaits([parts.client]);
-    this.reads = withFallback(withSpans(connectionOf(parts.client)), parts.primary, error =>
-      this.#lost(error),
-    );
+    this.reads = withFallback(withSpans(connectionOf(parts.pool)), parts.primary, error => this.#lost(error));
   }
 
   /** Asks how far it is. Does not wait: one that is silent must not hide the others. */
@@ -73,8 +69,7 @@ export class Replica {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#stopRefusing();
-    await Promise.all([hangUp(this.#parts.client), hangUp(this.#parts.probe)]);
+    await Promise.all([this.#parts.pool.close(), this.#parts.probe.close()]);
   }
 
   #answered(position: bigint | undefined, history: LogPosition[]): void {
@@ -91,7 +86,7 @@ export class Replica {
     this.#away = true;
     this.#parts.log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
     // What waits for a machine that is gone would wait until TCP gives up; cut, it is read from the primary.
-    this.#parts.client.cut();
+    this.#parts.pool.reset();
   }
 }
 

@@ -6,8 +6,8 @@ import { replicaUrls } from '../../config/urls.ts';
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
-import { type Client, connectProbe, connectTo } from '../postgres/client.ts';
-import { hangUp } from '../postgres/postgres.ts';
+import { connectProbe, connectTo } from '../postgres/client.ts';
+import type { Pool } from '../postgres/pool.ts';
 import { RecentWriters } from './recentWriters.ts';
 import { type LogPosition, positionOfPrimary, Replica } from './replica.ts';
 
@@ -33,9 +33,9 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const replicas = urls.map((url, i) => {
-    const client = connectTo({ url, connections, statementTimeout }, log);
+    const pool = connectTo({ url, connections, statementTimeout }, log);
     return new Replica(`Replica ${i + 1}`, {
-      client,
+      pool,
       probe: connectProbe(url, log),
       primary: database.reads,
       log,
@@ -49,7 +49,7 @@ export function openReplicas(settings: ReplicaSettings, database: Database, log:
 interface Parts {
   database: Database;
   /** To the primary. */
-  probe: Client;
+  probe: Pool;
   replicas: Replica[];
   recentWriters: RecentWriters;
   maxLag: number;
@@ -93,7 +93,7 @@ export class Replicas {
   async close(): Promise<void> {
     this.#closed = true;
     const { replicas, recentWriters, probe } = this.#parts;
-    await Promise.all([recentWriters.close(), hangUp(probe), ...replicas.map(replica => replica.close())]);
+    await Promise.all([recentWriters.close(), probe.close(), ...replicas.map(replica => replica.close())]);
   }
 
   async #watch(): Promise<void> {

@@ -119,8 +119,9 @@ async function limitsOf(url: string) {
     { url, connections: 1, pooled },
     openLog(readSettings({ NODE_ENV: 'test' }), false),
   );
-  const rows = await client`select name, setting from pg_settings where name = any(${limits}) order by name`;
-  await client.end();
+  const rows =
+    await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.close();
   t.equal(rows.length, 4);
   return [...rows];
 }

@@ -7,8 +7,8 @@ interface Queue<T> {
   shift(): T | undefined;
   remove(x: T): T | null;
 }
-// The first mend of patches/postgres+3.4.9.patch.
-const file = new URL('../../node_modules/postgres/src/queue.js', import.meta.url);
+// It is private to the driver, and holds its connections, its waiting statements and what each connection was sent.
+const file = new URL('../../../node_modules/postgres/src/queue.js', import.meta.url);
 const { default: makeQueue } = (await import(file.href)) as { default: <T>() => Queue<T> };
 
 t.test('the queue of the driver behaves like a list, whatever is done to it', async () => {
@@ -44,7 +44,7 @@ t.test('the queue of the driver behaves like a list, whatever is done to it', as
   );
 });
 
-t.test('what is searched stays as long as what waits, however much has passed through', async t => {
+t.test('a search costs as much as what waits, however much has passed through', async t => {
   const queue = makeQueue<object>();
   const searched: number[] = [];
   const original = Array.prototype.indexOf;

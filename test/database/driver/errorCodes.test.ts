@@ -1,5 +1,5 @@
 import t from 'tap';
-import { databaseFailure, isOutage } from '../../src/database/databaseErrors.ts';
+import { databaseFailure, isOutage } from '../../../src/database/databaseErrors.ts';
 
 const failed = (code: string) => Object.assign(new Error('failed'), { code });
 

@@ -1,0 +1,61 @@
+import type postgres from 'postgres';
+import { OperatorError } from '../../core/operatorErrors.ts';
+
+/** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
+const patch = 'triport-5';
+interface Patched {
+  /** Fails the statements that have waited for a connection for so many milliseconds. They were never sent. */
+  refuse: (age: number) => void;
+  /** Connections at work, and statements that wait for one. */
+  load: () => { used: number; waiting: number };
+}
+
+function requirePatch(sql: object): asserts sql is Patched {
+  if (!('patch' in sql) || sql.patch !== patch)
+    throw new OperatorError(
+      'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
+    );
+}
+
+function open(connect: () => postgres.Sql): postgres.Sql & Patched {
+  const sql = connect();
+  requirePatch(sql);
+  return sql;
+}
+
+/** Connections to a server that can be dropped all at once, and that no statement waits for without a limit. */
+export class Pool {
+  readonly #connect: () => postgres.Sql;
+  readonly #sweep: NodeJS.Timeout;
+  #sql: postgres.Sql & Patched;
+
+  /** `connect` is called again at each reset. `wait`: seconds that a statement may wait for a connection. */
+  constructor(connect: () => postgres.Sql, wait = 2) {
+    this.#connect = connect;
+    this.#sql = open(connect);
+    // Without this limit, requests would pile up behind those that hold every connection.
+    this.#sweep = setInterval(() => this.#sql.refuse(wait * 1000), 100).unref();
+  }
+
+  /** The client of this moment: do not keep it. */
+  get sql(): postgres.Sql {
+    return this.#sql;
+  }
+
+  load(): { used: number; waiting: number } {
+    return this.#sql.load();
+  }
+
+  /** Fails every statement and drops every connection: a dead server may keep them silent for 15 minutes. */
+  reset(): void {
+    const dead = this.#sql;
+    this.#sql = open(this.#connect);
+    void dead.end({ timeout: 0 });
+  }
+
+  /** Statements that are running get `grace` seconds to end. */
+  async close(grace = 1): Promise<void> {
+    clearInterval(this.#sweep);
+    await this.#sql.end({ timeout: grace });
+  }
+}

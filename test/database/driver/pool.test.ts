@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { Pool } from '../../../src/database/postgres/pool.ts';
+import { backend, createPostgres } from '../../helper/database.ts';
+import { outcome, sayNothing, startFakeServer } from '../../helper/fakeServer.ts';
+
+const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+
+function makePool(t: Test, url: string, options: { max: number; wait?: number }): Pool {
+  const pool = new Pool(() => postgres(url, { max: options.max, backoff: () => 0 }), options.wait);
+  t.teardown(() => pool.close(0));
+  return pool;
+}
+
+t.test('a reset fails everything that waits for a silent server, and leaves no connection', async t => {
+  const { seen, url } = await startFakeServer(t, sayNothing);
+  const pool = makePool(t, url, { max: 2 });
+  const waiting = [1, 2, 3, 4].map(() => outcome(pool.sql`select 1`));
+  await sleep(200);
+  t.equal(seen.count, 2);
+  pool.reset();
+  t.same(await Promise.all(waiting), Array(4).fill('CONNECTION_DESTROYED'));
+  t.ok(await seen.allClosed());
+});
+
+t.test('a reset ends a transaction with everything it still wants to do', onPostgres, async t => {
+  const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1 });
+  const later: string[] = [];
+  const transaction = pool.sql.begin(async tx => {
+    const slow = outcome(tx`select pg_sleep(5), ${1}::int`);
+    const queued = outcome(tx`select 1`);
+    setTimeout(() => pool.reset(), 50);
+    later.push(await slow, await queued, await outcome(tx`select 2`));
+  });
+  t.match(await outcome(transaction), /^CONNECTION_/);
+  for (let i = 0; i < 100 && later.length === 0; i++) await sleep(20);
+  for (const code of later) t.match(code, /^CONNECTION_/);
+  t.equal(later.length, 3);
+  t.equal(await outcome(pool.sql`select 1`), 'done', 'the next statement connects anew');
+});
+
+t.test('a statement waits for a connection no longer than it may, and is never sent', onPostgres, async t => {
+  const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.3 });
+  await pool.sql`create table notes (text text)`;
+  await pool.sql.begin(async tx => {
+    await tx`select 1`;
+    const waiting = [1, 2].map(() => outcome(pool.sql`insert into notes values ('late')`));
+    await sleep(50);
+    t.same(pool.load(), { used: 1, waiting: 2 });
+    t.same(await Promise.all(waiting), ['CONNECTION_WAIT_TIMEOUT', 'CONNECTION_WAIT_TIMEOUT']);
+    t.same(pool.load(), { used: 1, waiting: 0 });
+  });
+  t.same([...(await pool.sql`select text from notes`)], []);
+  t.same(pool.load(), { used: 0, waiting: 0 });
+});
+
+t.test('a statement that runs for longer than it might have waited is left alone', onPostgres, async t => {
+  const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.2 });
+  t.equal(await outcome(pool.sql`select pg_sleep(0.6)`), 'done');
+});

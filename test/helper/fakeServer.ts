@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+
+/** A server that treats its connections as a test wants. It counts them. */
+export async function startFakeServer(t: Test, treat: (socket: Socket) => void) {
+  const open = new Set<Socket>();
+  const seen = {
+    count: 0,
+    /** Whether every connection is closed now, or soon. */
+    allClosed: async () => {
+      for (let i = 0; i < 300 && open.size > 0; i++) await sleep(10);
+      return open.size === 0;
+    },
+  };
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    seen.count++;
+    open.add(socket);
+    socket.on('error', () => {}).on('close', () => open.delete(socket));
+    treat(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { seen, url: `postgres://x:x@127.0.0.1:${port}/x` };
+}
+
+/** Like a frozen server: the kernel accepts connections for it, and it says nothing, not even goodbye. */
+export function sayNothing(socket: Socket): void {
+  // A client that only said goodbye would still read this; one that is gone resets the connection.
+  socket.resume().on('end', async () => {
+    for (let i = 0; i < 3 && socket.writable; i++, await sleep(10)) socket.write('?');
+  });
+}
+
+/** Like a balancer with nothing behind it. */
+export const hangUp = (socket: Socket) => void socket.resume().end();
+
+/** Passes everything on to a real server, until the client sends what `isLast` looks for: then the connection is lost. */
+export const passOnUntil = (target: string, isLast: (chunk: Buffer) => boolean) => (socket: Socket) => {
+  const { hostname, port } = new URL(target);
+  const server = connect(Number(port), hostname);
+  server.on('data', chunk => socket.write(chunk)).on('error', () => {});
+  socket.on('close', () => server.destroy());
+  socket.on('data', chunk => (isLast(chunk) ? socket.destroy() : server.write(chunk)));
+};
+
+/** How a statement ended: `done`, the code of its error, or `nothing` if it did not end in time. */
+export const outcome = (work: PromiseLike<unknown>, milliseconds = 3000): Promise<string> =>
+  Promise.race([
+    Promise.resolve(work).then(
+      () => 'done',
+      error => String(error.code),
+    ),
+    sleep(milliseconds, 'nothing', { ref: false }),
+  ]);
+
+/** What was thrown or rejected where nobody could catch it. Without a listener it would end the process. */
+export function watchUncaught(t: Test): unknown[] {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => uncaught.push(error);
+  process.on('uncaughtException', note).on('unhandledRejection', note);
+  t.teardown(() => process.off('uncaughtException', note).off('unhandledRejection', note));
+  return uncaught;
+}
