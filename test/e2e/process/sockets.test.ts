@@ -157,16 +157,24 @@ t.test('a client that does not read what it asked for is cut, and nobody waits f
   for (let i = 0; i < 100; i++)
     await call(service, 'POST', '/api/posts', { title: 'é'.repeat(500), authorId: author.body.id });
 
+  const openSockets = async () => {
+    const { text } = await call(service, 'GET', '/metrics');
+    return Number(/^nodejs_active_resources\{type="TCPSocketWrap"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  const others = await openSockets();
   const asked = 500;
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
   // Far more than the buffers between the two hold: what does not fit there would fill the memory of the server.
   socket.write('GET /api/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
-  // Longer than a socket may be silent: 10 s for the request, and 2 s for its answer.
-  for (let i = 0; i < 26; i++) {
+  await until('the server has its connection', async () => (await openSockets()) > others);
+  const cut = async () => {
+    await sleep(300);
     t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);
-    await sleep(500);
-  }
+    return (await openSockets()) === others;
+  };
+  // 10 s for a request and 2 s for its answer, after the last byte that fitted somewhere.
+  await until('it is cut', cut, 60);
   let answers = 0;
   socket.on('data', chunk => {
     answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
