@@ -72,6 +72,7 @@ t.test('reads from a replica that lags', { skip }, async t => {
     });
 
   await t.test('who wrote sees it at once on every instance; others later, from the replica', async t => {
+    await readAgain();
     const id = await create(one, writer);
     const at = Date.now();
     for (const instance of [one, two]) {
