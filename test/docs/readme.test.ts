@@ -1,54 +1,88 @@
-import { existsSync, readFileSync } from 'node:fs';
-import t from 'tap';
-import { build } from '../helper/app.ts';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Settings } from '../../schemas/settings.ts';
+import { makeKey } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { blocksOf, command } from '../helper/handbook.ts';
+import { command, runBlocks } from '../helper/handbook.ts';
+import { buildDoor, secret } from '../helper/webhooks.ts';
 
-const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
-const hasCurl = (await command('curl --version')).code === 0;
+/** The pages whose commands are run, and the settings of the service that they are run against. */
+const executed: Record<string, Partial<Settings>> = {
+  'README.md': {},
+  'docs/api.md': {},
+  'docs/errors.md': {},
+  'docs/webhooks.md': {},
+  'docs/access.md': { AUTH_MODE: 'required' },
+};
+const pages = [...globSync('*.md'), ...globSync('docs/**/*.md'), 'bench/README.md'];
+const missing: string[] = [];
+for (const program of ['curl', 'openssl'])
+  if ((await command(`command -v ${program}`)).code !== 0) missing.push(program);
 const skip =
-  (backend === 'postgres' && 'the README shows the embedded backend') ||
-  (!hasCurl && 'curl is not installed');
+  (backend === 'postgres' && 'the pages show the embedded database') ||
+  (missing.length > 0 && `not installed: ${missing}`);
 
-t.test('the commands of README.md answer what it says they do', { skip }, async t => {
-  const { app } = await build(t);
+t.setTimeout(120_000);
+
+/** A service with a worker, and the variables that the shell of a page has. */
+async function serve(t: Test, settings: Partial<Settings>) {
+  const { app, database } = await buildDoor(t, { settings });
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  const blocks = blocksOf('README.md').filter(({ kind }) => ['sh', 'json', 'http'].includes(kind));
-  const separator = 'next block';
-  const lines = blocks.map(({ kind, text }) => (kind === 'sh' ? `echo; echo '${separator}'\n${text}` : ''));
-  const { said } = await command(lines.join('').replace(/http:\/\/127\.0\.0\.1:3000/g, origin));
-  const answers = said.split(`${separator}\n`).slice(1);
+  const { key } = await makeKey(database, ['admin']);
+  const WEBHOOK_SECRETS = JSON.stringify({ stripe: [secret] });
+  return { origin, variables: { WEBHOOK_SECRETS, SECRET: secret, ADMIN_KEY: key } };
+}
 
-  let last = '';
-  for (const { kind, text } of blocks) {
-    if (kind === 'sh') last = answers.shift()?.trim().replaceAll('\r', '') ?? '';
-    else if (kind === 'json') t.same(JSON.parse(anonymous(last)), JSON.parse(anonymous(text)), last);
-    else {
-      const [head = '', body] = anonymous(text.trim()).split('\n\n');
-      const [realHead = '', realBody] = anonymous(last).split('\n\n');
-      for (const line of head.split('\n')) t.ok(realHead.split('\n').includes(line), line);
-      t.equal(realBody, body);
-    }
-  }
-  t.equal(answers.length, 0, 'every command was run');
-});
+for (const [page, settings] of Object.entries(executed))
+  t.test(`the commands of ${page} print what it says they print`, { skip }, async t => {
+    const { origin, variables } = await serve(t, settings);
+    await runBlocks(t, page, origin, variables);
+  });
 
-/** Without what differs each time: ids, moments. */
-const anonymous = (text: string) =>
-  text
-    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
-
-t.test('every file that the pages link to is there', async t => {
+t.test('every file that a page links to exists', async t => {
   for (const page of pages)
     for (const [, path = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g))
-      t.ok(existsSync(path), `${page} links to ${path}`);
+      t.ok(existsSync(join(dirname(page), path)), `${page} links to ${path}`);
+});
+
+t.test('every file of the project that a page names exists', async t => {
+  const named = /`((?:src|plugins|schemas|drizzle|scripts|test|bench|deploy|docs|patches)\/[\w./+-]+)`/g;
+  // A changelog also names what is gone.
+  for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
+    for (const [, path = ''] of readFileSync(page, 'utf8').matchAll(named))
+      t.ok(existsSync(path), `${page} names ${path}`);
+});
+
+t.test('every setting that a page names exists', async t => {
+  const settings =
+    /\b(?:DATABASE|QUEUE|REPLICA|AUTH|AUDIT|RATE_LIMIT|WEBHOOK|GRAPHQL_MAX|REQUEST|HANDLER|STATEMENT|MAX|DRAIN|SHUTDOWN|METRICS|LOG)_[A-Z_]+\b/g;
+  for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
+    for (const [name] of readFileSync(page, 'utf8').matchAll(settings))
+      t.ok(name.replace(/_FILE$/, '') in Settings.properties, `${page} names ${name}`);
+});
+
+t.test('every heading that a page links to exists', async t => {
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(/\s/g, '-');
+  for (const page of pages)
+    for (const [, path, anchor = ''] of readFileSync(page, 'utf8').matchAll(
+      /\]\((?!https?:)([^)#]*)#([^)]+)\)/g,
+    )) {
+      const target = path ? join(dirname(page), path) : page;
+      const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)];
+      const anchors = headings.map(([, heading = '']) => anchorOf(heading));
+      t.ok(anchors.includes(anchor), `${page} links to ${target}#${anchor}`);
+    }
 });
 
 t.test('every dependency has its reason in ARCHITECTURE.md', async t => {
   const text = readFileSync('ARCHITECTURE.md', 'utf8');
   const rows = text.split('## Dependencies')[1]?.matchAll(/^\| (`.*?) +\|/gm) ?? [];
-  const told = [...rows].flatMap(([, cell = '']) => cell.split(', ').map(name => name.replaceAll('`', '')));
+  const named = [...rows].flatMap(([, cell = '']) => cell.split(', ').map(name => name.replaceAll('`', '')));
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-  t.same(told.sort(), Object.keys({ ...dependencies, ...devDependencies }).sort());
+  t.same(named.sort(), Object.keys({ ...dependencies, ...devDependencies }).sort());
 });

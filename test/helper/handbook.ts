@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import type { Test } from 'tap';
 
 export interface Block {
   kind: string;
@@ -58,6 +59,58 @@ export function write(folder: string, { kind, file, text }: Block): void {
     content = pieces.join(`\n${side('-')}`).slice(1);
   }
   writeFileSync(path, content);
+}
+
+/** Without what differs each time: ids, moments, keys. */
+const anonymous = (text: string) =>
+  text
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replace(/evt_[0-9a-f]{32}/g, '<event>')
+    .replace(/triport_[0-9a-f]{32}_[\w-]+/g, '<key>')
+    .replace(/"(next|previous)": ?"[\w-]+"/g, '"$1":"<cursor>"')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
+
+/**
+ * Runs the `sh` blocks of a page in one shell, and compares what each prints with the block that follows: `json` as a
+ * value, `http` by its headers and body, `text` line by line. The printed text may have more headers and lines.
+ */
+export async function runBlocks(
+  t: Test,
+  page: string,
+  origin: string,
+  variables: Record<string, string> = {},
+) {
+  const blocks = blocksOf(page).filter(({ kind }) => ['sh', 'json', 'http', 'text'].includes(kind));
+  const separator = 'next block';
+  const given = Object.entries({ ...variables, PORT: new URL(origin).port });
+  const lines = [
+    given.map(([name, value]) => `export ${name}='${value}'\n`).join(''),
+    ...blocks.map(({ kind, text }) => (kind === 'sh' ? `echo; echo '${separator}'\n${text}` : '')),
+  ];
+  const { said } = await command(lines.join('').replaceAll('http://127.0.0.1:3000', origin));
+  const answers = said.split(`${separator}\n`).slice(1);
+
+  let last = '';
+  for (const { kind, text } of blocks) {
+    if (kind === 'sh') last = anonymous(answers.shift()?.trim().replaceAll('\r', '') ?? '');
+    else if (kind === 'json') t.same(parse(last), parse(anonymous(text)), `${page}: ${last}`);
+    else {
+      const [head = '', body] = anonymous(text.trim()).split('\n\n');
+      const [realHead = '', realBody] = last.split('\n\n');
+      for (const line of head.split('\n'))
+        t.ok(realHead.split('\n').includes(line), `${page}: ${line}`, { said: last });
+      t.equal(realBody, body, page);
+    }
+  }
+  t.equal(answers.length, 0, 'every command was run');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Runs a command as a person does: without what the test runner puts into the environment. */

@@ -15,8 +15,8 @@ import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 t.setTimeout(180_000);
 const sessions = 3;
 
-/** As README.md has it: the time limits that the service otherwise sets itself. */
-const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('README.md', 'utf8')) ?? [];
+/** The time limits of docs/running-many.md, which the service sets itself when there is no pooler. */
+const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('docs/running-many.md', 'utf8')) ?? [];
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 
 /** A real PgBouncer in transaction mode in front of a database. */
@@ -78,14 +78,21 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
     data: { users: [{ name: 'Ada King', posts: [] }] },
   });
 
-  // More at once than there are sessions; transactions among them.
+  // More at once than there are sessions; transactions among them. Each changes a user of its own, or they would wait for
+  // each other.
+  const writers = Array.from({ length: 100 }, async (_, i) => {
+    const writer = { name: 'Grace', email: `grace${i}@example.com` };
+    return { ...writer, id: (await call(one, 'POST', '/api/users', writer)).body.id };
+  });
+  const others = await Promise.all(writers);
   const statuses = await Promise.all(
     Array.from({ length: 300 }, async (_, i) => {
       const at = i % 2 ? one : two;
       if (i % 3 === 0) return (await call(at, 'GET', '/api/users?sort=-name&limit=5')).status;
-      if (i % 3 === 1)
-        return (await call(at, 'PUT', `/api/users/${user.id}`, { name: `${i}`, email: 'ada@example.com' }))
-          .status;
+      if (i % 3 === 1) {
+        const { id, email = '' } = others[Math.floor(i / 3)] ?? {};
+        return (await call(at, 'PUT', `/api/users/${id}`, { name: `${i}`, email })).status;
+      }
       return (await call(at, 'POST', '/api/posts', { title: `${i}`, authorId: user.id })).status;
     }),
   );
@@ -112,11 +119,11 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
     );
 });
 
-/** The limits of the sessions that the service opens by this URL. */
+/** The limits of the sessions in which the service writes. */
 async function limitsOf(url: string) {
   const pooled = url.endsWith('/pooled');
   const client = connectTo(
-    { url, connections: 1, pooled },
+    { url, connections: 1, pooled, statementTimeout: 6, lockTimeout: 50 },
     openLog(readSettings({ NODE_ENV: 'test' }), false),
   );
   const rows =
