@@ -6,7 +6,7 @@ import { blocksOf, command, copyProject, write } from '../helper/handbook.ts';
 const skip = backend === 'postgres' && 'the walk is the same on every backend';
 
 // The type check, the migration and the tests of the walk take a while on a busy machine.
-t.setTimeout(180_000);
+t.setTimeout(235_000);
 
 t.test('a new resource is added just as CONTRIBUTING.md says', { skip }, async t => {
   const steps = blocksOf('CONTRIBUTING.md', 'Add a resource');
