@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../src/config/settings.ts';
+import { statementTimeout } from '../../../src/config/timeouts.ts';
 import { openLog } from '../../../src/core/log.ts';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
@@ -122,6 +123,7 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
 /** The limits of the sessions in which the service writes. */
 async function limitsOf(url: string) {
   const pooled = url.endsWith('/pooled');
+<<<<<<< HEAD
   const client = connectTo(
     { url, connections: 1, pooled, statementTimeout: 6, lockTimeout: 50 },
     openLog(readSettings({ NODE_ENV: 'test' }), false),
@@ -129,6 +131,13 @@ async function limitsOf(url: string) {
   const rows =
     await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
   await client.close();
+=======
+  const settings = readSettings({ NODE_ENV: 'test' });
+  const times = { statementTimeout: statementTimeout(settings), lockTimeout: 50 };
+  const client = connectTo({ url, connections: 1, pooled, ...times }, openLog(settings, false));
+  const rows = await client`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.end();
+>>>>>>> 99e8282 (test(pgbouncer): the pooled limits are those of the settings)
   t.equal(rows.length, 4);
   return [...rows];
 }
