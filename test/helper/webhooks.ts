@@ -33,7 +33,10 @@ export const signatureOf = (
 
 /** A complete event as the provider sends it, with its own id and customer where they are given. */
 export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
-  const text = readFileSync(new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url), 'utf8');
+  const text = readFileSync(
+    new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
+    'utf8',
+  );
   const event = JSON.parse(text);
   event.id = id;
   event.data.object.customer = customer;

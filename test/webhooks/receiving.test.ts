@@ -5,7 +5,10 @@ import { buildDoor, paymentEvent, signatureOf } from '../helper/webhooks.ts';
 
 t.test('a payment as the provider sends it activates the subscription', async t => {
   const { call, eventually } = await buildDoor(t);
-  const raw = readFileSync(new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url), 'utf8');
+  const raw = readFileSync(
+    new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
+    'utf8',
+  );
   const answer = await call('POST', '/api/webhooks/stripe', 200, {
     raw,
     headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signatureOf(raw) },

@@ -123,21 +123,12 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
 /** The limits of the sessions in which the service writes. */
 async function limitsOf(url: string) {
   const pooled = url.endsWith('/pooled');
-<<<<<<< HEAD
-  const client = connectTo(
-    { url, connections: 1, pooled, statementTimeout: 6, lockTimeout: 50 },
-    openLog(readSettings({ NODE_ENV: 'test' }), false),
-  );
-  const rows =
-    await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
-  await client.close();
-=======
   const settings = readSettings({ NODE_ENV: 'test' });
   const times = { statementTimeout: statementTimeout(settings), lockTimeout: 50 };
   const client = connectTo({ url, connections: 1, pooled, ...times }, openLog(settings, false));
-  const rows = await client`select name, setting from pg_settings where name = any(${limits}) order by name`;
-  await client.end();
->>>>>>> 99e8282 (test(pgbouncer): the pooled limits are those of the settings)
+  const rows =
+    await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.close();
   t.equal(rows.length, 4);
   return [...rows];
 }
