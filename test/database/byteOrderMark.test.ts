@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import t from 'tap';
@@ -8,6 +7,7 @@ import { recordWrites } from '../../src/services/audit.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { seed } from '../helper/random.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 /** U+FEFF, which a TextDecoder takes for a byte order mark and drops unless it is made with `ignoreBOM`. */
@@ -77,8 +77,6 @@ t.test('lists of texts in the audit log keep a leading U+FEFF', async t => {
 
 t.test('every text that is read begins as it was written', async t => {
   const { writes } = await openTestDatabase(t);
-  const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
-  t.comment(`FUZZ_SEED=${seed}`);
   const text = fc.string({ unit: 'binary' }).map(rest => mark + rest.replaceAll('\0', ''));
   const texts = fc.array(fc.oneof(text, fc.constantFrom(null, '', mark, 'plain')), { minLength: 1 });
   const read = (db: Connection, given: (string | null)[]) =>

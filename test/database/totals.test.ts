@@ -6,12 +6,14 @@ import type { Database } from '../../src/database/database.ts';
 import { repairCounts } from '../../src/database/pageQuery.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { backend, createPostgres, openTestDatabase, select, testLog } from '../helper/database.ts';
+import { randomFrom, seed } from '../helper/random.ts';
 
 /** The storm is smaller on the embedded database, which is one connection. */
 const storm = backend === 'postgres' ? { writers: 6, steps: 250 } : { writers: 1, steps: 120 };
 const authors = Array.from({ length: 4 }, () => newId(Date.UTC(2025, 0, 1)));
-const any = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)] as T;
-const below = (limit: number) => Math.floor(Math.random() * limit);
+const random = randomFrom(seed);
+const below = (limit: number) => Math.floor(random() * limit);
+const any = <T>(list: T[]) => list[below(list.length)] as T;
 
 async function openStorm(t: Test): Promise<Database> {
   if (backend === 'embedded') return openTestDatabase(t);
@@ -47,7 +49,7 @@ async function write(db: Connection): Promise<void> {
       sql`delete from users where id in (select id from users where name = 'u' and id >= ${someId()} order by id limit 3)`,
     () => sql`insert into posts select * from posts limit 1`,
   ];
-  const undone = Math.random() < 0.1;
+  const undone = random() < 0.1;
   await db
     .transaction(async tx => {
       for (let left = 1 + below(3); left > 0; left--) await orm(tx).execute(any(statements)());
@@ -71,7 +73,7 @@ async function compare(t: Test, db: Connection): Promise<void> {
     const ids = sql`select id from ${sql.identifier(source)} where ${where}`;
     for (const backward of [false, true])
       for (let tries = 0; tries < 4; tries++) {
-        const share = tries === 0 ? 0 : Math.random() * 1.05;
+        const share = tries === 0 ? 0 : random() * 1.05;
         const [row] = await select(
           db,
           sql`with truth as (select count(*) as total, floor(count(*) * ${share}::float8)::bigint as skip from (${ids}) as all_rows)
@@ -93,38 +95,44 @@ async function compare(t: Test, db: Connection): Promise<void> {
 
 const treeLevels = sql`select source, part, level, sum(amount)::text as amount, min(amount)::int as least from list_counts group by 1, 2, 3 order by 1, 2, 3`;
 
-t.test('totals and places are exact in a storm of writes on several connections', async t => {
-  const { writes: db } = await openStorm(t);
-  for (const id of authors)
-    await orm(db).execute(
-      sql`insert into users (id, name, email, created_at, updated_at) values (${id}, 'author', ${`${id}@example.com`}, now(), now())`,
-    );
-  await orm(db).execute(insertPosts(3000));
-  let writing = storm.writers;
-  const writers = Array.from({ length: storm.writers }, async () => {
-    for (let step = 0; step < storm.steps; step++) await write(db);
-    writing--;
-  });
-  while (writing > 0) await compare(t, db);
-  await Promise.all(writers);
-  await compare(t, db);
-  for (const row of await select(db, treeLevels))
-    t.ok(Number(row.least) >= 0, `no count is negative: ${row.part}`);
-  const parts = (await select(db, sql`select distinct part from list_counts`)).length;
-  t.ok(parts > 2, 'large parts have trees of their own');
+t.test(
+  `totals and places are exact in a storm of writes on several connections, TEST_SEED=${seed}`,
+  async t => {
+    const { writes: db } = await openStorm(t);
+    for (const id of authors)
+      await orm(db).execute(
+        sql`insert into users (id, name, email, created_at, updated_at) values (${id}, 'author', ${`${id}@example.com`}, now(), now())`,
+      );
+    await orm(db).execute(insertPosts(3000));
+    let writing = storm.writers;
+    const writers = Array.from({ length: storm.writers }, async () => {
+      for (let step = 0; step < storm.steps; step++) await write(db);
+      writing--;
+    });
+    while (writing > 0) await compare(t, db);
+    await Promise.all(writers);
+    await compare(t, db);
+    for (const row of await select(db, treeLevels))
+      t.ok(Number(row.least) >= 0, `no count is negative: ${row.part}`);
+    const parts = (await select(db, sql`select distinct part from list_counts`)).length;
+    t.ok(parts > 2, 'large parts have trees of their own');
 
-  await orm(db).execute(sql`select list_refresh()`);
-  const [left] = await select(db, sql`select count(*)::int as changes from list_changes`);
-  t.equal(left?.changes, 0, 'nothing is left to fold');
-  const folded = await select(db, treeLevels);
-  const [block] = await select(db, sql`select max(amount)::int as largest from list_counts where level = 0`);
-  t.ok(Number(block?.largest) <= 2048, 'no block stays too large');
-  await repairCounts(db);
-  const anew = await select(db, treeLevels);
-  const totals = (rows: typeof folded) =>
-    new Map(rows.map(({ source, part, level, amount }) => [`${source} ${part} ${level}`, amount]));
-  for (const [key, amount] of totals(anew)) t.equal(totals(folded).get(key) ?? amount, amount, key);
-});
+    await orm(db).execute(sql`select list_refresh()`);
+    const [left] = await select(db, sql`select count(*)::int as changes from list_changes`);
+    t.equal(left?.changes, 0, 'nothing is left to fold');
+    const folded = await select(db, treeLevels);
+    const [block] = await select(
+      db,
+      sql`select max(amount)::int as largest from list_counts where level = 0`,
+    );
+    t.ok(Number(block?.largest) <= 2048, 'no block stays too large');
+    await repairCounts(db);
+    const anew = await select(db, treeLevels);
+    const totals = (rows: typeof folded) =>
+      new Map(rows.map(({ source, part, level, amount }) => [`${source} ${part} ${level}`, amount]));
+    for (const [key, amount] of totals(anew)) t.equal(totals(folded).get(key) ?? amount, amount, key);
+  },
+);
 
 t.test('an empty table, a truncate and a repair', async t => {
   const { writes: db } = await openTestDatabase(t);

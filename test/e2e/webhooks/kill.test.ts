@@ -3,7 +3,7 @@ import { createPostgres } from '../../helper/database.ts';
 import { freePort, makeDataFolder, startService, until } from '../../rig/process.ts';
 import { all, payMany, secrets, total } from '../../rig/sender.ts';
 
-const many = 2000;
+const many = 1000;
 t.setTimeout(400_000);
 
 for (const backend of ['postgres', 'embedded'])

@@ -15,6 +15,12 @@ interface Recipe {
   ready: (written: () => string) => boolean | Promise<boolean>;
 }
 
+/** All that a process gets from the environment of its parent: what is compiled already loads sooner. */
+export function inherited(): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
+}
+
 /** One process of a cluster: started and waited for, stopped or killed, started again. */
 export class Part {
   readonly name: string;
@@ -37,7 +43,7 @@ export class Part {
     const written = () => readFileSync(log).subarray(before).toString();
     // A group of its own: Ctrl-C is for the one who ends them in order, not for all at once.
     this.#child = spawn(command, args, {
-      env: { PATH: process.env.PATH, ...env },
+      env: { ...inherited(), ...env },
       stdio: ['ignore', output, output],
       detached: true,
     });
