@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import { conflictExamples, errorResponses, errorResponsesOf } from './errors.ts';
 import { headers, headersOf } from './headers.ts';
 
@@ -77,16 +78,15 @@ export function completeOperation(operation: Operation, { config = {} }: RouteOp
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, isLimited) });
   const hasBody = operation.requestBody !== undefined;
-  operation.responses = {
-    ...errorResponsesOf({
-      hasPathParameters: parameters.some(each => each.in === 'path'),
-      hasBody,
-      isTyped: hasBody && !anyMediaType,
-      isLimited,
-      isGuarded,
-      conflicts,
-    }),
-    // The route's own: errors of GraphQL and webhooks have another shape.
-    ...operation.responses,
-  };
+  const codes: ErrorCode[] = [
+    'invalid',
+    ...(isGuarded ? (['unauthenticated', 'forbidden'] as const) : []),
+    ...(parameters.some(each => each.in === 'path') ? (['not_found'] as const) : []),
+    ...(hasBody ? (['timeout', 'too_large'] as const) : []),
+    ...(hasBody && !anyMediaType ? (['unsupported_media_type'] as const) : []),
+    ...(isLimited ? (['rate_limited'] as const) : []),
+    ...(['headers_too_large', 'internal', 'unavailable'] as const),
+  ];
+  // The route's own take precedence: errors of GraphQL and webhooks have another shape.
+  operation.responses = { ...errorResponsesOf(codes, conflicts), ...operation.responses };
 }

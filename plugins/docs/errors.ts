@@ -2,8 +2,11 @@ import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { type Conflict, conflicts } from './conflicts.ts';
 import { always, header, limitHeaders } from './headers.ts';
 
-/** Description, message and details of each. A 405 belongs to no operation, and each operation has its own 409. */
-const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
+/**
+ * Description, message and details of each, if they differ. A 405 belongs to no operation, and each operation has its
+ * own 409.
+ */
+const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
   invalid: [
     'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
     'The input is not valid.',
@@ -19,14 +22,14 @@ const described: Partial<Record<ErrorCode, [string, string, unknown?]>> = {
     { code: 'forbidden', scope: 'write' },
   ],
   not_found: ['There is no such record.', 'User not found.'],
-  timeout: ['The request did not arrive in time.', 'The request did not arrive in time.'],
-  too_large: ['The body is too large.', 'The body is too large.'],
+  timeout: ['The request did not arrive in time.'],
+  too_large: ['The body is too large.'],
   unsupported_media_type: [
     'The body is not JSON.',
     'The media type of the body is not supported. Send application/json.',
   ],
   rate_limited: ['Too many requests.', 'Too many requests.', { code: 'rate_limited', retryAfter: 30 }],
-  headers_too_large: ['The headers are too large.', 'The headers are too large.'],
+  headers_too_large: ['The headers are too large.'],
   internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
   unavailable: [
     'The service is temporarily unavailable.',
@@ -38,28 +41,21 @@ const nameOf = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string
 
 const schema = { $ref: '#/components/schemas/Error' };
 
+const errorHeaders: Partial<Record<ErrorCode, object>> = {
+  unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
+  forbidden: { 'WWW-Authenticate': header('WWWAuthenticate') },
+  rate_limited: { ...limitHeaders, 'Retry-After': header('RetryAfter') },
+  unavailable: { 'Retry-After': header('RetryAfter') },
+};
+
 /** The error responses, named once for the whole document. */
 export const errorResponses = Object.fromEntries(
-  Object.entries(described).map(([code, [description, message, details]]) => [
-    nameOf(code),
-    {
-      description,
-      headers: {
-        ...always,
-        ...(code === 'rate_limited' && limitHeaders),
-        ...(['unauthenticated', 'forbidden'].includes(code) && {
-          'WWW-Authenticate': header('WWWAuthenticate'),
-        }),
-        ...(['rate_limited', 'unavailable'].includes(code) && { 'Retry-After': header('RetryAfter') }),
-      },
-      content: {
-        'application/json': {
-          schema,
-          example: { error: { message, status: statusOf[code as ErrorCode], details: details ?? { code } } },
-        },
-      },
-    },
-  ]),
+  Object.entries(described).map(([name, [description, message = description, details]]) => {
+    const code = name as ErrorCode;
+    const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
+    const headers = { ...always, ...errorHeaders[code] };
+    return [nameOf(code), { description, headers, content: { 'application/json': { schema, example } } }];
+  }),
 );
 
 /** One example for each code of a 409. */
@@ -81,34 +77,10 @@ const conflictResponse = (codes: Conflict[]) => ({
   },
 });
 
-/** What decides which errors an operation can return. */
-interface Operation {
-  hasPathParameters: boolean;
-  hasBody: boolean;
-  /** Whether the media type of the body matters. */
-  isTyped: boolean;
-  isLimited: boolean;
-  isGuarded: boolean;
-  conflicts: Conflict[];
-}
-
-/** The error responses of an operation, by status. */
-export function errorResponsesOf(operation: Operation): Record<string, object> {
-  const codes: ErrorCode[] = [
-    'invalid',
-    ...(operation.isGuarded ? (['unauthenticated', 'forbidden'] as const) : []),
-    ...(operation.hasPathParameters ? (['not_found'] as const) : []),
-    ...(operation.hasBody ? (['timeout', 'too_large'] as const) : []),
-    ...(operation.isTyped ? (['unsupported_media_type'] as const) : []),
-    ...(operation.isLimited ? (['rate_limited'] as const) : []),
-    'headers_too_large',
-    'internal',
-    'unavailable',
-  ];
-  return {
-    ...(operation.conflicts.length > 0 && { 409: conflictResponse(operation.conflicts) }),
-    ...Object.fromEntries(
-      codes.map(code => [statusOf[code], { $ref: `#/components/responses/${nameOf(code)}` }]),
-    ),
-  };
-}
+/** The responses of an operation with these errors, by status. */
+export const errorResponsesOf = (codes: ErrorCode[], conflicts: Conflict[]): Record<string, object> => ({
+  ...(conflicts.length > 0 && { 409: conflictResponse(conflicts) }),
+  ...Object.fromEntries(
+    codes.map(code => [statusOf[code], { $ref: `#/components/responses/${nameOf(code)}` }]),
+  ),
+});

@@ -1,12 +1,10 @@
 const text = { type: 'string' };
 const count = { type: 'integer' };
-const describe = (schema: object, description: string, example: unknown) => ({
-  description,
-  schema,
-  example,
+/** Every response that lists a header has it, unless it is optional. */
+const required = (schema: object, description: string, example: unknown) => ({
+  ...{ description, schema, example },
+  required: true,
 });
-/** A header that every response has which lists it. */
-const required = (...parts: Parameters<typeof describe>) => ({ ...describe(...parts), required: true });
 
 /** The response headers, named once for the whole document. */
 export const headers = {
@@ -25,11 +23,12 @@ export const headers = {
   ),
   RetryAfter: required(count, 'Seconds to wait before a retry.', 1),
   Location: required(text, 'The path of the new record.', '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'),
-  Link: describe(
-    text,
-    'The `first`, `prev`, `next` and `last` page (RFC 8288); with cursors there is no `last`. At most 2,048 characters: with a long query it has only `prev` and `next`, or is absent.',
-    '</api/posts?page=2&limit=20>; rel="next"',
-  ),
+  Link: {
+    description:
+      'The `first`, `prev`, `next` and `last` page (RFC 8288); with cursors there is no `last`. At most 2,048 characters: with a long query it has only `prev` and `next`, or is absent.',
+    schema: text,
+    example: '</api/posts?page=2&limit=20>; rel="next"',
+  },
 };
 
 export const header = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });

@@ -73,9 +73,7 @@ const isCounted = ({ routeOptions: { config } }: FastifyRequest) => config.shed 
 
 /** Returns the function that refuses a request while there are too many. */
 function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics, pressure: Pressure) {
-  const isDelayed = watchDelay(settings.MAX_EVENT_LOOP_DELAY, stop =>
-    app.addHook('onClose', async () => stop()),
-  );
+  const isDelayed = watchDelay(app, settings.MAX_EVENT_LOOP_DELAY);
   let lastWarning = Number.NEGATIVE_INFINITY;
   return (): AppError | undefined => {
     if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isDelayed()) return undefined;
@@ -89,7 +87,7 @@ function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics
 }
 
 /** Whether the event loop was late in two samples in a row: one long task alone is no overload. */
-function watchDelay(maximum: number, onClose: (stop: () => void) => void): () => boolean {
+function watchDelay(app: FastifyInstance, maximum: number): () => boolean {
   if (maximum === 0) return () => false;
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
@@ -101,7 +99,7 @@ function watchDelay(maximum: number, onClose: (stop: () => void) => void): () =>
     wasLate = isLate;
     delays.reset();
   }, sampleEvery).unref();
-  onClose(() => {
+  app.addHook('onClose', async () => {
     clearInterval(timer);
     delays.disable();
   });

@@ -3,7 +3,7 @@ import { AuditList, AuditQuery } from '../../schemas/audit.ts';
 import { ref } from '../../schemas/common.ts';
 import { listAudit } from '../../src/services/audit.ts';
 import { routesOf } from '../http/routes.ts';
-import { sendCursorPage } from './replies.ts';
+import { sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const description =
@@ -17,6 +17,6 @@ export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: AuditQuery,
       response: { 200: ref(AuditList) },
     }),
-    async (request, reply) => sendCursorPage(request, reply, await listAudit(request.context, request.query)),
+    async (request, reply) => sendPage(request, reply, await listAudit(request.context, request.query)),
   );
 };

@@ -10,7 +10,7 @@ import {
 } from '../../schemas/event.ts';
 import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
-import { sendCursorPage } from './replies.ts';
+import { sendPage } from './replies.ts';
 
 const route = routesOf('Webhook events');
 const one = { params: EventPath, response: { 200: ref(WebhookEventDetail) } };
@@ -24,8 +24,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: EventQuery,
       response: { 200: ref(WebhookEventList) },
     }),
-    async (request, reply) =>
-      sendCursorPage(request, reply, await listEvents(request.context, request.query)),
+    async (request, reply) => sendPage(request, reply, await listEvents(request.context, request.query)),
   );
   app.get(
     '/webhook-events/:event_id',

@@ -12,24 +12,19 @@ export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.'
 const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
 
 /** A page of a list, with links to the pages around it. */
-export function sendPage<T>(request: FastifyRequest, reply: FastifyReply, page: Page<T>): Page<T> {
-  setLink(request, reply, pagesAround(request.query as object, page.meta));
-  return page;
-}
-
-/** The same for a list with cursors. */
-export function sendCursorPage<T>(
+export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   request: FastifyRequest,
   reply: FastifyReply,
-  page: CursorPage<T>,
-): CursorPage<T> {
-  setLink(request, reply, cursorsAround(request.query as object, page.meta));
-  return page;
-}
-
-function setLink(request: FastifyRequest, reply: FastifyReply, pages: Parameters<typeof linkHeader>[1]) {
-  const link = linkHeader(pathOf(request), pages);
+  page: P,
+): P {
+  const { meta } = page;
+  const query = request.query as object;
+  const link = linkHeader(
+    pathOf(request),
+    'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta),
+  );
   if (link !== undefined) reply.header('link', link);
+  return page;
 }
 
 /** A new record, with the URL to read it from. */

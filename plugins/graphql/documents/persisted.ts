@@ -55,18 +55,13 @@ export function trustedDocuments(path: string): PersistedDocuments {
 }
 
 function readDocuments(path: string): Record<string, string> {
-  const documents = parseDocuments(path);
-  const wrong = Object.entries(documents).find(([hash, text]) => sha256(text) !== hash);
-  if (wrong)
-    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${wrong[0]} is not the SHA-256 of its document.`);
-  return documents;
-}
-
-function parseDocuments(path: string): Record<string, string> {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
+    const wrong = Object.keys(documents).find(hash => sha256(String(documents[hash])) !== hash);
+    if (wrong !== undefined) throw new Error(`${wrong} is not the SHA-256 of its document`);
+    return documents;
   } catch (error) {
-    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS must be a JSON file: ${(error as Error).message}`);
+    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${(error as Error).message}`);
   }
 }
 

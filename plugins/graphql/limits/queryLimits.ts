@@ -22,6 +22,14 @@ export interface QueryLimits {
   cost: number;
 }
 
+/** The code of the error, and what there is too much of. */
+const exceeded: Record<keyof QueryLimits, [string, string]> = {
+  depth: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
+  aliases: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
+  nodes: ['NODE_LIMIT_EXCEEDED', 'nodes'],
+  cost: ['COST_LIMIT_EXCEEDED', 'points of cost'],
+};
+
 /** For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read. */
 const estimatedLength = 5;
 /** The schema is answered from memory, but a query can select it many times over. */
@@ -71,7 +79,7 @@ class CostVisitor {
 
   #visitSelections({ selections }: SelectionSetNode, parent: Parent): void {
     for (const node of selections) {
-      this.#check('NODE_LIMIT_EXCEEDED', 'nodes', ++this.#nodes, this.#limits.nodes, parent.path, node);
+      this.#check('nodes', ++this.#nodes, parent.path, node);
       if (node.kind === Kind.FIELD) this.#visitField(node, parent);
       else if (node.kind === Kind.FRAGMENT_SPREAD) this.#visitSpread(node.name.value, parent);
       else this.#visitSelections(node.selectionSet, this.#narrow(parent, node.typeCondition?.name.value));
@@ -93,18 +101,16 @@ class CostVisitor {
   #visitField(node: FieldNode, parent: Parent): void {
     const name = node.name.value;
     const path = [...parent.path, node.alias?.value ?? name];
-    if (node.alias)
-      this.#check('ALIAS_LIMIT_EXCEEDED', 'aliases', ++this.#aliases, this.#limits.aliases, path, node);
+    if (node.alias) this.#check('aliases', ++this.#aliases, path, node);
     if (path.length === 1) this.#roots++;
     const introspection = parent.introspection || name.startsWith('__');
-    if (!introspection)
-      this.#check('DEPTH_LIMIT_EXCEEDED', 'levels', path.length, this.#limits.depth, path, node);
+    if (!introspection) this.#check('depth', path.length, path, node);
 
     const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
     const records = parent.records * this.#lengthOf(field, node);
     if (!introspection) this.#cost += field?.resolve ? records : 0;
     else if (!parent.introspection && node.selectionSet) this.#cost += introspectionCost;
-    this.#check('COST_LIMIT_EXCEEDED', 'points of cost', this.#cost, this.#limits.cost, path, node);
+    this.#check('cost', this.#cost, path, node);
     if (node.selectionSet) {
       const type = field && getNamedType(field.type);
       this.#visitSelections(node.selectionSet, { ...parent, type, path, records, introspection });
@@ -137,15 +143,10 @@ class CostVisitor {
     return value?.kind === Kind.INT ? Number(value.value) : undefined;
   }
 
-  #check(
-    code: string,
-    what: string,
-    value: number,
-    maximum: number,
-    path: string[],
-    node: SelectionNode,
-  ): void {
-    if (value > maximum) throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
+  #check(limit: keyof QueryLimits, value: number, path: string[], node: SelectionNode): void {
+    const maximum = this.#limits[limit];
+    if (value > maximum)
+      throw new DocumentError([limitError(...exceeded[limit], value, maximum, { path, node })]);
   }
 }
 
