@@ -29,6 +29,13 @@ const plain = (text: string, description: string) => ({
   description,
   content: { 'text/plain': { schema: Type.Unsafe<string>({ type: 'string', examples: [text] }) } },
 });
+const params = strict({
+  provider: Type.String({ description: 'The provider that sends it.', examples: ['stripe'] }),
+});
+const response = {
+  200: plain('OK', 'The event is stored and will be processed.'),
+  400: plain('Invalid signature', 'The signature is missing, wrong or too old, or the body is not JSON.'),
+};
 const description = `The sender authenticates itself by a signature over the raw body in the header \`<provider>-signature\`, by default
 \`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The response is sent once the event is stored, and before it
 is processed. An event may be sent any number of times: it is stored once and takes effect once. On
@@ -46,17 +53,9 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
       ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
         config: { door: 'webhook', rateLimit: false, anyMediaType: true },
         description,
-        params: strict({
-          provider: Type.String({ description: 'The provider that sends it.', examples: ['stripe'] }),
-        }),
+        params,
         body: ref(ProviderEvent),
-        response: {
-          200: plain('OK', 'The event is stored and will be processed.'),
-          400: plain(
-            'Invalid signature',
-            'The signature is missing, wrong or too old, or the body is not JSON.',
-          ),
-        },
+        response,
       }),
       bodyLimit,
       // The body is read once its signature is verified, and not before.

@@ -27,5 +27,5 @@ export const Home = strict(
       ),
     ),
   },
-  { $id: 'Home', description: 'What this service is and where its parts are.' },
+  { $id: 'Home', description: 'What the service is, and the paths of its parts.' },
 );

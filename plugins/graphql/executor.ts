@@ -6,6 +6,7 @@ import {
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
+  type ValidationRule,
   validate,
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
@@ -42,30 +43,34 @@ interface Result extends ExecutionResult {
   records: number;
 }
 
+interface Validation {
+  rules: readonly ValidationRule[];
+  options: { maxErrors: number; hideSuggestions: boolean };
+}
+
 /** After this many runs a query is compiled, which halves the cost of the next ones. */
 const runsBeforeCompiling = 2;
 /** Records that one request may read in all. */
 const maxRecords = 50_000;
 
-/** Registers Mercurius without its routes; returns the schema and the function that runs an operation. */
+/** Returns the schema, and the function that runs an operation of it. */
 export async function openExecutor(app: FastifyInstance, settings: Settings) {
   const schema = makeSchema();
   const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
-  const validationRules = isClosed ? [NoSchemaIntrospectionCustomRule] : [];
+  const rules = isClosed ? [NoSchemaIntrospectionCustomRule] : [];
   // "Did you mean" would reveal the schema one name at a time.
-  const validateOptions = { maxErrors: 20, hideSuggestions: isClosed };
+  const options = { maxErrors: 20, hideSuggestions: isClosed };
   await app.register(mercurius, {
     schema,
     resolvers,
     routes: false,
     cache: keptDocuments,
     jit: runsBeforeCompiling,
-    validationRules,
-    graphql: { validateOptions },
+    validationRules: rules,
+    graphql: { validateOptions: options },
     // The default one logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
-  const explainRefusal = makeExplainer(schema, [...specifiedRules, ...validationRules], validateOptions);
 
   async function run(
     context: Context,
@@ -74,22 +79,13 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     isAnswered: () => boolean,
   ): Promise<Result> {
     const budget = new RecordBudget(maxRecords);
-    const loaders = makeLoaders(context, budget);
     const warnings: GraphQLError[] = [];
+    const loaders = makeLoaders(context, budget);
     const maxList = settings.GRAPHQL_MAX_LIST;
-    const { document, definition } = operation;
-    const name = definition.name?.value;
-    const attributes = {
-      'graphql.operation.type': definition.operation,
-      'graphql.operation.name': name ?? '',
-    };
-    const result = await inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
-      app.graphql(document, { context, loaders, budget, maxList, warnings, isAnswered }, variables, name),
-    ).catch((error: MercuriusError) => {
-      if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
-      throw error;
-    });
-    if (result?.data === undefined) throw explainRefusal(operation, variables);
+    const inOperation = { context, loaders, budget, maxList, warnings, isAnswered };
+    const result = await execute(app, operation, variables, inOperation);
+    if (result?.data === undefined)
+      throw refusalOf(schema, operation, variables, { rules: [...specifiedRules, ...rules], options });
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     return { data: result.data, errors: [...(result.errors ?? []), ...warnings], records: budget.spent };
@@ -98,20 +94,39 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
 }
 
 /** Tells an invalid document from invalid variables, for which Mercurius has one error. */
-function makeExplainer(
+function refusalOf(
   schema: GraphQLSchema,
-  rules: typeof specifiedRules,
-  options: { maxErrors: number; hideSuggestions: boolean },
-) {
-  return (operation: Operation, variables: Variables): DocumentError => {
-    const { document, definition } = operation;
-    operation.validationErrors ??= withCode(
-      'GRAPHQL_VALIDATION_FAILED',
-      validate(schema, document, rules, options),
-    );
-    if (operation.validationErrors.length > 0) return new DocumentError(operation.validationErrors);
-    const { variableDefinitions = [] } = definition;
-    const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
-    return new DocumentError(withCode('BAD_USER_INPUT', errors));
+  operation: Operation,
+  variables: Variables,
+  { rules, options }: Validation,
+): DocumentError {
+  const { document, definition } = operation;
+  operation.validationErrors ??= withCode(
+    'GRAPHQL_VALIDATION_FAILED',
+    validate(schema, document, rules, options),
+  );
+  if (operation.validationErrors.length > 0) return new DocumentError(operation.validationErrors);
+  const { variableDefinitions = [] } = definition;
+  const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
+  return new DocumentError(withCode('BAD_USER_INPUT', errors));
+}
+
+/** The result, or undefined if the document or the variables are not valid. */
+function execute(
+  app: FastifyInstance,
+  { document, definition }: Operation,
+  variables: Variables,
+  context: OperationContext,
+): Promise<ExecutionResult | undefined> {
+  const name = definition.name?.value;
+  const attributes = {
+    'graphql.operation.type': definition.operation,
+    'graphql.operation.name': name ?? '',
   };
+  return inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
+    app.graphql(document, { ...context }, variables, name),
+  ).catch((error: MercuriusError) => {
+    if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
+    throw error;
+  });
 }

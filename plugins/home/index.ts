@@ -28,7 +28,7 @@ const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash
 export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, { version }) => {
   app.get(
     '/',
-    route('getHome', 'Get what this service is and where its parts are', 'public', {
+    route('getHome', 'Describe the service', 'public', {
       description: 'JSON, or a page if `Accept` includes `text/html`.',
       response: { 200: ref(Home) },
     }),

@@ -10,7 +10,7 @@ const { resolve } = createRequire(import.meta.url);
 const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);
 const here = (name: string) => join(import.meta.dirname, name);
 
-/** GraphiQL 3 is the last that comes as files to serve as they are; it takes React 18. */
+/** GraphiQL 3 is the last with a browser bundle; it needs React 18. */
 const files: Record<string, string> = {
   'react.js': inPackage('react', 'umd/react.production.min.js'),
   'react-dom.js': inPackage('react-dom', 'umd/react-dom.production.min.js'),
@@ -19,11 +19,11 @@ const files: Record<string, string> = {
   'start.js': here('start.js'),
 };
 
-// The editor sets inline styles and carries its fonts inside the style sheet. No script is inline.
+// The editor sets inline styles and embeds its fonts in the style sheet. No script is inline.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** Serves the parts of the browser tool, and returns the function that answers with its page. */
+/** Serves the files of the browser tool, and returns the function that sends its page. */
 export async function makeTool(app: FastifyInstance) {
   for (const [name, path] of Object.entries(files)) serve(app, `/graphql/tool/${name}`, path);
   const page = await readFile(here('page.html'), 'utf8');
@@ -36,17 +36,17 @@ export async function makeTool(app: FastifyInstance) {
 }
 
 function serve(app: FastifyInstance, url: string, path: string): void {
-  let packed: Promise<Buffer> | undefined;
+  let compressed: Promise<Buffer> | undefined;
   app.get(
     url,
     { config: { scope: 'public', rateLimit: false }, schema: { hide: true } },
     async (_request, reply) => {
-      // Packed once, when somebody first opens the tool: most instances never serve it.
-      packed ??= readFile(path).then(promisify(gzip));
+      // Compressed on first use: most instances never serve the tool.
+      compressed ??= readFile(path).then(promisify(gzip));
       return reply
         .type(path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
         .headers({ 'content-encoding': 'gzip', 'cache-control': 'public, max-age=3600' })
-        .send(await packed);
+        .send(await compressed);
     },
   );
 }

@@ -1,7 +1,7 @@
 /* global GraphiQL, React, ReactDOM */
 const firstQuery = `# Ctrl-Enter runs the query.
-# Ctrl-Space shows what can be asked for.
-# Where a key is asked for, write under Headers below:
+# Ctrl-Space suggests fields.
+# If the service requires a key, add it under Headers below:
 #   {"Authorization": "Bearer …"}
 query FirstLook {
   usersCount
@@ -20,7 +20,7 @@ query FirstLook {
 const { getOperationAST, parse } = GraphiQL.GraphQL;
 const send = GraphiQL.createFetcher({ url: '/api/graphql' });
 
-/** GraphiQL 3.8.3 reads the names of operations 100 ms after the last edit: a Run before that sent the old name. */
+/** GraphiQL 3.8.3 updates the operation name 100 ms after the last edit: a Run before that sent the old one. */
 function fetcher(request, options) {
   return send(hasOperation(request) ? request : { ...request, operationName: undefined }, options);
 }
@@ -29,7 +29,7 @@ function hasOperation({ query, operationName }) {
   try {
     return getOperationAST(parse(query), operationName) !== null;
   } catch {
-    // The server says what is wrong with the text.
+    // The server explains the syntax error.
     return true;
   }
 }
