@@ -66,7 +66,7 @@ export const conflictExamples = Object.fromEntries(
   ]),
 );
 
-const conflictResponse = (codes: Conflict[]) => ({
+const conflictResponse = (codes: readonly Conflict[]) => ({
   description: 'The request conflicts with stored data; `details.code` says how.',
   headers: always,
   content: {
@@ -78,7 +78,10 @@ const conflictResponse = (codes: Conflict[]) => ({
 });
 
 /** The responses of an operation with these errors, by status. */
-export const errorResponsesOf = (codes: ErrorCode[], conflicts: Conflict[]): Record<string, object> => ({
+export const errorResponsesOf = (
+  codes: ErrorCode[],
+  conflicts: readonly Conflict[],
+): Record<string, object> => ({
   ...(conflicts.length > 0 && { 409: conflictResponse(conflicts) }),
   ...Object.fromEntries(
     codes.map(code => [statusOf[code], { $ref: `#/components/responses/${nameOf(code)}` }]),

@@ -16,6 +16,7 @@ import { deleted, mergePatch, sendCreated, sendDeleted, sendPage } from './repli
 const route = routesOf('Posts');
 const params = PostPath;
 const one = { params, response: { 200: ref(Post) } };
+const changed = { ...one, config: { conflicts: ['stale'] } } as const;
 
 export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
@@ -33,18 +34,13 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   );
   app.put(
     '/posts/:post_id',
-    route('replacePost', 'Replace a post completely', 'write', {
-      config: { conflicts: ['stale'] },
-      ...one,
-      body: ref(PostReplace),
-    }),
+    route('replacePost', 'Replace a post completely', 'write', { ...changed, body: ref(PostReplace) }),
     async request => changePost(request.context, request.params.post_id, request.body),
   );
   app.patch(
     '/posts/:post_id',
     route('updatePost', 'Update a post partially', 'write', {
-      config: { conflicts: ['stale'] },
-      ...one,
+      ...changed,
       consumes: mergePatch,
       body: ref(PostUpdate),
     }),

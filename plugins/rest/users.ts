@@ -17,7 +17,8 @@ import { deleted, mergePatch, sendCreated, sendDeleted, sendPage } from './repli
 const route = routesOf('Users');
 const params = UserPath;
 const one = { params, response: { 200: ref(User) } };
-const cascade =
+const changed = { ...one, config: { conflicts: ['email_taken', 'stale'] } } as const;
+const description =
   'A user who still has posts is kept (409) unless `cascade` is true; then up to 10,000 posts are deleted too.';
 
 export const userRoutes: FastifyPluginAsyncTypebox = async app => {
@@ -40,18 +41,13 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   );
   app.put(
     '/users/:user_id',
-    route('replaceUser', 'Replace a user completely', 'write', {
-      config: { conflicts: ['email_taken', 'stale'] },
-      ...one,
-      body: ref(UserReplace),
-    }),
+    route('replaceUser', 'Replace a user completely', 'write', { ...changed, body: ref(UserReplace) }),
     async request => changeUser(request.context, request.params.user_id, request.body),
   );
   app.patch(
     '/users/:user_id',
     route('updateUser', 'Update a user partially', 'write', {
-      config: { conflicts: ['email_taken', 'stale'] },
-      ...one,
+      ...changed,
       consumes: mergePatch,
       body: ref(UserUpdate),
     }),
@@ -61,7 +57,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
     '/users/:user_id',
     route('deleteUser', 'Delete a user', 'write', {
       config: { conflicts: ['user_has_posts', 'too_many_posts'] },
-      description: cascade,
+      description,
       params,
       querystring: UserRemoval,
       response: { 204: deleted },
