@@ -4,7 +4,6 @@ import type { Log } from '../core/log.ts';
 import type { Database } from './database.ts';
 import { openEmbedded } from './embedded/embedded.ts';
 import { openPostgres } from './postgres/postgres.ts';
-import { withSpans } from './tracedConnection.ts';
 
 type DatabaseSettings = Pick<
   Settings,
@@ -19,9 +18,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: connections } = settings;
   const pooled = settings.DATABASE_POOLER === 'transaction';
-  const database =
-    url === undefined
-      ? await openEmbedded({ folder: settings.DATA_DIR }, log)
-      : openPostgres({ url, connections, pooled, statementTimeout }, log);
-  return { ...database, writes: withSpans(database.writes), reads: withSpans(database.reads) };
+  return url === undefined
+    ? openEmbedded({ folder: settings.DATA_DIR }, log)
+    : openPostgres({ url, connections, pooled, statementTimeout }, log);
 }

@@ -1,4 +1,12 @@
-import { Column, fillPlaceholders, type GetColumnData, is, type Query, type SQL } from 'drizzle-orm';
+import {
+  Column,
+  DrizzleQueryError,
+  fillPlaceholders,
+  type GetColumnData,
+  is,
+  type Query,
+  type SQL,
+} from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/pg-proxy';
 import type { Connection, Orm } from './connection.ts';
 
@@ -30,8 +38,15 @@ export function statement<C extends Columns>(
 /** The same without the mapping, for statements whose rows are more than a record. */
 export function rowsOf(query: { toSQL(): Query }) {
   const { sql: text, params } = query.toSQL();
-  return (connection: Connection, values: Values = {}) =>
-    connection.rows(text, fillPlaceholders(params, values));
+  return async (connection: Connection, values: Values = {}) => {
+    const given = fillPlaceholders(params, values);
+    try {
+      return await connection.rows(text, given);
+    } catch (cause) {
+      // As Drizzle does it: the stack of the driver does not know who asked.
+      throw new DrizzleQueryError(text, given, cause as Error);
+    }
+  };
 }
 
 /**

@@ -31,7 +31,7 @@ t.test('an error of the service is masked outside and whole in the log, under th
     const line = all().find(each => each.level === 50 && each.reqId === headers['x-request-id']);
     t.match(line.err.message, /^Failed query: (select|insert|with)/);
     t.match(line.err.cause, { code: /^42/, message: /does not exist/ });
-    t.match(line.err.stack, /src\/(services|core\/sharedRows)/, 'the place is there');
+    t.match(line.err.stack, /src\/(services|database)/, 'the place is there');
   }
   t.notMatch(lines.join(''), /secret[@ ]|Secret[ +]title/i, 'but not what people wrote');
 });

@@ -1,5 +1,6 @@
 import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
 import type { Connection } from '../connection.ts';
+import { withSpans } from '../tracedConnection.ts';
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
 type Options = Parameters<PGlite['execProtocol']>[1];
@@ -61,11 +62,12 @@ function readError(error: messages.DatabaseError, content: Buffer): void {
 }
 
 /** The adapter of this driver. */
-export const connectionOf = (client: PGlite): Connection => ({
-  isTransaction: false,
-  rows: rowsBy(client),
-  transaction: work => client.transaction(inside => work(transactionOf(inside))),
-});
+export const connectionOf = (client: PGlite): Connection =>
+  withSpans({
+    isTransaction: false,
+    rows: rowsBy(client),
+    transaction: work => client.transaction(inside => work(transactionOf(inside))),
+  });
 
 function transactionOf(inside: Transaction): Connection {
   const connection: Connection = {

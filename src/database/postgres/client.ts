@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
+import { withSpans } from '../tracedConnection.ts';
 import { Pool } from './pool.ts';
 
 export interface Server {
@@ -63,16 +64,19 @@ export const connectProbe = (url: string, log: Log, options: ClientOptions = {})
   });
 
 /** The adapter of this driver. */
-export const connectionOf = (pool: Pool): Connection => ({
-  isTransaction: false,
-  rows: rowsBy(() => pool.sql, pool.sql.options.prepare),
-  transaction: async work => {
-    const { value } = await pool.sql.begin(async inside => ({
-      value: await work(transactionOf(inside, pool.sql.options.prepare)),
-    }));
-    return value;
-  },
-});
+export function connectionOf(pool: Pool): Connection {
+  const { prepare } = pool.sql.options;
+  return withSpans({
+    isTransaction: false,
+    rows: rowsBy(() => pool.sql, prepare),
+    transaction: async work => {
+      const { value } = await pool.sql.begin(async sql => ({
+        value: await work(transactionOf(sql, prepare)),
+      }));
+      return value;
+    },
+  });
+}
 
 function transactionOf(inside: postgres.TransactionSql, prepare: boolean): Connection {
   const connection: Connection = {

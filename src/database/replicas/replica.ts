@@ -4,7 +4,6 @@ import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { connectionOf } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
 import { answerOf } from '../postgres/watch.ts';
-import { withSpans } from '../tracedConnection.ts';
 
 /** Milliseconds. A server that is alive says in a fraction of this how far it is. */
 const patience = 1000;
@@ -50,7 +49,7 @@ export class Replica {
   constructor(name: string, parts: Parts) {
     this.#name = name;
     this.#parts = parts;
-    this.reads = withFallback(withSpans(connectionOf(parts.pool)), parts.primary, error => this.#lost(error));
+    this.reads = withFallback(connectionOf(parts.pool), parts.primary, error => this.#lost(error));
   }
 
   /** Asks how far it is. Does not wait: one that is silent must not hide the others. */
