@@ -25,12 +25,18 @@ interface Run {
   changesProcess: (file: string) => boolean;
 }
 
+interface Worker {
+  child: ChildProcess;
+  /** Its exit code, or the signal that ended it. */
+  ended: Promise<number | string>;
+}
+
 /** Runs test files in a few processes. One in which a file failed is replaced, so that the next file does not suffer. */
 export async function runFiles({ files, workers, env, changesProcess }: Run): Promise<Counts> {
   const waiting = [...files];
   const counts: Counts = { passed: 0, failed: 0 };
   async function work() {
-    let worker: ChildProcess | undefined;
+    let worker: Worker | undefined;
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       if (worker && changesProcess(file)) worker = end(worker);
       worker ??= start(env);
@@ -46,21 +52,23 @@ export async function runFiles({ files, workers, env, changesProcess }: Run): Pr
 }
 
 // The time limit of tap for its process is off: files have limits of their own.
-const start = (env: Record<string, string>): ChildProcess =>
-  fork(program, {
+function start(env: Record<string, string>): Worker {
+  const child = fork(program, {
     execArgv: flags,
     env: { ...process.env, TAP_TIMEOUT: '0', ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-
-function end(worker: ChildProcess | undefined): undefined {
-  if (worker?.connected) worker.disconnect();
+  return { child, ended: once(child, 'exit').then(([code, signal]) => code ?? signal) };
 }
 
-async function run(worker: ChildProcess, file: string): Promise<Result> {
+function end(worker: Worker | undefined): undefined {
+  if (worker?.child.connected) worker.child.disconnect();
+}
+
+async function run({ child, ended }: Worker, file: string): Promise<Result> {
   const started = performance.now();
-  const killer = setTimeout(() => worker.kill('SIGKILL'), longest);
-  const result = await Promise.race([resultOf(worker, file), endOf(worker, file)]);
+  const killer = setTimeout(() => child.kill('SIGKILL'), longest);
+  const result = await Promise.race([resultOf(child, file), ended.then(how => brokenOff(file, how))]);
   clearTimeout(killer);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${result.failed > 0 ? 'FAILED' : 'ok    '} ${seconds.padStart(5)} s  ${file}`);
@@ -69,22 +77,24 @@ async function run(worker: ChildProcess, file: string): Promise<Result> {
 }
 
 /** Others send messages too: tap tells its own runner about timeouts. */
-async function resultOf(worker: ChildProcess, file: string): Promise<Result> {
+function resultOf(child: ChildProcess, file: string): Promise<Result> {
   return new Promise(resolve => {
-    worker.on('message', function note(message: Partial<Result>) {
+    child.on('message', function note(message: Partial<Result>) {
       if (message.file !== file) return;
-      worker.off('message', note);
+      child.off('message', note);
       resolve(message as Result);
     });
-    worker.send(file);
+    child.send(file);
   });
 }
 
 /** A file whose process ended before its result counts as one failure, whatever passed in it. */
-async function endOf(worker: ChildProcess, file: string): Promise<Result> {
-  const [code, signal] = await once(worker, 'exit');
-  return { file, passed: 0, failed: 1, output: `The process ended with ${code ?? signal}.` };
-}
+const brokenOff = (file: string, how: number | string): Result => ({
+  file,
+  passed: 0,
+  failed: 1,
+  output: `The process ended with ${how}.`,
+});
 
 /** What failed, each with the lines that say how. */
 function failuresOf(output: string): string {
