@@ -11,9 +11,13 @@ export const runsAlone = (file: string) =>
 const long =
   /(contributing|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
 
-/** These set up tracing for their process, watch for errors that nothing handles, or end it. */
-export const changesProcess = (file: string) =>
-  /(telemetry\/tracing|core\/postgres\w+|database\/driver\/\w+)\.test\.ts$/.test(file);
+/**
+ * These set up tracing for their process, watch for errors that nothing handles, or move the clock:
+ * ids never step back in a process, so those of later tests would lie in the future.
+ */
+const changes =
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(receiving|retries|overlaps|replays))\.test\.ts$/;
+export const changesProcess = (file: string) => changes.test(file);
 
 /** The test files of a suite, in their order. What needs no database runs with the first of the two backends only. */
 export function filesOf(suite: Suite): string[] {
