@@ -10,7 +10,9 @@ import * as service from './service.ts';
 import * as subscription from './subscription.ts';
 import * as user from './user.ts';
 
+const files = [user, post, subscription, event, apiKey, audit, graphql, lists, error, service];
+
 /** All schemas with an `$id`: the components of the OpenAPI document, in its order. */
-export const components = [user, post, subscription, event, apiKey, audit, graphql, lists, error, service]
+export const components = files
   .flatMap(file => Object.values<unknown>(file))
   .filter((schema): schema is TSchema => typeof schema === 'object' && schema !== null && '$id' in schema);
