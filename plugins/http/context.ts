@@ -11,7 +11,7 @@ import type { Replicas } from '../../src/database/replicas/replicas.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** By which door this route leads in; `rest` when absent. */
+    /** The API that this route belongs to; `rest` when absent. */
     door?: Door;
   }
   interface FastifyRequest {
@@ -59,7 +59,7 @@ export default fp<Options>(async (app, { database, queue, replicas, limits, now 
 
 const isSafe = ({ method }: FastifyRequest) => method === 'GET' || method === 'HEAD';
 
-/** A caller is known by what his requests are counted by: his credentials, or else his address. */
+/** A caller is identified as for rate limits: by credentials, or else by address. */
 function readFrom(replicas: Replicas, app: FastifyInstance, limits: RateLimits): void {
   const callerOf = ({ actor, ip }: FastifyRequest) => limits.accountOf(actor, ip).name;
   const hasCaller = ({ routeOptions: { config } }: FastifyRequest) =>
