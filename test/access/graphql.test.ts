@@ -12,7 +12,7 @@ import { fill } from '../helper/graphql.ts';
 const id = '019aa5d0-0001-7000-8000-000000000001';
 let made = 0;
 
-/** A value for each argument that must be there, good enough to come past the checks of the input. */
+/** A value for each required argument, good enough to pass validation. */
 const samples: Record<string, () => string> = {
   id: () => JSON.stringify(id),
   customer: () => '"cus_1"',
@@ -25,31 +25,35 @@ const samples: Record<string, () => string> = {
 };
 
 function operationOf(kind: 'query' | 'mutation', field: GraphQLField<unknown, unknown>): string {
-  const needed = field.args.filter(
+  const required = field.args.filter(
     ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
   );
-  const given = needed.map(
+  const values = required.map(
     ({ name, type }) => `${name}: ${(samples[name] ?? samples[getNamedType(type).name])?.()}`,
   );
   const selection = isObjectType(getNamedType(field.type)) ? ' { __typename }' : '';
-  return `${kind} { field: ${field.name}${given.length > 0 ? `(${given.join(', ')})` : ''}${selection} }`;
+  return `${kind} { field: ${field.name}${values.length > 0 ? `(${values.join(', ')})` : ''}${selection} }`;
 }
 
-t.test('every operation answers every credential as its kind says', async t => {
+t.test('every operation admits exactly the credentials that its kind allows', async t => {
   const database = await openTestDatabase(t);
   await fill(database, 1, 1);
   const issuer = await openIssuer(t);
   const { app } = await build(t, { database, settings: issuer.settings });
   const { app: open } = await build(t, { database });
   const [read, write, admin] = await Promise.all(scopes.map(scope => makeKey(database, [scope])));
-  const table: { name: string; headers: Record<string, string>; may: readonly string[] }[] = [
-    { name: 'nothing', headers: {}, may: [] },
-    { name: 'an unknown key', headers: bearer(makeToken(newId(Date.now()))), may: [] },
-    { name: 'an expired token', headers: bearer(await issuer.sign({ exp: seconds(-99) })), may: [] },
-    { name: 'read', headers: bearer(read?.key ?? ''), may: ['query'] },
-    { name: 'write', headers: bearer(write?.key ?? ''), may: ['query', 'mutation'] },
-    { name: 'admin', headers: bearer(admin?.key ?? ''), may: ['query', 'mutation'] },
-    { name: 'a token', headers: bearer(await issuer.sign({ scope: 'write' })), may: ['query', 'mutation'] },
+  const table: { name: string; headers: Record<string, string>; allowed: readonly string[] }[] = [
+    { name: 'nothing', headers: {}, allowed: [] },
+    { name: 'an unknown key', headers: bearer(makeToken(newId(Date.now()))), allowed: [] },
+    { name: 'an expired token', headers: bearer(await issuer.sign({ exp: seconds(-99) })), allowed: [] },
+    { name: 'read', headers: bearer(read?.key ?? ''), allowed: ['query'] },
+    { name: 'write', headers: bearer(write?.key ?? ''), allowed: ['query', 'mutation'] },
+    { name: 'admin', headers: bearer(admin?.key ?? ''), allowed: ['query', 'mutation'] },
+    {
+      name: 'a token',
+      headers: bearer(await issuer.sign({ scope: 'write' })),
+      allowed: ['query', 'mutation'],
+    },
   ];
   const schema = buildSchema(schemaText());
   const fields = [
@@ -64,15 +68,16 @@ t.test('every operation answers every credential as its kind says', async t => {
     const wrong: string[] = [];
     const anyone = (await send(open, operationOf(kind, field))).json();
     const codes = (errors: { extensions: { code: string } }[] = []) => errors.map(one => one.extensions.code);
-    if (codes(anyone.errors).some(code => /UNAUTH|FORBID|BAD_|VALID/.test(code))) wrong.push('not open');
-    for (const { name, headers, may } of table) {
+    if (codes(anyone.errors).some(code => /UNAUTH|FORBID|BAD_|VALID/.test(code)))
+      wrong.push('refused by an open service');
+    for (const { name, headers, allowed } of table) {
       const reply = await send(app, operationOf(kind, field), headers);
       const body = reply.json();
       const [code] = codes(body.errors);
-      if (may.length === 0) {
-        const asWanted = reply.statusCode === 401 && code === 'UNAUTHENTICATED' && !('data' in body);
-        if (!asWanted || !reply.headers['www-authenticate']) wrong.push(`${name}: ${reply.body}`);
-      } else if (may.includes(kind)) {
+      if (allowed.length === 0) {
+        const isUnauthenticated = reply.statusCode === 401 && code === 'UNAUTHENTICATED' && !('data' in body);
+        if (!isUnauthenticated || !reply.headers['www-authenticate']) wrong.push(`${name}: ${reply.body}`);
+      } else if (allowed.includes(kind)) {
         if (reply.statusCode !== 200 || code === 'FORBIDDEN' || code === 'UNAUTHENTICATED')
           wrong.push(`${name}: ${reply.body}`);
       } else if (code !== 'FORBIDDEN' || body.data.field !== null || body.errors[0].path[0] !== 'field')
@@ -82,7 +87,7 @@ t.test('every operation answers every credential as its kind says', async t => {
   }
 });
 
-t.test('a field that is forbidden says which scope it needs, and leaves the others alone', async t => {
+t.test('each forbidden field fails by itself and names the scope it needs', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const headers = bearer((await makeKey(database, ['read'])).key);
   const query = `mutation { one: createUser(input: ${samples.UserCreateInput?.()}) { id } two: deletePost(id: "${id}") }`;
@@ -94,7 +99,7 @@ t.test('a field that is forbidden says which scope it needs, and leaves the othe
   ]);
 });
 
-t.test('a token without any scope is 403 as a whole', async t => {
+t.test('a token without any scope gets 403 for the whole request', async t => {
   const issuer = await openIssuer(t);
   const { call } = await build(t, { settings: issuer.settings });
   const headers = bearer(await issuer.sign({ scope: 'openid' }));
@@ -106,7 +111,7 @@ t.test('a token without any scope is 403 as a whole', async t => {
   t.match(answer['www-authenticate'], 'scope="read"');
 });
 
-t.test('the tool is a page for everybody; what it asks needs a key', async t => {
+t.test('the page of the GraphQL tool is public; its queries need a key', async t => {
   const { app } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const accept = { accept: 'text/html' };
   const page = await app.inject({ url: '/api/graphql', headers: accept });
@@ -119,7 +124,7 @@ t.test('the tool is a page for everybody; what it asks needs a key', async t => 
   t.equal((await app.inject('/api/graphql')).statusCode, 401);
 });
 
-t.test('a request is charged for what REST would have needed', async t => {
+t.test('a GraphQL request is charged for as many requests as REST would need', async t => {
   const database = await openTestDatabase(t);
   await fill(database, 300, 2);
   const { app } = await build(t, { database, settings: { RATE_LIMIT_MAX: 100 } });
@@ -138,7 +143,7 @@ t.test('a request is charged for what REST would have needed', async t => {
   );
   t.equal((await price('{ users(limit: 100) { id } }')).paid, 1, 'a page is one request');
   t.equal((await price('{ users(limit: 100) { id } posts(limit: 100) { author { name } } }')).paid, 3);
-  t.equal((await price('{ users { id } }')).paid, 3, 'what was read counts, not what was guessed');
+  t.equal((await price('{ users { id } }')).paid, 3, 'the charge is for what was read, not for the estimate');
   t.equal((await price('{ users { posts { id } } }')).paid, 9);
   t.equal((await price('mutation { a: deletePost(id: "x") b: deletePost(id: "y") }')).paid, 2);
   const many = Array.from({ length: 30 }, (_, i) => `a${i}: usersCount`).join(' ');

@@ -11,16 +11,16 @@ import { newId } from '../../src/core/ids.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
-const real = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
-const required = { ...real, AUTH_MODE: 'required' } as const;
+const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
+const required = { ...standard, AUTH_MODE: 'required' } as const;
 
-t.test('a key has 600 and an address 300, and neither pays for the other', async t => {
+t.test('a key gets 600 requests and an address 300, counted separately', async t => {
   const { call, database } = await build(t, { settings: required });
   const headers = bearer((await makeKey(database, ['read'])).key);
   const first = await call('GET', '/api/users', 200, { headers });
   t.match(first.headers, { 'ratelimit-limit': '600', 'ratelimit-remaining': '599' });
-  const nobody = await call('GET', '/api/users', 401);
-  t.match(nobody.headers, { 'ratelimit-limit': '300', 'ratelimit-remaining': '299' });
+  const anonymous = await call('GET', '/api/users', 401);
+  t.match(anonymous.headers, { 'ratelimit-limit': '300', 'ratelimit-remaining': '299' });
   for (let i = 1; i < 600; i++) await call('GET', '/api/users', 200, { headers });
   const over = await call('GET', '/api/users', 429, { headers });
   t.match(over.body.error, { status: 429, details: { code: 'rate_limited', retryAfter: Number } });
@@ -28,23 +28,23 @@ t.test('a key has 600 and an address 300, and neither pays for the other', async
   await call('GET', '/api/users', 401);
 });
 
-t.test('RATE_LIMIT_MAX replaces both', async t => {
+t.test('RATE_LIMIT_MAX replaces both limits', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 2 } });
   const headers = bearer((await makeKey(database, ['read'])).key);
   for (const status of [200, 200, 429]) await call('GET', '/api/users', status, { headers });
   for (const status of [401, 401, 429]) await call('GET', '/api/users', status);
 });
 
-t.test('guessing is limited by address, and then not even looked up', async t => {
+t.test('guessed keys are limited by address, and over the limit they are not looked up', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
   const good = await makeKey(database, ['read']);
   const guess = () => ({ headers: bearer(makeToken(newId(Date.now()))) });
   for (const status of [401, 401, 401, 429, 429]) await call('GET', '/api/users', status, guess());
-  // A key that was not seen before would have to be looked up: that waits, too.
+  // A key that has not been seen yet would have to be looked up, so it is refused too.
   await call('GET', '/api/users', 429, { headers: bearer(good.key) });
 });
 
-t.test('a key in use is not stopped by the guesses of a neighbour', async t => {
+t.test('a key in use is not blocked by guesses from the same address', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
   const headers = bearer((await makeKey(database, ['read'])).key);
   await call('GET', '/api/users', 200, { headers });
@@ -52,13 +52,13 @@ t.test('a key in use is not stopped by the guesses of a neighbour', async t => {
   await call('GET', '/api/users', 200, { headers });
 });
 
-t.test('strangers at an address do not stop a key that is new there', async t => {
+t.test('requests without a key do not block a new key from the same address', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
   for (const status of [401, 401, 401, 429]) await call('GET', '/api/users', status);
   await call('GET', '/api/users', 200, { headers: bearer((await makeKey(database, ['read'])).key) });
 });
 
-t.test('unknown paths count; health and docs do not', async t => {
+t.test('unknown paths count towards the limit; health and docs do not', async t => {
   const { call } = await build(t, { settings: { RATE_LIMIT_MAX: 2 } });
   for (let i = 0; i < 5; i++) {
     t.notOk((await call('GET', '/health/live', 200)).headers['ratelimit-limit']);
@@ -69,7 +69,7 @@ t.test('unknown paths count; health and docs do not', async t => {
   await call('GET', '/nowhere', 429);
 });
 
-t.test('an IPv6 network is one caller', async t => {
+t.test('an IPv6 /64 network is one caller', async t => {
   t.equal(networkOf('203.0.113.7'), '203.0.113.7');
   t.equal(networkOf('::ffff:203.0.113.7'), '203.0.113.7');
   t.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
@@ -79,7 +79,7 @@ t.test('an IPv6 network is one caller', async t => {
   t.equal(networkOf('::1'), '0:0:0:0::/64');
   t.equal(networkOf('fe80::1%eth0'), 'fe80:0:0:0::/64');
   t.equal(networkOf('1:2:3:4:5:6:7::'), '1:2:3:4::/64');
-  t.equal(networkOf(undefined), 'unknown', 'of a connection that was reset before it was accepted');
+  t.equal(networkOf(undefined), 'unknown', 'a connection that was reset before it was accepted');
   const { app } = await build(t, { settings: { RATE_LIMIT_MAX: 2, TRUST_PROXY: '1' } });
   const from = (address: string) =>
     app
@@ -91,7 +91,7 @@ t.test('an IPv6 network is one caller', async t => {
   t.same(seen, [200, 200, 429, 200]);
 });
 
-t.test('an address of X-Forwarded-For is read without its port', async t => {
+t.test('an address in X-Forwarded-For is read without its port', async t => {
   for (const [written, read] of [
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1:443', '192.0.2.1'],
@@ -112,7 +112,7 @@ t.test('an address of X-Forwarded-For is read without its port', async t => {
     t.equal(withoutPorts(written), read, JSON.stringify(written));
 });
 
-t.test('a window ends, a cost counts, and the memory has a bound', async t => {
+t.test('a window ends, a cost is added up, and memory is bounded', async t => {
   const store = new MemoryRateLimitStore(30);
   t.equal(store.add('a', 5).used, 5);
   t.equal(store.add('a', 0).used, 5);
@@ -122,10 +122,10 @@ t.test('a window ends, a cost counts, and the memory has a bound', async t => {
   const many = new MemoryRateLimitStore(60_000);
   for (let i = 0; i <= 50_000; i++) many.add(`address ${i}`, 1);
   t.equal(many.add('address 50000', 1).used, 2);
-  t.equal(many.add('address 0', 1).used, 1, 'the oldest made room');
+  t.equal(many.add('address 0', 1).used, 1, 'the oldest entry was evicted');
 });
 
-t.test('a door may charge more than the one request', async t => {
+t.test('a handler may charge more than one request', async t => {
   const app = fastify();
   const limits = new RateLimits(new MemoryRateLimitStore(60_000), 10);
   await app.register(identity, { credentials: undefined, limits });
@@ -138,10 +138,10 @@ t.test('a door may charge more than the one request', async t => {
   const first = await app.inject('/costly');
   t.match(first.headers, { 'ratelimit-remaining': '4' });
   const second = await app.inject('/costly');
-  t.not(second.statusCode, 200, 'one more would be 12 of 10');
+  t.not(second.statusCode, 200, 'a second call would make 12 of 10');
 });
 
-t.test('a proxy header without trust is told once', async t => {
+t.test('a proxy header without TRUST_PROXY is logged once', async t => {
   const lines: string[] = [];
   const app = fastify({ logger: { level: 'warn', stream: { write: line => void lines.push(line) } } });
   await app.register(proxies, { trusted: false });
@@ -154,7 +154,7 @@ t.test('a proxy header without trust is told once', async t => {
   t.match(lines, [/TRUST_PROXY/]);
 });
 
-t.test('a proxy that is not trusted is ignored', async t => {
+t.test('X-Forwarded-For from an untrusted proxy is ignored', async t => {
   const { app } = await build(t, { settings: { RATE_LIMIT_MAX: 2 } });
   const from = (address: string) =>
     app

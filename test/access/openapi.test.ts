@@ -4,7 +4,7 @@ import { build } from '../helper/app.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape
 type Document = any;
 
-t.test('the document says what each operation needs, as its route has it', async t => {
+t.test('the document states the scope that each route requires', async t => {
   const { app } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const document = app.swagger() as Document;
   t.match(document.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
@@ -18,13 +18,13 @@ t.test('the document says what each operation needs, as its route has it', async
     else {
       guarded++;
       t.same(operation.security, [{ bearer: [config?.scope] }], about);
-      t.ok(operation.responses[401] && operation.responses[403], `${about} may be refused`);
+      t.ok(operation.responses[401] && operation.responses[403], `${about} documents 401 and 403`);
     }
   }
   t.ok(guarded >= 17, `${guarded} operations are guarded`);
 });
 
-t.test('an open service says that credentials are not needed', async t => {
+t.test('the document of an open service makes credentials optional', async t => {
   const { app } = await build(t);
   const { get } = (app.swagger() as Document).paths['/api/users'];
   t.same(get.security, [{}, { bearer: ['read'] }]);

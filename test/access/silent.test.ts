@@ -5,7 +5,7 @@ import identity from '../../plugins/http/identity.ts';
 import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
 import { RateLimits } from '../../src/access/rateLimits.ts';
 
-t.test('an application with a route that does not say its scope does not start', async t => {
+t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();
   const limits = new RateLimits(new MemoryRateLimitStore(1000), undefined);
   await app.register(identity, { credentials: undefined, limits });

@@ -18,7 +18,7 @@ interface Credential {
   expected: Expected;
 }
 
-/** Every way to show who one is, and what it is good for. */
+/** Every kind of credential, and what it allows. */
 async function credentials(t: Test, database: Awaited<ReturnType<typeof openTestDatabase>>) {
   const issuer = await openIssuer(t);
   const refused = (name: string, credential: string): Credential => ({
@@ -54,11 +54,11 @@ async function credentials(t: Test, database: Awaited<ReturnType<typeof openTest
   const hmac = createHmac('sha256', publicKey).update(forged).digest('base64url');
 
   const table: Credential[] = [
-    { name: 'nothing', expected: 401 },
+    { name: 'no credential', expected: 401 },
     { name: 'another scheme', headers: { authorization: `Basic ${btoa(`x:${admin}`)}` }, expected: 401 },
     refused('a key with a bad checksum', `${admin.slice(0, -1)}${admin.endsWith('x') ? 'y' : 'x'}`),
     refused('a key that does not exist', makeToken(someId)),
-    refused('a key with the secret of another', makeToken(keys[2]?.id ?? '')),
+    refused('an existing key with a wrong secret', makeToken(keys[2]?.id ?? '')),
     refused('an expired key', expired.key),
     refused('a revoked key', revoked.key),
     good('a key that may read', read, ['read']),
@@ -71,20 +71,20 @@ async function credentials(t: Test, database: Awaited<ReturnType<typeof openTest
       'admin',
     ]),
     good('a token without scopes', await issuer.sign({ scope: 'openid' }), []),
-    good('a token that ended within the tolerance', await issuer.sign({ exp: seconds(-10) }), ['read']),
+    good('a token that expired within the tolerance', await issuer.sign({ exp: seconds(-10) }), ['read']),
     refused('an expired token', await issuer.sign({ exp: seconds(-60), scope: 'admin' })),
-    refused('a token without an end', await issuer.sign({ exp: undefined, scope: 'admin' })),
+    refused('a token without an expiry', await issuer.sign({ exp: undefined, scope: 'admin' })),
     refused('a token without a subject', await issuer.sign({ sub: undefined, scope: 'admin' })),
     refused('a token of another issuer', await issuer.sign({ iss: 'https://evil.example', scope: 'admin' })),
     refused('a token for another audience', await issuer.sign({ aud: 'others', scope: 'admin' })),
     refused('a token with alg none', unsigned),
     refused('a token with HS256 and the public key', `${forged}.${hmac}`),
-    refused('no credential at all after Bearer', ''),
+    refused('nothing after Bearer', ''),
   ];
   return { table, settings: issuer.settings };
 }
 
-t.test('every route answers every credential as its scope says', async t => {
+t.test('every route admits exactly the credentials that its scope allows', async t => {
   const database = await openTestDatabase(t);
   const { table, settings } = await credentials(t, database);
   const { app } = await build(t, { settings, database });
@@ -98,7 +98,7 @@ t.test('every route answers every credential as its scope says', async t => {
     // One assertion for each route: thousands of them would take longer to print than to check.
     const wrong: string[] = [];
     const anyone = await open.inject({ method: verb, url: path });
-    if ([401, 403].includes(anyone.statusCode)) wrong.push('closed where everything is open');
+    if ([401, 403].includes(anyone.statusCode)) wrong.push('refused by an open service');
 
     for (const { name, headers = {}, expected } of table) {
       const answer = await app.inject({ method: verb, url: path, headers });
@@ -112,11 +112,11 @@ t.test('every route answers every credential as its scope says', async t => {
 });
 
 function problemOf({ statusCode: status, headers }: LightMyRequestResponse, wanted: unknown, scope: string) {
-  if (status >= 500) return `an error of ours, ${status}`;
+  if (status >= 500) return `server error ${status}`;
   const verdict = status === 401 || status === 403 ? status : 'in';
-  if (verdict !== wanted) return `${status} and not ${wanted}`;
-  const way = String(headers['www-authenticate'] ?? '');
+  if (verdict !== wanted) return `${status}, not ${wanted}`;
+  const challenge = String(headers['www-authenticate'] ?? '');
   if (verdict === 'in') return undefined;
-  if (!way.startsWith('Bearer realm="triport"')) return `${status} does not say how to come in`;
-  return verdict === 403 && !way.includes(`scope="${scope}"`) ? 'does not name the scope' : undefined;
+  if (!challenge.startsWith('Bearer realm="triport"')) return `${status} without a Bearer challenge`;
+  return verdict === 403 && !challenge.includes(`scope="${scope}"`) ? 'does not name the scope' : undefined;
 }
