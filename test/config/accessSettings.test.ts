@@ -8,13 +8,13 @@ const jwks = {
   AUTH_AUDIENCE: 'triport',
 };
 
-t.test('production does not start before somebody has chosen who may call', async t => {
+t.test('production does not start until AUTH_MODE is chosen', async t => {
   t.throws(() => readSettings({ NODE_ENV: 'production' }), /AUTH_MODE must be set/);
   t.equal(readSettings({ NODE_ENV: 'production', AUTH_MODE: 'required' }).AUTH_MODE, 'required');
   t.throws(() => readSettings({ AUTH_MODE: 'requierd' }), /AUTH_MODE must be one of "open", "required"/);
 });
 
-t.test('settings that contradict each other are all listed', async t => {
+t.test('access settings that contradict each other stop the start', async t => {
   t.equal(readSettings(jwks).AUTH_AUDIENCE, 'triport');
   const { AUTH_JWKS_URL } = jwks;
   t.throws(
@@ -29,7 +29,7 @@ t.test('settings that contradict each other are all listed', async t => {
   t.ok(readSettings({ ...jwks, AUTH_JWKS_URL: 'http://127.0.0.1:9/jwks' }));
 });
 
-t.test('origins are origins', async t => {
+t.test('CORS_ORIGINS lists origins, or is * alone', async t => {
   t.ok(readSettings({ CORS_ORIGINS: 'https://a.example, http://localhost:5173' }));
   t.ok(readSettings({ CORS_ORIGINS: '*' }));
   for (const wrong of ['https://a.example/', 'a.example', 'null', 'https://*.example.com', 'ftp://a.example'])

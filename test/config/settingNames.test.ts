@@ -2,7 +2,7 @@ import t from 'tap';
 import { unknownNames as problems } from '../../src/config/settingNames.ts';
 
 t.test(
-  'AUTHMODE=required is not ignored in silence: a name that looks like a setting stops the start',
+  'a name that looks like a setting stops the start: AUTHMODE=required is not silently ignored',
   async t => {
     for (const [name, meant] of [
       ['AUTHMODE', 'AUTH_MODE'],
@@ -25,12 +25,12 @@ t.test(
   },
 );
 
-t.test('a variable of another program is left alone when the setting itself is set', async t => {
+t.test('a similar name of another program is ignored when the setting itself is set', async t => {
   const url = 'postgres://u:p@h/d';
   t.same(problems({ DATABASE_URL: url, DATABASE_URI: url, AUTHMODE: '', PORT: '1', PORT_FILE: '/x' }), []);
 });
 
-t.test('what ordinary environments hold is no misspelt setting', async t => {
+t.test('variables of ordinary environments are not taken for misspelt settings', async t => {
   const names = `HOME HOSTNAME HOST-NAME PATH PWD SHELL USER LOGNAME LANG LC_ALL TERM TMPDIR TZ EDITOR DISPLAY CI DEBUG
     XDG_DATA_DIRS XDG_DATA_HOME NODE_OPTIONS NODE_PATH NODE_ENVIRONMENT NODENV_ROOT NODE_EXTRA_CA_CERTS npm_config_cache
     npm_config_loglevel npm_package_name npm_lifecycle_event npm_node_execpath NPM_TOKEN INIT_CWD
@@ -45,11 +45,11 @@ t.test('what ordinary environments hold is no misspelt setting', async t => {
   t.same(
     problems({ METRIC_PORT: 'tcp://10.0.0.1:9090' }),
     [],
-    'a service of Kubernetes that is named metric',
+    'Kubernetes sets it for a service named metric',
   );
 });
 
-t.test('a name in .env is guessed more freely, because other programs hardly read it', async t => {
+t.test('names in .env are matched more loosely, because other programs rarely read it', async t => {
   for (const [name, meant] of [
     ['PROT', 'PORT'],
     ['port', 'PORT'],
@@ -66,7 +66,7 @@ t.test('a name in .env is guessed more freely, because other programs hardly rea
   t.same(problems(Object.fromEntries(others.map(name => [name, 'x'])), others), []);
 });
 
-t.test('a former setting stops the start: a limit that somebody relies on would not apply', async t => {
+t.test('a removed setting stops the start: a limit that someone relies on would not apply', async t => {
   t.same(problems({ STATEMENT_TIMEOUT: '5', BODY_LIMIT: '1000', HANDLER_TIMEOUT: '' }), [
     'STATEMENT_TIMEOUT is no longer a setting: REQUEST_TIMEOUT sets it',
     'BODY_LIMIT is no longer a setting: its value is fixed',

@@ -19,7 +19,7 @@ function problems(env: Record<string, string>): string[] {
   }
 }
 
-t.test('without any variable everything has its default', async t => {
+t.test('without any variable every setting has its default', async t => {
   t.match(readSettings({}), {
     NODE_ENV: 'development',
     PORT: 3000,
@@ -47,12 +47,12 @@ t.test('an empty variable counts as absent', async t => {
   t.match(problems({ NODE_ENV: 'production', AUTH_MODE: '' }), [/^AUTH_MODE must be set in production/]);
 });
 
-t.test('numbers are read as numbers, texts stay texts', async t => {
+t.test('numbers become numbers, strings stay strings', async t => {
   const settings = readSettings({ PORT: '0', RATE_LIMIT_MAX: '1000000000', DATA_DIR: '7' });
   t.match(settings, { PORT: 0, RATE_LIMIT_MAX: 1_000_000_000, DATA_DIR: '7' });
 });
 
-t.test('other variables of the environment do not matter', async t => {
+t.test('unrelated environment variables are ignored', async t => {
   t.same(readSettings({ PATH: '/bin', PORTS: '1', __proto__: 'x' }), readSettings({}));
 });
 
@@ -83,7 +83,7 @@ t.test('one message lists every bad value', async t => {
   );
 });
 
-t.test('a number that is none stops the start', async t => {
+t.test('an invalid number stops the start', async t => {
   for (const value of [
     'abc',
     '3000x',
@@ -98,16 +98,16 @@ t.test('a number that is none stops the start', async t => {
     t.same(problems({ PORT: value }), ['PORT must be a whole number from 0 to 65535'], value);
 });
 
-t.test('a database URL is one of PostgreSQL, and is not repeated in the message', async t => {
+t.test('a database URL must be one of PostgreSQL, and is not repeated in the message', async t => {
   t.equal(readSettings({ DATABASE_URL: 'postgresql://u:p@h/d' }).DATABASE_URL, 'postgresql://u:p@h/d');
   for (const url of ['mysql://u:hidden@h/d', 'localhost/hidden', '/hidden']) {
-    const told = problems({ DATABASE_URL: url });
-    t.match(told, [/^DATABASE_URL /]);
-    t.notMatch(told.join(), /hidden/);
+    const lines = problems({ DATABASE_URL: url });
+    t.match(lines, [/^DATABASE_URL /]);
+    t.notMatch(lines.join(), /hidden/);
   }
 });
 
-t.test('production wants AUTH_MODE to be set by hand', async t => {
+t.test('production requires an explicit AUTH_MODE', async t => {
   t.same(problems({ NODE_ENV: 'production' }), [
     'AUTH_MODE must be set in production: `open` lets anyone read and write',
   ]);
@@ -130,13 +130,13 @@ t.test('a secret can come from a file', async t => {
   t.match(
     problems({ DATABASE_URL_FILE: join(folder, 'empty') }),
     ['DATABASE_URL_FILE is an empty file'],
-    'a mount that failed must not mean the embedded database',
+    'a failed mount must not select the embedded database',
   );
   writeFileSync(path, 'mysql://hidden');
   t.notMatch(problems({ DATABASE_URL_FILE: path }).join(), /hidden/);
 });
 
-t.test('proxies are trusted by hops or by address, and never blindly', async t => {
+t.test('proxies are trusted by number of hops or by address, and never blindly', async t => {
   t.equal(trustedProxies(''), false);
   t.equal(trustedProxies('0'), false);
   const hops = trustedProxies('2');
@@ -165,25 +165,25 @@ t.test('proxies are trusted by hops or by address, and never blindly', async t =
     t.equal(trustedProxies(text), undefined, text);
 });
 
-t.test('replicas, a pooler and a queue of its own need what makes them sound', async t => {
+t.test('replicas, a pooler and a separate queue database require the settings they depend on', async t => {
   const url = 'postgres://a@b/c';
-  const sound = {
+  const complete = {
     DATABASE_URL: url,
     DATABASE_REPLICA_URLS: `${url}, ${url}`,
     DATABASE_POOLER: 'transaction',
     QUEUE_DATABASE_URL: url,
     REDIS_URL: 'redis://d',
   };
-  t.same(problems(sound), []);
-  t.match(problems({ ...sound, DATABASE_URL: '' }), [
+  t.same(problems(complete), []);
+  t.match(problems({ ...complete, DATABASE_URL: '' }), [
     /^DATABASE_REPLICA_URLS has no effect without DATABASE_URL/,
     /^QUEUE_DATABASE_URL has no effect without DATABASE_URL/,
   ]);
-  t.match(problems({ ...sound, QUEUE_DATABASE_URL: '' }), [
+  t.match(problems({ ...complete, QUEUE_DATABASE_URL: '' }), [
     /^QUEUE_DATABASE_URL must be set with DATABASE_POOLER/,
   ]);
-  t.match(problems({ ...sound, REDIS_URL: '' }), [/^REDIS_URL must be set with DATABASE_REPLICA_URLS/]);
-  t.match(problems({ ...sound, DATABASE_REPLICA_URLS: `${url},mysql://x` }), [
+  t.match(problems({ ...complete, REDIS_URL: '' }), [/^REDIS_URL must be set with DATABASE_REPLICA_URLS/]);
+  t.match(problems({ ...complete, DATABASE_REPLICA_URLS: `${url},mysql://x` }), [
     /^DATABASE_REPLICA_URLS must be/,
   ]);
 });
@@ -195,7 +195,7 @@ t.test('metrics have a port of their own, or none', async t => {
   t.equal(readSettings({ METRICS_PORT: '9464' }).METRICS_PORT, 9464);
 });
 
-t.test('traces are made when an endpoint is set, and not when they are turned off', async t => {
+t.test('traces are exported when an endpoint is set, unless they are turned off', async t => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
   t.notOk(wantsTraces({}));
   t.ok(wantsTraces({ OTEL_EXPORTER_OTLP_ENDPOINT }));
@@ -204,7 +204,7 @@ t.test('traces are made when an endpoint is set, and not when they are turned of
   t.notOk(wantsTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }));
 });
 
-t.test('traces that should be sent in another way than as JSON over HTTP stop the start', async t => {
+t.test('a trace exporter other than JSON over HTTP stops the start', async t => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317' };
   t.throws(() => checkTraces({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /must be http\/json/);
   t.throws(() => checkTraces({ OTEL_TRACES_EXPORTER: 'console' }), /must be otlp or none/);
@@ -212,13 +212,13 @@ t.test('traces that should be sent in another way than as JSON over HTTP stop th
   checkTraces({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
 });
 
-t.test('a statement ends before its handler, and the process within 10 s of SIGTERM', async t => {
+t.test('a statement times out before its handler, and the process exits within 10 s of SIGTERM', async t => {
   t.equal(statementTimeout(readSettings({})), 6000);
   t.equal(statementTimeout(readSettings({ REQUEST_TIMEOUT: '2' })), 1500);
   t.ok(shutdownTimeouts(readSettings({})).exit < 10_000);
 });
 
-t.test('a URL that no driver can use stops the start, and is not repeated', async t => {
+t.test('a URL that no driver can use stops the start, and is not repeated in the message', async t => {
   for (const rest of [
     'u:hidden@h:99999/d',
     'u:hid%zzden@h/d',
@@ -230,9 +230,9 @@ t.test('a URL that no driver can use stops the start, and is not repeated', asyn
       ['DATABASE_URL', 'postgres'],
       ['REDIS_URL', 'redis'],
     ] as const) {
-      const told = problems({ [name]: `${scheme}://${rest}` });
-      t.match(told, [new RegExp(`^${name} must be a URL of one host`)], rest);
-      t.notMatch(told.join(), /hid/);
+      const lines = problems({ [name]: `${scheme}://${rest}` });
+      t.match(lines, [new RegExp(`^${name} must be a URL of one host`)], rest);
+      t.notMatch(lines.join(), /hid/);
     }
   for (const url of [
     'postgres://',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { keptSecrets, withKeptSecrets } from '../../src/config/secrets.ts';
 import { readSettings } from '../../src/config/settings.ts';
 
-t.test('the embedded database has a random secret, made once and readable by its owner alone', async t => {
+t.test('the embedded database has a random secret, created once and readable only by its owner', async t => {
   const DATA_DIR = t.testdir();
   const first = withKeptSecrets(readSettings({ DATA_DIR }));
   t.match(first.WEBHOOK_SECRETS, /^\{"stripe":\["whsec_[\w-]{43}"\]\}$/);
@@ -13,7 +13,7 @@ t.test('the embedded database has a random secret, made once and readable by its
   t.not(withKeptSecrets(readSettings({ DATA_DIR: t.testdir({}) })).WEBHOOK_SECRETS, first.WEBHOOK_SECRETS);
 });
 
-t.test('on a server nothing is accepted that nobody has set', async t => {
+t.test('no secret is generated for a PostgreSQL server, or where secrets are set', async t => {
   const DATA_DIR = t.testdir();
   const given = readSettings({ DATA_DIR, DATABASE_URL: 'postgres://localhost/x' });
   t.equal(withKeptSecrets(given).WEBHOOK_SECRETS, undefined);
@@ -22,7 +22,7 @@ t.test('on a server nothing is accepted that nobody has set', async t => {
   t.throws(() => readFileSync(`${DATA_DIR}/webhook-secrets.json`), { code: 'ENOENT' });
 });
 
-t.test('secrets can come from a file, and wrong settings stop the start', async t => {
+t.test('secrets can come from a file, and invalid settings stop the start', async t => {
   const folder = t.testdir({ secrets: '{"stripe":["from a file"]}\n' });
   const settings = readSettings({ WEBHOOK_SECRETS_FILE: `${folder}/secrets` });
   t.equal(settings.WEBHOOK_SECRETS, '{"stripe":["from a file"]}');
@@ -31,14 +31,11 @@ t.test('secrets can come from a file, and wrong settings stop the start', async 
   });
 });
 
-t.test(
-  'a secret of Standard Webhooks that is no base64 would be an empty key, and stops the start',
-  async t => {
-    const given = (secret: string) => () =>
-      readSettings({ WEBHOOK_SECRETS: JSON.stringify({ acme: { scheme: 'standard', secrets: [secret] } }) });
-    for (const bad of ['whsec_', 'whsec_§§§', 'whsec_c2hvcnQ=', 'not base64 at all, however long it may be'])
-      t.throws(given(bad), { message: /acme\/secrets must be base64 of at least 16 bytes/ }, bad);
-    for (const good of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8GKYqrTwjUPD8ILA=='])
-      t.doesNotThrow(given(good), good);
-  },
-);
+t.test('a Standard Webhooks secret that is not base64 stops the start: it would be an empty key', async t => {
+  const given = (secret: string) => () =>
+    readSettings({ WEBHOOK_SECRETS: JSON.stringify({ acme: { scheme: 'standard', secrets: [secret] } }) });
+  for (const bad of ['whsec_', 'whsec_§§§', 'whsec_c2hvcnQ=', 'not base64 at all, however long it may be'])
+    t.throws(given(bad), { message: /acme\/secrets must be base64 of at least 16 bytes/ }, bad);
+  for (const good of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8GKYqrTwjUPD8ILA=='])
+    t.doesNotThrow(given(good), good);
+});
