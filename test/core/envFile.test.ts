@@ -7,7 +7,7 @@ const lines = (text: string) =>
   checkEnvFile(text).problems.map(problem => Number(/line (\d+)/.exec(problem)?.[1]));
 
 t.test(
-  'a line that Node drops in silence stops the start: `AUTH_MODE: required` left the service open',
+  'a line that Node silently drops stops the start (`AUTH_MODE: required` left the service open)',
   async t => {
     const text = 'PORT=4300\nAUTH_MODE: required\n';
     t.same(parseEnv(text), { PORT: '4300' }, 'what Node reads of it');
@@ -17,7 +17,7 @@ t.test(
   },
 );
 
-t.test('the line is named by its number, and its value is not repeated', async t => {
+t.test('a bad line is reported by its number, without its value', async t => {
   for (const [text, ...wrong] of [
     ['PORT 4300', 1],
     ['# comment\n\nAUTH_MODE', 3],
@@ -28,7 +28,7 @@ t.test('the line is named by its number, and its value is not repeated', async t
     ['A=1\r\nB 2\r\n', 2],
     ['\uFEFFA=hidden', 1],
     ["A='1\n2'\nB 3", 3],
-    // Node gives the next line to a name whose value is blank.
+    // If the value of a name is blank, Node takes the next line as its value.
     ['LOG_LEVEL= \nAUTH_MODE=required', 2],
     ['A=1\rB=2', 2],
   ] as [string, ...number[]][]) {
@@ -37,7 +37,7 @@ t.test('the line is named by its number, and its value is not repeated', async t
   }
 });
 
-t.test('every other line passes', async t => {
+t.test('every line that Node reads correctly passes', async t => {
   for (const text of [
     '',
     '\n  # comment\n#A: 1\n',

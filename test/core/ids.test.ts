@@ -20,14 +20,14 @@ t.test(
   },
 );
 
-t.test('100,000 ids are all different in their random part too', async t => {
+t.test('100,000 ids also differ in their random part', async t => {
   const random = new Set(Array.from({ length: 100_000 }, () => newId(now).slice(19)));
   t.equal(random.size, 100_000);
 });
 
-t.test('only an id in its one notation is one', async t => {
+t.test('an id is valid in one notation only', async t => {
   const id = newId(now);
-  t.ok(isId('00000000-0000-0000-0000-000000000000'), 'any UUID may be asked for');
+  t.ok(isId('00000000-0000-0000-0000-000000000000'), 'any UUID is a valid id');
   for (const wrong of [
     '',
     '1',
@@ -41,17 +41,21 @@ t.test('only an id in its one notation is one', async t => {
     t.notOk(isId(wrong), wrong);
 });
 
-t.test('the time of an id is the one inside it, also where that is not the one it was made from', async t => {
+t.test('the time of an id is the one it holds, even after the clock has stepped back', async t => {
   const ahead = newId(now + 120_000);
   t.equal(timeOf(ahead).getTime(), now + 120_000);
   t.equal(timeOf(newId(now)).getTime(), now + 120_000, 'the clock has stepped back');
 });
 
-t.test('a time parts the ids of before from those of its own', async t => {
+t.test('the lowest id of a time separates earlier ids from later ones', async t => {
   const time = timeOf(newId(now + 200_000));
   const [same, later] = [newId(0), newId(time.getTime() + 1)];
   t.ok(lowestId(time) < same && same < lowestId(new Date(time.getTime() + 1)));
   t.ok(lowestId(new Date(time.getTime() + 1)) < later);
-  t.equal(lowestId(new Date('0001-01-01T00:00:00Z')), lowestId(new Date(0)), 'ids know no time before 1970');
+  t.equal(
+    lowestId(new Date('0001-01-01T00:00:00Z')),
+    lowestId(new Date(0)),
+    'ids cannot hold a time before 1970',
+  );
   for (const year of [1, 1970, 2026, 9999]) t.ok(isId(lowestId(new Date(Date.UTC(year, 0)))));
 });

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { readBound, readInstant } from '../../src/core/instants.ts';
 
-// Bug: .0005 was cut to .000, so that "since .0005" included what was made before it.
-t.test('a bound finer than a millisecond is the next one, of which nothing is too early', async t => {
+// Bug: .0005 was cut to .000, so "since .0005" included records that were created before it.
+t.test('a bound finer than a millisecond is rounded up, so that nothing earlier is included', async t => {
   for (const [text, bound] of [
     ['2026-11-21T09:30:00.000Z', '2026-11-21T09:30:00.000Z'],
     ['2026-11-21T09:30:00.0000Z', '2026-11-21T09:30:00.000Z'],
@@ -15,10 +15,10 @@ t.test('a bound finer than a millisecond is the next one, of which nothing is to
     ['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.000Z'],
   ] as const)
     t.equal(readBound(text)?.toISOString(), bound, text);
-  t.equal(readInstant('2026-11-21T09:30:00.0005Z'), '2026-11-21T09:30:00.000Z', 'a stored time is cut');
+  t.equal(readInstant('2026-11-21T09:30:00.0005Z'), '2026-11-21T09:30:00.000Z', 'a stored time is truncated');
 });
 
-t.test('a time outside of the years that the database can hold is none', async t => {
+t.test('a time outside the years that the database can hold is invalid', async t => {
   for (const text of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00', 'never']) {
     t.equal(readBound(text), undefined, text);
     t.equal(readInstant(text), undefined, text);

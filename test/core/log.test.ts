@@ -13,7 +13,7 @@ async function linesOf(level: 'info' | 'warn', terminal: boolean, write: (log: L
     .filter(Boolean);
 }
 
-t.test('a line is JSON, from its level up', async t => {
+t.test('lines are JSON, and lines below the level are dropped', async t => {
   const lines = await linesOf('warn', false, log => {
     log.info('quiet');
     log.warn({ a: 1 }, 'loud');
@@ -25,12 +25,12 @@ t.test('a line is JSON, from its level up', async t => {
   t.equal(lines.length, 1);
 });
 
-t.test('on a terminal it is a line to read', async t => {
+t.test('on a terminal a line is formatted for people', async t => {
   const lines = await linesOf('info', true, log => log.info('hello'));
   t.match(lines.join(''), /^\[\d\d:\d\d:\d\d\.\d{3}\] .*INFO.*hello/);
 });
 
-t.test('secrets are not written', async t => {
+t.test('secrets are not logged', async t => {
   const lines = await linesOf('info', false, log => {
     log.info({
       req: { headers: { authorization: 'Bearer hidden', cookie: 'hidden' } },
@@ -41,7 +41,7 @@ t.test('secrets are not written', async t => {
   t.notMatch(lines.join(''), /hidden/);
 });
 
-/** As the driver and the query builder make them. */
+/** An error as the driver and the query builder make it. */
 function failedStatement(value: string) {
   const cause = Object.assign(new Error('duplicate key value violates unique constraint "users_email_key"'), {
     code: '23505',
@@ -64,7 +64,7 @@ t.test('a failed statement is described by its text, its constraint and its stac
   });
 });
 
-t.test('and not by its values, also when they look like something else', async t => {
+t.test('the values of a failed statement are left out, whatever they look like', async t => {
   for (const value of [
     'ada@example.com',
     'x\nparams: ada@example.com',
@@ -74,7 +74,7 @@ t.test('and not by its values, also when they look like something else', async t
     t.notMatch(JSON.stringify(describeError(failedStatement(value))), /ada@/, value);
 });
 
-t.test('what is no error is described too', async t => {
+t.test('a thrown value that is not an error is described too', async t => {
   t.same(describeError('text'), { message: 'text' });
   t.same(describeError(undefined), { message: 'undefined' });
   t.match(describeError(new TypeError('', { cause: 'why' })), {

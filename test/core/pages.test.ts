@@ -1,7 +1,7 @@
 import t from 'tap';
 import { cursorsAround, linkHeader, pageOf, pagesAround, skipped } from '../../src/core/pages.ts';
 
-t.test('a page counts its list', async t => {
+t.test('a page has an offset, a total and a number of pages', async t => {
   t.equal(skipped({ page: 1, limit: 20 }), 0);
   t.equal(skipped({ page: 2147483647, limit: 100 }), 214748364600, 'without overflow');
   for (const [total, totalPages] of [
@@ -31,18 +31,18 @@ t.test('an empty list has one page, the first', async t => {
   );
 });
 
-t.test('from past the end the previous page is the last one', async t => {
+t.test('past the end, the previous page is the last one', async t => {
   const meta = { page: 9, limit: 20, total: 30, totalPages: 2 };
   t.match(linkHeader('/x', pagesAround({ page: 9 }, meta)), '</x?page=2>; rel="prev"');
   t.notMatch(linkHeader('/x', pagesAround({ page: 9 }, meta)), 'next');
 });
 
-t.test('what is in a filter cannot leave its place in the header', async t => {
+t.test('a filter with a line break cannot inject a header', async t => {
   const meta = { page: 1, limit: 20, total: 0, totalPages: 0 };
   t.notMatch(linkHeader('/x', pagesAround({ title: 'a\r\nSet-Cookie: b', page: 1 }, meta)) ?? '', /[\r\n]/);
 });
 
-t.test('by cursor there is a first page and no last one', async t => {
+t.test('a list by cursor links to its first page, but not to a last one', async t => {
   const query = { limit: 5, actor: 'a', after: 'old' };
   t.equal(
     linkHeader('/x', cursorsAround(query, { limit: 5, next: 'n', previous: 'p' })),
@@ -54,8 +54,8 @@ t.test('by cursor there is a first page and no last one', async t => {
   );
 });
 
-// Bug: with a long filter the header had up to 24 kB. nginx made a 502 of it and took the server out.
-t.test('a Link header has at most 2,048 characters: then only the neighbours, then none', async t => {
+// Bug: with a long filter the header was up to 24 kB long: nginx answered 502 and dropped the server.
+t.test('a Link header has at most 2,048 characters: beyond that only prev and next, or none', async t => {
   const meta = { page: 2, limit: 5, total: 20, totalPages: 4 };
   const headerOf = (length: number) => linkHeader('/x', pagesAround({ title: 'x'.repeat(length) }, meta));
   const relationsOf = (length: number) =>

@@ -3,7 +3,7 @@ import { suggestName } from '../../src/core/suggestName.ts';
 
 const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
 
-t.test('a misspelt name means the nearest known one', async t => {
+t.test('a misspelt name suggests the nearest known one', async t => {
   for (const [typed, meant] of [
     ['nam', 'name'],
     ['Name', 'name'],
@@ -18,7 +18,7 @@ t.test('a misspelt name means the nearest known one', async t => {
     t.equal(suggestName(typed, known), meant, typed);
 });
 
-t.test('a name that is far from all means none', async t => {
+t.test('a name unlike any known one suggests nothing', async t => {
   for (const typed of [
     '',
     'x',

@@ -14,47 +14,47 @@ const check = compileCheck(
   }),
   'body',
 );
-const told = (value: unknown) => check(value)?.map(({ path, message }) => `${path} ${message}`);
+const violations = (value: unknown) => check(value)?.map(({ path, message }) => `${path} ${message}`);
 
-t.test('a valid value is valid, and gets its defaults', async t => {
+t.test('a valid value passes and gets its defaults', async t => {
   const value = { name: 'Ada' };
   t.equal(check(value), undefined);
   t.same(value, { name: 'Ada', size: 3 });
 });
 
-t.test('nothing is converted', async t => {
-  t.same(told({ name: 5 }), ['/name must be a string']);
-  t.same(told({ name: 'x', size: '3' }), ['/size must be a whole number from 1 to 9']);
-  t.same(told({ name: 'x', size: true }), ['/size must be a whole number from 1 to 9']);
-  t.same(told({ name: 'x', size: 2.5 }), ['/size must be a whole number from 1 to 9']);
-  t.same(told({ name: 'x', inner: { 'a/b': 'true' } }), ['/inner/a~1b must be a boolean']);
+t.test('no value is converted to another type', async t => {
+  t.same(violations({ name: 5 }), ['/name must be a string']);
+  t.same(violations({ name: 'x', size: '3' }), ['/size must be a whole number from 1 to 9']);
+  t.same(violations({ name: 'x', size: true }), ['/size must be a whole number from 1 to 9']);
+  t.same(violations({ name: 'x', size: 2.5 }), ['/size must be a whole number from 1 to 9']);
+  t.same(violations({ name: 'x', inner: { 'a/b': 'true' } }), ['/inner/a~1b must be a boolean']);
 });
 
-t.test('nothing is dropped', async t => {
+t.test('unknown members are reported, not dropped', async t => {
   const value = { name: 'x', nmae: 'y', inner: { 'a/b': true, more: 1 } };
-  t.same(told(value), ['/nmae is not known; did you mean "name"?', '/inner/more is not known']);
+  t.same(violations(value), ['/nmae is not known; did you mean "name"?', '/inner/more is not known']);
   t.equal(value.nmae, 'y');
 });
 
 t.test('characters are counted as people count them', async t => {
-  t.equal(told({ name: '😀😀😀😀😀' }), undefined);
-  t.same(told({ name: '😀😀😀😀😀😀' }), ['/name must be 1 to 5 characters long']);
+  t.equal(violations({ name: '😀😀😀😀😀' }), undefined);
+  t.same(violations({ name: '😀😀😀😀😀😀' }), ['/name must be 1 to 5 characters long']);
 });
 
-t.test('every kind of wrong has its words', async t => {
-  t.same(told(undefined), [' must be an object']);
-  t.same(told(null), [' must be an object']);
-  t.same(told([]), [' must be an object']);
-  t.same(told({}), ['/name is required']);
-  t.same(told({ name: '' }), ['/name must be 1 to 5 characters long']);
-  t.same(told({ name: '\ud800' }), ['/name must not contain NUL or half of a surrogate pair']);
-  t.same(told({ name: 'x', kind: 'c' }), ['/kind must be one of "a", "b"']);
-  t.same(told({ name: 'x', size: 0 }), ['/size must be a whole number from 1 to 9']);
-  t.same(told({ name: 'x', url: 'ftp://x' }), ['/url must be an http URL']);
-  t.same(told({ name: 'x', when: 'now' }), ['/when must be a valid date-time']);
-  t.same(told({ name: 'x', when: '2026-02-30T00:00:00Z' }), ['/when must be a valid date-time']);
+t.test('every kind of violation has its own message', async t => {
+  t.same(violations(undefined), [' must be an object']);
+  t.same(violations(null), [' must be an object']);
+  t.same(violations([]), [' must be an object']);
+  t.same(violations({}), ['/name is required']);
+  t.same(violations({ name: '' }), ['/name must be 1 to 5 characters long']);
+  t.same(violations({ name: '\ud800' }), ['/name must not contain NUL or half of a surrogate pair']);
+  t.same(violations({ name: 'x', kind: 'c' }), ['/kind must be one of "a", "b"']);
+  t.same(violations({ name: 'x', size: 0 }), ['/size must be a whole number from 1 to 9']);
+  t.same(violations({ name: 'x', url: 'ftp://x' }), ['/url must be an http URL']);
+  t.same(violations({ name: 'x', when: 'now' }), ['/when must be a valid date-time']);
+  t.same(violations({ name: 'x', when: '2026-02-30T00:00:00Z' }), ['/when must be a valid date-time']);
 });
 
-t.test('the part of the request is named', async t => {
+t.test('a violation names the part of the request', async t => {
   t.same(compileCheck(strict({}), 'query')({ x: 1 }), [{ in: 'query', path: '/x', message: 'is not known' }]);
 });
