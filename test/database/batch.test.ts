@@ -12,21 +12,21 @@ import { changeUser, createUser, getUser, listUsers } from '../../src/services/u
 import { inside } from '../helper/access.ts';
 import { backend, countRows, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
 
-const nobody: Connection = {
+const noDatabase: Connection = {
   isTransaction: false,
   rows: async () => [],
-  transaction: work => work(nobody),
+  transaction: work => work(noDatabase),
 };
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const person = (name: string) => ({ name, email: `${name}@example.com` });
 
-t.test('what is asked for in one turn is one piece of work, of a bounded size', async t => {
+t.test('requests of one turn of the event loop become one batch, of a bounded size', async t => {
   const sizes: number[] = [];
   const double = batch('reads', async (_db, keys: number[]) => {
     sizes.push(keys.length);
     return keys.map(key => key * 2);
   });
-  const answers = await Promise.all(numbers(450).map(key => double(nobody, key)));
+  const answers = await Promise.all(numbers(450).map(key => double(noDatabase, key)));
   t.same(
     answers,
     numbers(450).map(key => key * 2),
@@ -34,7 +34,7 @@ t.test('what is asked for in one turn is one piece of work, of a bounded size', 
   t.same(sizes, [200, 200, 50]);
 });
 
-t.test('what is heavy goes with fewer neighbours, and alone when it is too heavy for any', async t => {
+t.test('heavy keys share a batch with fewer others, and the heaviest go alone', async t => {
   const groups: number[][] = [];
   const carry = batch(
     'reads',
@@ -44,11 +44,11 @@ t.test('what is heavy goes with fewer neighbours, and alone when it is too heavy
     },
     { weightOf: key => key, parallel: 1 },
   );
-  await Promise.all([150, 50, 1, 900, 20].map(key => carry(nobody, key)));
+  await Promise.all([150, 50, 1, 900, 20].map(key => carry(noDatabase, key)));
   t.same(groups, [[150, 50], [1], [900], [20]]);
 });
 
-t.test('those who ask the same share one answer, others do not wait for them', async t => {
+t.test('equal requests share one answer, and other requests do not wait for them', async t => {
   const gates = new Map<string, PromiseWithResolvers<string>>();
   const read: string[] = [];
   const ask = coalesce(async (_db, question: string) => {
@@ -57,20 +57,20 @@ t.test('those who ask the same share one answer, others do not wait for them', a
     gates.set(question, gate);
     return gate.promise;
   });
-  const first = ['a', 'b', 'a'].map(question => ask(nobody, question));
+  const first = ['a', 'b', 'a'].map(question => ask(noDatabase, question));
   await turn();
   await turn();
   t.same(read, ['a', 'b']);
-  const later = ['a', 'a', 'c'].map(question => ask(nobody, question));
+  const later = ['a', 'a', 'c'].map(question => ask(noDatabase, question));
   await turn();
   await turn();
-  t.same(read.slice(2), ['c'], 'nobody joins an answer that is on its way');
+  t.same(read.slice(2), ['c'], 'no request joins an answer that is under way');
   gates.get('a')?.resolve('old');
   t.equal(await first[0], 'old');
   t.equal(await first[2], 'old');
   await turn();
   await turn();
-  t.same(read.slice(3), ['a'], 'those who waited share the next one');
+  t.same(read.slice(3), ['a'], 'the requests that waited share the next one');
   gates.get('a')?.resolve('new');
   gates.get('c')?.resolve('other');
   t.same(await Promise.all(later), ['new', 'new', 'other']);
@@ -78,22 +78,22 @@ t.test('those who ask the same share one answer, others do not wait for them', a
   t.equal(await first[1], 'at last');
 });
 
-t.test('a failed answer fails its callers alone', async t => {
+t.test('a failed answer fails only its own callers', async t => {
   let failing = true;
   const ask = coalesce(async (_db, _question: string) => {
     if (failing) throw new Error('gone');
     return 'answer';
   });
-  const results = await Promise.allSettled([ask(nobody, 'a'), ask(nobody, 'a')]);
+  const results = await Promise.allSettled([ask(noDatabase, 'a'), ask(noDatabase, 'a')]);
   t.same(
     results.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
   failing = false;
-  t.equal(await ask(nobody, 'a'), 'answer');
+  t.equal(await ask(noDatabase, 'a'), 'answer');
 });
 
-t.test('a list is never older than the question, however many ask at once', async t => {
+t.test('a list is never older than its request, however many run at once', async t => {
   const context = inside(await openTestDatabase(t));
   const query = { page: 1, limit: 5, sort: 'createdAt' as const };
   for (let round = 1; round <= 20; round++) {
@@ -105,7 +105,7 @@ t.test('a list is never older than the question, however many ask at once', asyn
   }
 });
 
-t.test('nobody joins what has been sent: no answer is older than its question', async t => {
+t.test('no request joins a batch that was sent: no answer is older than its request', async t => {
   let stored = 'old';
   const gates: PromiseWithResolvers<void>[] = [];
   const read = batch('reads', async (_db, keys: string[]) => {
@@ -115,11 +115,11 @@ t.test('nobody joins what has been sent: no answer is older than its question', 
     await gate.promise;
     return keys.map(() => snapshot);
   });
-  const before = read(nobody, 'key');
+  const before = read(noDatabase, 'key');
   await turn();
   t.equal(gates.length, 1, 'the first one is under way');
   stored = 'new';
-  const after = read(nobody, 'key');
+  const after = read(noDatabase, 'key');
   for (let i = 0; i < 2; i++) {
     await turn();
     gates[i]?.resolve();
@@ -127,7 +127,7 @@ t.test('nobody joins what has been sent: no answer is older than its question', 
   t.same([await before, await after], ['old', 'new']);
 });
 
-t.test('a write is seen by every read that begins after it, with many readers around', async t => {
+t.test('every read that begins after a write sees it, even with many readers', async t => {
   const context = inside(await openTestDatabase(t));
   const user = await createUser(context, person('ada'));
   let writing = true;
@@ -142,7 +142,7 @@ t.test('a write is seen by every read that begins after it, with many readers ar
   await Promise.all(readers);
 });
 
-t.test('a row that is refused leaves others alone, and no audit entry', async t => {
+t.test('a refused row does not affect the others, and leaves no audit entry', async t => {
   const context = inside(await openTestDatabase(t));
   const { db } = context;
   const names = ['a', 'b', 'a', 'c', 'd', 'b', 'e'];
@@ -155,16 +155,16 @@ t.test('a row that is refused leaves others alone, and no audit entry', async t 
   t.same(
     results.flatMap(result => (result.status === 'fulfilled' ? result.value.id : [])).sort(),
     stored.map(({ id }) => id).sort(),
-    'who was told so is stored',
+    'exactly the confirmed users are stored',
   );
 });
 
-t.test('inside a transaction everything is done there and alone', async t => {
+t.test('statements inside a transaction run there, and are not batched', async t => {
   const context = inside(await openTestDatabase(t));
   const ada = await createUser(context, person('ada'));
   const outcome = inTransaction(context, async within => {
     await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
-    // On one connection, who is outside would wait for the end.
+    // With only one connection, a read outside would wait for the transaction to end.
     const outside = backend === 'postgres' ? getUser(context, ada.id) : undefined;
     t.equal((await getUser(within, ada.id)).name, 'Countess');
     t.equal((await outside)?.name ?? 'ada', 'ada');
@@ -184,18 +184,18 @@ t.test('inside a transaction everything is done there and alone', async t => {
 });
 
 for (const code of ['CONNECTION_CLOSED', 'EPIPE', '57P01', '08006'])
-  t.test(`without an answer (${code}) all are told, and nothing is done twice`, async t => {
+  t.test(`without an answer (${code}) every caller gets the error, and nothing is done twice`, async t => {
     let calls = 0;
     const write = batch('reads', async (_db, _keys: number[]) => {
       calls++;
       throw Object.assign(new Error('gone'), { code });
     });
-    const results = await Promise.allSettled(numbers(8).map(key => write(nobody, key)));
+    const results = await Promise.allSettled(numbers(8).map(key => write(noDatabase, key)));
     t.ok(results.every(result => result.status === 'rejected' && result.reason.code === code));
     t.equal(calls, 1);
   });
 
-t.test('a connection that is lost during an insert', { skip: backend !== 'postgres' }, async t => {
+t.test('a connection lost during an insert stores nothing', { skip: backend !== 'postgres' }, async t => {
   const database = openPostgres({ url: await createPostgres(t), connections: 4 }, testLog);
   t.teardown(() => database.close());
   await database.ready;
@@ -204,7 +204,7 @@ t.test('a connection that is lost during an insert', { skip: backend !== 'postgr
   await db.transaction(async tx => {
     await orm(tx).execute(sql`lock table users in exclusive mode`);
     const writes = Promise.allSettled(numbers(6).map(n => createUser(context, person(`u${n}`))));
-    // Asked outside of the transaction, which would see the same picture each time.
+    // Queried outside the transaction, which would see the same snapshot each time.
     const waiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     for (let ended = 0; ended === 0; await turn(undefined))
@@ -212,7 +212,7 @@ t.test('a connection that is lost during an insert', { skip: backend !== 'postgr
     const results = await writes;
     t.ok(results.every(({ status }) => status === 'rejected'));
   });
-  t.equal(await countRows(db, users), 0, 'nobody was told so, and nothing was stored');
+  t.equal(await countRows(db, users), 0, 'no insert was confirmed, and none was stored');
   const user = await createUser(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
   t.equal((await getUser(context, user.id)).name, 'after');
 });

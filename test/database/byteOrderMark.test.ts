@@ -13,7 +13,7 @@ import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 /** U+FEFF, which a TextDecoder takes for a byte order mark and drops unless it is made with `ignoreBOM`. */
 const mark = '\ufeff';
 
-t.test('bug: a payment of U+FEFF and "cus_1" activated cus_1', async t => {
+t.test('bug: a payment by the customer U+FEFF + "cus_1" activated cus_1', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   for (const [i, customer] of [`${mark}cus_1`, `${mark}${mark}cus_2`, mark].entries()) {
     await deliver(paymentEvent({ id: `${mark}evt_${i}`, customer }));
@@ -75,7 +75,7 @@ t.test('lists of texts in the audit log keep a leading U+FEFF', async t => {
   t.same(found.body.data, body.data.slice(0, 1));
 });
 
-t.test('every text that is read begins as it was written', async t => {
+t.test('every text that is read keeps its leading U+FEFF', async t => {
   const { writes } = await openTestDatabase(t);
   const text = fc.string({ unit: 'binary' }).map(rest => mark + rest.replaceAll('\0', ''));
   const texts = fc.array(fc.oneof(text, fc.constantFrom(null, '', mark, 'plain')), { minLength: 1 });
@@ -99,7 +99,7 @@ t.test('every text that is read begins as it was written', async t => {
   );
 });
 
-t.test('so does what an error says', async t => {
+t.test('an error of the database keeps a leading U+FEFF', async t => {
   const db = orm((await openTestDatabase(t)).writes);
   const raised = db.execute(
     sql.raw(

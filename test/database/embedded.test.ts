@@ -7,7 +7,7 @@ import { orm } from '../../src/database/connection.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { select, testLog } from '../helper/database.ts';
 
-// Each cold start is seconds of work, more on a busy machine.
+// Each cold start takes seconds, more on a busy machine.
 t.setTimeout(180_000);
 
 function makeFolder(t: Test): string {
@@ -18,14 +18,14 @@ function makeFolder(t: Test): string {
 const insert = (i: number) =>
   sql`insert into users values (gen_random_uuid(), 'A', ${`${i}@example.com`}, now(), now())`;
 
-t.test('a data folder is owned by one, until it is closed; and then it holds what was answered', async t => {
+t.test('a data folder has one owner at a time, and keeps every write that was answered', async t => {
   const folder = join(makeFolder(t), 'made', 'on the way');
   const first = await openEmbedded({ folder }, testLog);
   await first.ready;
   t.equal(first.available(), true);
   await t.rejects(openEmbedded({ folder }, testLog), { message: /^Another process uses the data folder/ });
 
-  // Closed with work in flight, as it is when requests were cut.
+  // Closed with work in flight, as when requests are cut off.
   const answered: number[] = [];
   const work = Array.from({ length: 30 }, (_, i) =>
     orm(first.writes)
@@ -57,7 +57,7 @@ t.test('a data folder is owned by one, until it is closed; and then it holds wha
   );
 });
 
-t.test('a folder that cannot be one is refused with its own reason', async t => {
+t.test('an unusable data folder is refused with the reason', async t => {
   const file = join(makeFolder(t), 'file');
   writeFileSync(file, 'not a folder');
   await t.rejects(openEmbedded({ folder: file }, testLog), { message: /EEXIST|ENOTDIR/ });
@@ -66,7 +66,7 @@ t.test('a folder that cannot be one is refused with its own reason', async t => 
   await t.rejects(openEmbedded({ folder }, testLog), { message: /^The data folder .* cannot be used: / });
 });
 
-t.test('a failed start gives the folder back', async t => {
+t.test('a failed start releases the folder', async t => {
   const folder = makeFolder(t);
   writeFileSync(join(folder, 'postgres'), 'in the way');
   await t.rejects(openEmbedded({ folder }, testLog));

@@ -9,11 +9,11 @@ import { build } from '../helper/app.ts';
 import { backend, countRows } from '../helper/database.ts';
 import { until } from '../rig/process.ts';
 
-// The embedded database has one connection: nothing happens beside a transaction.
+// The embedded database has one connection: nothing runs alongside a transaction.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
 const { call, newUser, newPost, database } = await build(t);
 
-/** Holds a row as another session would, until it is released. */
+/** Locks a row as another session would, and returns a function that releases it. */
 async function hold(id: string, lock: 'update' | 'no key update', { writes } = database) {
   const gate = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
@@ -33,14 +33,14 @@ const someone = () => ({ name: 'Someone', email: `${randomUUID()}@example.com` }
 const post = (authorId: string, status: number) =>
   call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
 
-test('strangers do not wait for a row that somebody holds (they waited 2 s behind it)', async t => {
+test('requests for other rows do not wait for a locked row (they waited 2 s behind it)', async t => {
   const [held, other] = [await newUser(), await newUser()];
   const release = await hold(held.id, 'update');
   let refused = 0;
   const note = () => {
     refused++;
   };
-  // More than there are connections, by every way that waits for this row.
+  // More requests than there are connections, of every kind that waits for this row.
   const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
   const moved = await Promise.all(Array.from({ length: 6 }, () => newPost({ authorId: other.id })));
   const toHeld = { body: { authorId: held.id } };
@@ -50,7 +50,7 @@ test('strangers do not wait for a row that somebody holds (they waited 2 s behin
   blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
   for (let round = 0; round < 3; round++) {
     const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
-    // So many in one turn that they are sent on every connection that takes them.
+    // Enough in one turn to use every connection that accepts them.
     others.push(...Array.from({ length: 20 }, () => createUser(inside(database), someone())));
     const { id } = await newPost({ authorId: other.id });
     others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
@@ -66,10 +66,10 @@ test('strangers do not wait for a row that somebody holds (they waited 2 s behin
   await release();
   await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
   const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
-  t.equal(meta.total, 0, 'what was refused is not there');
+  t.equal(meta.total, 0, 'nothing that was refused is stored');
 });
 
-test('no mutation begins after its caller was told to try again (the last of twelve ran 12 s later)', async t => {
+test('no mutation begins after its caller got a 503 (the last of twelve ran 12 s later)', async t => {
   const { call, newUser, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
   const { id } = await newUser();
   const release = await hold(id, 'update', database);
@@ -80,7 +80,7 @@ test('no mutation begins after its caller was told to try again (the last of twe
   }`;
   await call('POST', '/api/graphql', 503, { body: { query } });
   await release();
-  // Its turn comes after the first change, which was at work by then, and would come after the second.
+  // The first change was already running; the third would run after the second.
   await until('the first change is done', async () => {
     const { name } = (await call('GET', `/api/users/${id}`, 200)).body;
     return name === 'first';
@@ -89,24 +89,24 @@ test('no mutation begins after its caller was told to try again (the last of twe
   t.equal((await call('GET', '/api/users?name=third', 200)).body.meta.total, 0);
 });
 
-test('a change of a user does not hold up posts by that user', async () => {
+test('a change of a user does not block posts by that user', async () => {
   const { id } = await newUser();
   const release = await hold(id, 'no key update');
   await post(id, 201);
   await release();
 });
 
-test('a request that changes a user takes no stronger lock than that', async t => {
+test('a change of a user does not wait for new posts by that user', async t => {
   const { id } = await newUser();
   await database.writes.transaction(async tx => {
-    // What the foreign key of a new post takes; a change waits for it only with a lock that is too strong.
+    // The lock of a new post's foreign key. A change waits for it only if its own lock is too strong.
     await orm(tx).execute(sql`select from users where id = ${id} for key share`);
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
   });
   t.equal((await call('GET', `/api/users/${id}`, 200)).body.name, 'Ada King');
 });
 
-/** The lock that folds take, as somebody else's prepared transaction holds it. */
+/** Takes the lock of a fold, which a prepared transaction of another session may hold. */
 const holdFolds = sql`select pg_advisory_xact_lock(7283452)`;
 const bulk = sql`
   insert into users (id, name, email, created_at, updated_at)
@@ -133,10 +133,10 @@ test('a truncate under repeatable read is refused (it left wrong totals until a 
   t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
 });
 
-test('ready says so when no connection gets free (it said 200 while all writes stood)', async t => {
+test('/health/ready is 503 while no connection is free (it was 200 while all writes waited)', async t => {
   const end = Promise.withResolvers<void>();
   const holders = Array.from({ length: 4 }, () => database.writes.transaction(() => end.promise));
-  await until('no connection gets free', () => !database.hasConnections());
+  await until('no connection is free', () => !database.hasConnections());
   const { error } = (await call('GET', '/health/ready', 503)).body;
   t.match(error.message, /All connections to the database are busy/);
   await call('GET', '/api/users', 200);

@@ -6,7 +6,7 @@ import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { build } from '../helper/app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
 
-// Whole processes are started, also on a machine that is busy.
+// Starting whole processes takes long on a busy machine.
 t.setTimeout(180_000);
 
 const size = { users: 60, posts: 2100 };
@@ -14,11 +14,11 @@ const quietly = () => {};
 const uuidv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 
-t.test('the seed makes users and posts that read like those of the service', async t => {
+t.test('the seed creates users and posts that look like those of the service', async t => {
   const database = await openTestDatabase(t);
-  const told: number[] = [];
-  await seed(database.writes, size, done => told.push(done));
-  t.same(told, [60, 1060, 2060, 2160]);
+  const progress: number[] = [];
+  await seed(database.writes, size, done => progress.push(done));
+  t.same(progress, [60, 1060, 2060, 2160]);
   const { call } = await build(t, { database });
 
   const { body: people } = await call('GET', '/api/users?limit=100', 200);
@@ -39,13 +39,13 @@ t.test('the seed makes users and posts that read like those of the service', asy
   const [first, later] = [people.data[0], people.data[50]];
   const { body: many } = await call('GET', `/api/posts?author=${first.id}`, 200);
   const { body: few } = await call('GET', `/api/posts?author=${later.id}`, 200);
-  t.ok(many.meta.total > 5 * few.meta.total, 'a few authors write much');
+  t.ok(many.meta.total > 5 * few.meta.total, 'a few authors write a lot');
 });
 
 t.test('a second seed adds what is missing and changes nothing', async t => {
   const database = await openTestDatabase(t);
   const { call } = await build(t, { database });
-  // Somebody had an address of the seed before it.
+  // A user already has an address that the seed would use.
   const { body: own } = await call('POST', '/api/users', 201, {
     body: { name: 'Somebody', email: userOf(0).email },
   });
@@ -56,7 +56,7 @@ t.test('a second seed adds what is missing and changes nothing', async t => {
 
   await seed(database.writes, { users: 20, posts: 50 }, quietly);
   const { body: again } = await call('GET', '/api/users', 200);
-  t.equal(again.meta.total, 20, 'nineteen of the seed and the one who was there');
+  t.equal(again.meta.total, 20, 'nineteen from the seed, and the existing user');
   t.equal((await call('GET', `/api/users/${user.data[0].id}`, 200)).body.name, 'Changed');
   t.same((await call('GET', `/api/users/${own.id}`, 200)).body, own);
   const before = await call('GET', '/api/posts?limit=100', 200);
@@ -64,29 +64,29 @@ t.test('a second seed adds what is missing and changes nothing', async t => {
   t.same((await call('GET', '/api/posts?limit=100', 200)).body, before.body);
 });
 
-t.test('the command seeds the database of the settings, in plain lines without a terminal', async t => {
+t.test('the command seeds the configured database, and prints plain lines without a terminal', async t => {
   const folder = t.testdir();
-  const place: Record<string, string> =
+  const target: Record<string, string> =
     backend === 'postgres'
       ? { DATABASE_URL: await createPostgres(t, { empty: true }) }
       : { DATA_DIR: folder };
-  const first = await run(place, '--users', '30', '--posts', '970');
+  const first = await run(target, '--users', '30', '--posts', '970');
   t.match(first, {
     code: 0,
     out: /100 % {2}1,000 of 1,000 records\nusers: 30, 30 of them new\nposts: 970, 970 of them new\n/,
   });
   t.notMatch(first.out, '\r');
-  const second = await run(place, '--users', '30', '--posts', '970');
+  const second = await run(target, '--users', '30', '--posts', '970');
   t.match(second, { code: 0, out: /users: 30, 0 of them new\nposts: 970, 0 of them new\n/ });
 
   if (backend === 'postgres') return;
   const owner = await openEmbedded({ folder }, testLog);
   t.teardown(() => owner.close());
   const refused = `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.\n`;
-  t.match(await run(place), { code: 1, err: refused }, 'a data folder in use is left alone');
+  t.match(await run(target), { code: 1, err: refused }, 'a data folder in use is left alone');
 });
 
-t.test('a number out of range, or an unknown flag, is refused by name', async t => {
+t.test('a number out of range is refused with the name of its flag', async t => {
   const given = { users: '1', posts: '0' };
   t.same(sizeOf(given), { users: 1, posts: 0 });
   t.throws(() => sizeOf({ ...given, users: '0' }), {
@@ -100,16 +100,16 @@ t.test('a number out of range, or an unknown flag, is refused by name', async t 
 type Created = { id: string; createdAt: string };
 const created = ({ id, createdAt }: Created) => `${createdAt} ${id}`;
 
-/** The command as a person runs it, without what the test runner puts into the environment. */
+/** Runs the command without the environment variables of the test runner. */
 async function run(settings: Record<string, string>, ...flags: string[]) {
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', 'scripts/seed.ts', ...flags],
     { env: { PATH: process.env.PATH, ...settings } },
   );
-  const said = { out: '', err: '' };
-  child.stdout.on('data', data => (said.out += data));
-  child.stderr.on('data', data => (said.err += data));
+  const output = { out: '', err: '' };
+  child.stdout.on('data', data => (output.out += data));
+  child.stderr.on('data', data => (output.err += data));
   const code = await new Promise<number | null>(resolve => child.on('close', resolve));
-  return { code, ...said };
+  return { code, ...output };
 }

@@ -26,7 +26,7 @@ async function fillTables(writes: Connection): Promise<void> {
   );
 }
 
-t.test('rows are mapped to what Drizzle makes of them', async t => {
+t.test('rows are mapped as Drizzle maps them', async t => {
   const { writes } = await openTestDatabase(t);
   await fillTables(writes);
   for (const table of [users, posts, subscriptions, webhookEvents, apiKeys, auditLog]) {
@@ -37,7 +37,7 @@ t.test('rows are mapped to what Drizzle makes of them', async t => {
   }
 });
 
-t.test('values travel as placeholders, and what a write returns is mapped too', async t => {
+t.test('values are sent as parameters, and rows that a write returns are mapped too', async t => {
   const { writes } = await openTestDatabase(t);
   await fillTables(writes);
   const rename = statement(

@@ -8,22 +8,22 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { backend, createPostgres, openTestDatabase, select, testLog } from '../helper/database.ts';
 import { randomFrom, seed } from '../helper/random.ts';
 
-/** The storm is smaller on the embedded database, which is one connection. */
-const storm = backend === 'postgres' ? { writers: 6, steps: 250 } : { writers: 1, steps: 120 };
+/** Fewer writes on the embedded database, which has one connection. */
+const load = backend === 'postgres' ? { writers: 6, steps: 250 } : { writers: 1, steps: 120 };
 const authors = Array.from({ length: 4 }, () => newId(Date.UTC(2025, 0, 1)));
 const random = randomFrom(seed);
 const below = (limit: number) => Math.floor(random() * limit);
 const any = <T>(list: T[]) => list[below(list.length)] as T;
 
-async function openStorm(t: Test): Promise<Database> {
+async function openDatabase(t: Test): Promise<Database> {
   if (backend === 'embedded') return openTestDatabase(t);
-  const database = openPostgres({ url: await createPostgres(t), connections: storm.writers + 2 }, testLog);
+  const database = openPostgres({ url: await createPostgres(t), connections: load.writers + 2 }, testLog);
   t.teardown(() => database.close());
   await database.ready;
   return database;
 }
 
-/** Ids of any time, in the middle of the others, and of now, at their end. */
+/** Ids of an earlier time, among the others, or of now, after all others. */
 const someId = () => newId(below(3) ? Date.UTC(2025, 0, 1) + below(1e9) : Date.now());
 const insertPosts = (amount: number) => sql`
   insert into posts (id, title, status, author_id, created_at, updated_at)
@@ -32,7 +32,7 @@ const insertPosts = (amount: number) => sql`
 const somePosts = (amount: number) =>
   sql`(select id from posts where id >= ${someId()} order by id limit ${amount})`;
 
-/** One random write; some fail, and some are undone. */
+/** One random write; some fail, and some are rolled back. */
 async function write(db: Connection): Promise<void> {
   const statements: (() => SQL)[] = [
     () => insertPosts(1),
@@ -96,17 +96,17 @@ async function compare(t: Test, db: Connection): Promise<void> {
 const treeLevels = sql`select source, part, level, sum(amount)::text as amount, min(amount)::int as least from list_counts group by 1, 2, 3 order by 1, 2, 3`;
 
 t.test(
-  `totals and places are exact in a storm of writes on several connections, TEST_SEED=${seed}`,
+  `totals and positions are exact during random writes on several connections, TEST_SEED=${seed}`,
   async t => {
-    const { writes: db } = await openStorm(t);
+    const { writes: db } = await openDatabase(t);
     for (const id of authors)
       await orm(db).execute(
         sql`insert into users (id, name, email, created_at, updated_at) values (${id}, 'author', ${`${id}@example.com`}, now(), now())`,
       );
     await orm(db).execute(insertPosts(3000));
-    let writing = storm.writers;
-    const writers = Array.from({ length: storm.writers }, async () => {
-      for (let step = 0; step < storm.steps; step++) await write(db);
+    let writing = load.writers;
+    const writers = Array.from({ length: load.writers }, async () => {
+      for (let step = 0; step < load.steps; step++) await write(db);
       writing--;
     });
     while (writing > 0) await compare(t, db);
@@ -127,14 +127,14 @@ t.test(
     );
     t.ok(Number(block?.largest) <= 2048, 'no block stays too large');
     await repairCounts(db);
-    const anew = await select(db, treeLevels);
+    const rebuilt = await select(db, treeLevels);
     const totals = (rows: typeof folded) =>
       new Map(rows.map(({ source, part, level, amount }) => [`${source} ${part} ${level}`, amount]));
-    for (const [key, amount] of totals(anew)) t.equal(totals(folded).get(key) ?? amount, amount, key);
+    for (const [key, amount] of totals(rebuilt)) t.equal(totals(folded).get(key) ?? amount, amount, key);
   },
 );
 
-t.test('an empty table, a truncate and a repair', async t => {
+t.test('totals are exact for an empty table, after a truncate and after a repair', async t => {
   const { writes: db } = await openTestDatabase(t);
   await compare(t, db);
   await orm(db).execute(

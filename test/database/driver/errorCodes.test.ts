@@ -3,14 +3,14 @@ import { databaseFailure, isOutage } from '../../../src/database/databaseErrors.
 
 const failed = (code: string) => Object.assign(new Error('failed'), { code });
 
-t.test('a server that is out of reach is an outage, whatever the driver calls it', async t => {
+t.test('an unreachable server is an outage, whatever the driver calls it', async t => {
   for (const code of [
     'CONNECTION_CLOSED',
     'CONNECTION_ENDED',
     'CONNECT_TIMEOUT',
     'ECONNREFUSED',
     'ECONNRESET',
-    // Five capitals, as an SQLSTATE has, and met when a statement is written to a server that crashes.
+    // Five capitals, like an SQLSTATE. It occurs when a statement is written to a server that crashes.
     'EPIPE',
     // A name server that does not answer (yet), as when containers start together.
     'EAI_AGAIN',
@@ -28,7 +28,7 @@ t.test('a server that is out of reach is an outage, whatever the driver calls it
   }
 });
 
-t.test('a refusal or a mistake is none', async t => {
+t.test('a refusal or a mistake is not an outage', async t => {
   for (const code of ['23505', '28P01', '3D000', '42P01', 'P0001', 'XX000']) {
     const failure = databaseFailure(failed(code));
     t.equal(failure && isOutage(failure), false, code);

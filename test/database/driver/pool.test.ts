@@ -24,7 +24,7 @@ t.test('a reset fails everything that waits for a silent server, and leaves no c
   t.ok(await seen.allClosed());
 });
 
-t.test('a reset ends a transaction with everything it still wants to do', onPostgres, async t => {
+t.test('a reset ends a transaction and every statement that it still sends', onPostgres, async t => {
   const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1 });
   const later: string[] = [];
   const transaction = pool.sql.begin(async tx => {
@@ -37,10 +37,10 @@ t.test('a reset ends a transaction with everything it still wants to do', onPost
   for (let i = 0; i < 100 && later.length === 0; i++) await sleep(20);
   for (const code of later) t.match(code, /^CONNECTION_/);
   t.equal(later.length, 3);
-  t.equal(await outcome(pool.sql`select 1`), 'done', 'the next statement connects anew');
+  t.equal(await outcome(pool.sql`select 1`), 'done', 'the next statement reconnects');
 });
 
-t.test('a statement waits for a connection no longer than it may, and is never sent', onPostgres, async t => {
+t.test('a statement that waits too long for a connection fails and is never sent', onPostgres, async t => {
   const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.3 });
   await pool.sql`create table notes (text text)`;
   await pool.sql.begin(async tx => {
@@ -55,7 +55,7 @@ t.test('a statement waits for a connection no longer than it may, and is never s
   t.same(pool.load(), { used: 0, waiting: 0 });
 });
 
-t.test('a statement that runs for longer than it might have waited is left alone', onPostgres, async t => {
+t.test('the limit of the wait does not apply to a statement that runs', onPostgres, async t => {
   const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.2 });
   t.equal(await outcome(pool.sql`select pg_sleep(0.6)`), 'done');
 });

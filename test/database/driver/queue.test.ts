@@ -7,7 +7,7 @@ interface Queue<T> {
   shift(): T | undefined;
   remove(x: T): T | null;
 }
-// It is private to the driver, and holds its connections, its waiting statements and what each connection was sent.
+// The queue is private to the driver. It holds connections, and statements that wait or were sent.
 const file = new URL('../../../node_modules/postgres/src/queue.js', import.meta.url);
 const { default: makeQueue } = (await import(file.href)) as { default: <T>() => Queue<T> };
 
@@ -44,23 +44,23 @@ t.test('the queue of the driver behaves like a list, whatever is done to it', as
   );
 });
 
-t.test('a search costs as much as what waits, however much has passed through', async t => {
+t.test('a search scans only the items that wait, however many have passed through', async t => {
   const queue = makeQueue<object>();
   const searched: number[] = [];
   const original = Array.prototype.indexOf;
-  const newest = () => queue.push({});
-  for (let i = 0; i < 50; i++) newest();
+  const pushNew = () => queue.push({});
+  for (let i = 0; i < 50; i++) pushNew();
   Array.prototype.indexOf = function (this: unknown[], item: unknown, from?: number) {
     searched.push(this.length - (from ?? 0));
     return original.call(this, item, from);
   };
   try {
     for (let i = 0; i < 20_000; i++) {
-      const item = newest();
+      const item = pushNew();
       queue.shift();
       if (i % 100 === 0) {
         queue.remove(item);
-        newest();
+        pushNew();
       }
     }
   } finally {
@@ -71,7 +71,7 @@ t.test('a search costs as much as what waits, however much has passed through', 
   t.ok(Math.max(...searched) <= 60, `at most ${Math.max(...searched)} places were searched`);
 });
 
-t.test('what has passed through is not kept', async t => {
+t.test('items that have passed through are not kept', async t => {
   const queue = makeQueue<object>();
   const kept: number[] = [];
   const original = Array.prototype.push;

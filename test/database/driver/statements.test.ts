@@ -7,10 +7,10 @@ import t, { type Test } from 'tap';
 import { backend, createPostgres } from '../../helper/database.ts';
 import { outcome, watchUncaught } from '../../helper/fakeServer.ts';
 
-/** The numbers are issues and pull requests of github.com/porsager/postgres; see docs/decisions/driver.md. */
+/** The numbers are issues and pull requests of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
 
-/** A client of a database of its own with a table, and another one beside it that looks on. */
+/** A client of its own database with one table, and a second client that can break its connections. */
 async function makeClient(t: Test, options: object) {
   const url = await createPostgres(t, { empty: true });
   const name = `driver ${randomBytes(4).toString('hex')}`;
@@ -20,21 +20,21 @@ async function makeClient(t: Test, options: object) {
     connection: { application_name: name },
     ...options,
   });
-  const beside = postgres(url, { max: 1 });
-  t.teardown(() => Promise.all([sql.end({ timeout: 0 }), beside.end({ timeout: 0 })]));
-  await beside`create table notes (text text)`;
+  const admin = postgres(url, { max: 1 });
+  t.teardown(() => Promise.all([sql.end({ timeout: 0 }), admin.end({ timeout: 0 })]));
+  await admin`create table notes (text text)`;
   return {
     sql,
-    backends: () => beside`select pid, state from pg_stat_activity where application_name = ${name}`,
+    backends: () => admin`select pid, state from pg_stat_activity where application_name = ${name}`,
     terminate: async () => {
-      await beside`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
+      await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
     },
-    notes: async () => (await beside`select text from notes order by text`).map(row => row.text),
+    notes: async () => (await admin`select text from notes order by text`).map(row => row.text),
   };
 }
 
 t.test(
-  'a lost connection: each statement settles, nothing is thrown where nobody can catch it, the pool stays whole',
+  'after a lost connection every statement settles, no error is uncaught, and the pool is complete',
   onPostgres,
   async t => {
     const { sql, backends, terminate } = await makeClient(t, { max: 4 });
@@ -65,7 +65,7 @@ t.test(
       await sleep(50);
       await terminate();
       await Promise.race([Promise.all([...transactions, ...singles]), sleep(10_000)]);
-      t.equal(settled.length, 63, 'each settles');
+      t.equal(settled.length, 63, 'every statement settles');
       t.ok(settled.includes('refused'));
     }
     await sleep(50);
@@ -95,7 +95,7 @@ t.test(
       await tx`insert into notes values ('A')`;
       await terminate();
       await sleep(100);
-      // The pool has connected anew: this is not the connection of the transaction.
+      // The pool has reconnected: this is not the connection of the transaction.
       await sql`select 1`;
       await tx`insert into notes values ('B')`.then(
         () => later.push('stored'),
@@ -109,11 +109,11 @@ t.test(
   },
 );
 
-t.test('what a transaction has queued fails with its connection: #1186', onPostgres, async t => {
+t.test('the queued statements of a transaction fail with its connection: #1186', onPostgres, async t => {
   const { sql, terminate } = await makeClient(t, { max: 1 });
   const codes: string[] = [];
   const transaction = sql.begin(async tx => {
-    // A statement whose types the driver must ask for first takes the connection alone.
+    // A statement whose types the driver must look up first has the connection to itself.
     const works = [tx`select pg_sleep(5), ${1}::int`, tx`select 2`, tx`select 3`].map(work => outcome(work));
     await sleep(100);
     await terminate();
@@ -168,7 +168,7 @@ t.test(
 );
 
 t.test(
-  'a drained socket does not let others into an open transaction: pull request #1207',
+  'a drained socket does not let other statements into an open transaction: pull request #1207',
   onPostgres,
   async t => {
     const held = holdSockets();
@@ -188,7 +188,7 @@ t.test(
 );
 
 t.test(
-  'what is sent between the error of a connection and its end settles, and answers stay with their statements: #1215',
+  'a statement sent between the error of a connection and its close settles, and answers stay with their statements: #1215',
   onPostgres,
   async t => {
     const held = holdSockets();
@@ -219,7 +219,7 @@ t.test(
   },
 );
 
-t.test('a connection lost before a statement was written can be made again: #1215', onPostgres, async t => {
+t.test('a connection lost before a statement was written can be reopened: #1215', onPostgres, async t => {
   const held = holdSockets();
   const { sql } = await makeClient(t, { max: 2, socket: held.open });
   const both = () => Promise.all([1, 2].map(() => outcome(sql`select pg_sleep(0.1)`)));
@@ -263,7 +263,7 @@ t.test('a reserved connection that was lost refuses its statements: #1208', onPo
   t.same(uncaught, []);
 });
 
-/** Holds the sockets of a client. The types of the driver do not know its option `socket`; its README does. */
+/** Holds the sockets of a client. The README of the driver documents the option `socket`, its types do not. */
 function holdSockets() {
   const sockets: Socket[] = [];
   return {
