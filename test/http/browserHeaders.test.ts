@@ -14,8 +14,8 @@ t.test('every answer carries the headers that protect a browser', async t => {
       'cross-origin-resource-policy': 'same-origin',
       'x-frame-options': 'DENY',
     });
-    t.notOk(headers['strict-transport-security'], 'a promise about TLS is made over TLS only');
-    t.notOk(headers['x-powered-by'] ?? headers.server, 'nothing says what this runs on');
+    t.notOk(headers['strict-transport-security'], 'HSTS is sent over TLS only');
+    t.notOk(headers['x-powered-by'] ?? headers.server, 'no header names the server software');
   }
   const { headers } = await app.inject({ url: '/api/users', headers: { 'x-forwarded-proto': 'https' } });
   t.match(headers['strict-transport-security'], /max-age=\d{8}/);
@@ -24,20 +24,20 @@ t.test('every answer carries the headers that protect a browser', async t => {
 const page = 'https://app.example';
 const preflight = { origin: page, 'access-control-request-method': 'PUT' };
 
-t.test('no other origin may call unless it is listed', async t => {
+t.test('an origin that is not listed may not call', async t => {
   const { app } = await build(t);
   const plain = await app.inject({ url: '/api/users', headers: { origin: page } });
   t.notOk(plain.headers['access-control-allow-origin']);
-  const asked = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
-  t.notOk(asked.headers['access-control-allow-origin']);
+  const refused = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.notOk(refused.headers['access-control-allow-origin']);
 });
 
-t.test('a listed origin may, with a key but never with cookies', async t => {
+t.test('a listed origin may call with a key, but never with cookies', async t => {
   const settings = { CORS_ORIGINS: `https://other.example, ${page}`, AUTH_MODE: 'required' } as const;
   const { app } = await build(t, { settings });
-  const asked = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
-  t.equal(asked.statusCode, 204);
-  t.match(asked.headers, {
+  const allowed = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.equal(allowed.statusCode, 204);
+  t.match(allowed.headers, {
     'access-control-allow-origin': page,
     'access-control-allow-methods': /PUT/,
     'access-control-allow-headers': /Authorization/,
@@ -50,11 +50,12 @@ t.test('a listed origin may, with a key but never with cookies', async t => {
   const stranger = await app.inject({ url: '/api/users', headers: { origin: 'https://evil.example' } });
   t.notOk(stranger.headers['access-control-allow-origin']);
   const plain = await app.inject({ method: 'OPTIONS', url: '/api/users' });
-  t.match([plain.statusCode, plain.headers.allow], [204, /GET/], 'OPTIONS still says what there is');
-  for (const { headers } of [asked, refused, stranger]) t.notOk(headers['access-control-allow-credentials']);
+  t.match([plain.statusCode, plain.headers.allow], [204, /GET/], 'OPTIONS still lists the methods');
+  for (const { headers } of [allowed, refused, stranger])
+    t.notOk(headers['access-control-allow-credentials']);
 });
 
-t.test('all origins may when that is asked for, still without cookies', async t => {
+t.test('with * every origin may call, still without cookies', async t => {
   const { app } = await build(t, { settings: { CORS_ORIGINS: '*' } });
   const { headers } = await app.inject({ url: '/api/users', headers: { origin: page } });
   t.equal(headers['access-control-allow-origin'], '*');

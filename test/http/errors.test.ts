@@ -8,18 +8,18 @@ import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { exchange, parse, request } from '../helper/http.ts';
 
-/** A log that remembers what it was told. */
-function memory() {
+/** A log that keeps its lines. */
+function memoryLog() {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
   const log = openLog({ LOG_LEVEL: 'debug' }, false, stream);
   return { log, lines, all: () => lines.map(line => JSON.parse(line)) };
 }
 
-t.test('an error of the service is masked outside and whole in the log, under the same id', async t => {
-  const { log, lines, all } = memory();
+t.test('an internal error is masked for the client and complete in the log, under the same id', async t => {
+  const { log, lines, all } = memoryLog();
   const { call, database } = await build(t, { log });
-  // A real cause: a table is not there.
+  // A real cause: a table is missing.
   await orm(database.writes).execute(sql`drop table posts`);
   await orm(database.writes).execute(sql`alter table users drop column updated_at`);
   for (const [method, path, body] of [
@@ -31,13 +31,13 @@ t.test('an error of the service is masked outside and whole in the log, under th
     const line = all().find(each => each.level === 50 && each.reqId === headers['x-request-id']);
     t.match(line.err.message, /^Failed query: (select|insert|with)/);
     t.match(line.err.cause, { code: /^42/, message: /does not exist/ });
-    t.match(line.err.stack, /src\/(services|database)/, 'the place is there');
+    t.match(line.err.stack, /src\/(services|database)/, 'the stack is there');
   }
-  t.notMatch(lines.join(''), /secret[@ ]|Secret[ +]title/i, 'but not what people wrote');
+  t.notMatch(lines.join(''), /secret[@ ]|Secret[ +]title/i, 'but not the data of users');
 });
 
-t.test('the log has one line for each request, without what people wrote', async t => {
-  const { log, lines, all } = memory();
+t.test('the log has one line for each request, without the data of users', async t => {
+  const { log, lines, all } = memoryLog();
   const { call, newUser } = await build(t, { log });
   await newUser({ name: 'Secret', email: 'secret@example.com' });
   await call('POST', '/api/users', 409, { body: { name: 'Secret', email: 'SECRET@example.com' } });
@@ -64,17 +64,17 @@ t.test('the log has one line for each request, without what people wrote', async
   t.notMatch(lines.join(''), /secret/i);
 });
 
-t.test('the longest path costs the log no time', async t => {
+t.test('the longest path does not slow the log down', async t => {
   const { call } = await build(t);
   await call('GET', '/api/users/x', 404);
   const before = performance.now();
-  // It once took half a second for each, in which nobody else was answered.
+  // Each once blocked the event loop for half a second.
   for (let i = 0; i < 5; i++) await call('GET', `/api/users/${'a'.repeat(15_000)}`, 404);
   await call('GET', `/api/users/${'@/'.repeat(7000)}`, 404);
   t.ok(performance.now() - before < 2000, `${performance.now() - before} ms`);
 });
 
-t.test('without a database every request for data is refused at once, and the process is alive', async t => {
+t.test('without a database requests for data are refused at once, and the process lives on', async t => {
   const database = await openTestDatabase(t);
   let available = false;
   const { call } = await build(t, { database: { ...database, available: () => available } });
@@ -96,7 +96,7 @@ t.test('without a database every request for data is refused at once, and the pr
   t.match((await call('GET', '/health/ready', 200)).body, { status: 'ok', database: database.kind });
 });
 
-t.test('a request that the database does not answer in time is given up', async t => {
+t.test('a request that the database does not answer in time gets 503', async t => {
   const { call, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const blocker = database.writes.transaction(async tx => {
@@ -112,8 +112,8 @@ t.test('a request that the database does not answer in time is given up', async 
   await call('GET', '/api/users', 200);
 });
 
-t.test('what is no HTTP is answered in the envelope', async t => {
-  const { log, all } = memory();
+t.test('invalid HTTP gets an error in the envelope', async t => {
+  const { log, all } = memoryLog();
   const { app } = await build(t, { log });
   for (const [bytes, status, code] of [
     ['nonsense\r\n\r\n', 400, 'bad_request'],
@@ -139,7 +139,7 @@ t.test('what is no HTTP is answered in the envelope', async t => {
   }
 });
 
-t.test('what Node would answer by itself has a body too', async t => {
+t.test('a request that Node would refuse by itself gets a body too', async t => {
   const { app } = await build(t);
   const noHost = parse(await exchange(app, 'GET /api/users HTTP/1.1\r\nConnection: close\r\n\r\n'));
   t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 requires a Host header.' } } });
@@ -147,17 +147,17 @@ t.test('what Node would answer by itself has a body too', async t => {
   t.equal(parse(await exchange(app, request('GET /api/users', { Expect: 'wonders' }))).status, 200);
 });
 
-t.test('a body of 5 MB is 413 for a client that sends all of it first', async t => {
+t.test('a body of 5 MB gets 413, even if the client sends all of it first', async t => {
   const { app } = await build(t);
   const body = Buffer.alloc(5_000_000, 0x20);
   const head = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
   const large = request('POST /api/users', { ...head, Connection: 'keep-alive' });
   const answer = await exchange(app, large, body, request('GET /api/posts'));
   t.equal(parse(answer).status, 413);
-  t.match(answer, /HTTP\/1\.1 200 OK/, 'and the connection is still good');
+  t.match(answer, /HTTP\/1\.1 200 OK/, 'and the connection is still usable');
   for (const line of ['POST /api/users', 'POST /nothing', 'PUT /api/users']) {
     const closing = await exchange(app, request(line, head), body);
-    t.match(parse(closing).status, /^4\d\d$/, `${line}, also when it is to be closed`);
+    t.match(parse(closing).status, /^4\d\d$/, `${line}, even on a connection that is to be closed`);
   }
   const { address, port } = app.server.address() as AddressInfo;
   const headers = { 'content-type': 'application/json' };
@@ -165,8 +165,8 @@ t.test('a body of 5 MB is 413 for a client that sends all of it first', async t 
   t.match(await fetched.json(), { error: { status: 413, message: 'The body is too large.' } });
 });
 
-t.test('a client that leaves in the middle of its body is no error of the service', async t => {
-  const { log, all } = memory();
+t.test('a client that disconnects in the middle of its body is not logged as an error', async t => {
+  const { log, all } = memoryLog();
   const { app } = await build(t, { log });
   const head = request('POST /api/users', { 'Content-Type': 'application/json', 'Content-Length': '100' });
   const leaving = exchange(app, `${head}{"name"`);

@@ -3,7 +3,7 @@ import { build } from '../helper/app.ts';
 
 const { call, newUser } = await build(t);
 
-t.test('every answer has a request id: the one of the client when it is sane', async t => {
+t.test('every answer has a request id: the one of the client if it is valid', async t => {
   for (const id of ['a', 'abc-123', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11', 'x'.repeat(100), 'a.b:c_d-e'])
     for (const [path, status] of [
       ['/api/users', 200],
@@ -16,7 +16,7 @@ t.test('every answer has a request id: the one of the client when it is sane', a
     }
 });
 
-t.test('an insane request id is replaced', async t => {
+t.test('an invalid request id is replaced', async t => {
   const seen = new Set<string>();
   for (const id of [
     '',
@@ -35,10 +35,10 @@ t.test('an insane request id is replaced', async t => {
     t.match(headers['x-request-id'], /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, id);
     seen.add(headers['x-request-id'] ?? '');
   }
-  t.equal(seen.size, 11, 'each time by another one');
+  t.equal(seen.size, 11, 'each time by a different one');
 });
 
-t.test('every answer has the security headers, errors too', async t => {
+t.test('every answer has the security headers, including errors', async t => {
   const { id } = await newUser();
   for (const [method, path, status] of [
     ['GET', '/api/users', 200],
@@ -68,7 +68,7 @@ t.test('data is JSON in UTF-8, and an error is JSON', async t => {
   t.equal((await call('GET', '/nothing', 404)).headers['content-type'], 'application/json');
 });
 
-t.test('what a client accepts does not matter: it gets JSON', async () => {
+t.test('the answer is JSON, whatever the client accepts', async () => {
   for (const accept of ['text/html', 'application/xml', 'image/*', 'nonsense', ''])
     await call('GET', '/api/users', 200, { headers: { accept } });
 });

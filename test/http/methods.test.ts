@@ -31,7 +31,7 @@ t.test('HEAD is GET without the body', async t => {
   await call('HEAD', '/api/users?limit=0', 400);
 });
 
-t.test('OPTIONS tells the methods and has no body', async t => {
+t.test('OPTIONS lists the methods and has no body', async t => {
   for (const [path, allow] of Object.entries(allowed)) {
     const { headers, text } = await call('OPTIONS', path, 204);
     t.equal(headers.allow, allow, path);
@@ -81,7 +81,7 @@ t.test('an unknown path is 404 for every method, whatever the body', async t => 
     });
 });
 
-t.test('over a real socket: odd methods, odd paths', async t => {
+t.test('unusual methods and paths are answered over a real socket', async t => {
   const odd = parse(await exchange(app, request('PROPFIND /api/users')));
   t.match(odd, {
     status: 405,
@@ -94,5 +94,5 @@ t.test('over a real socket: odd methods, odd paths', async t => {
   t.match(none, { status: 400, body: { error: { message: 'The request is not valid HTTP.' } } });
   const list = parse(await exchange(app, request('GET http://elsewhere.example/api/users?limit=1')));
   t.equal(list.status, 200);
-  t.match(list.headers.link, /^<\/api\/users\?/, 'no link leads to a host that the client made up');
+  t.match(list.headers.link, /^<\/api\/users\?/, 'no link points to the host that the client named');
 });

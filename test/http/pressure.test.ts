@@ -11,7 +11,7 @@ import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
 
-/** Nobody reads users until it is let go: a lock on a server, the one connection of the embedded database. */
+/** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */
 async function holdUsers({ writes }: Database) {
   const held = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ async function holdUsers({ writes }: Database) {
 
 const refused = { status: 503, headers: { 'retry-after': '1' } };
 
-t.test('beyond MAX_IN_FLIGHT each door refuses in its own way, and health answers', async t => {
+t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health still answers', async t => {
   const { call, deliver, database, app, metrics } = await buildDoor(t, { settings: { MAX_IN_FLIGHT: 2 } });
   const release = await holdUsers(database);
   const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
@@ -43,17 +43,17 @@ t.test('beyond MAX_IN_FLIGHT each door refuses in its own way, and health answer
     ...refused,
     body: { errors: [{ extensions: { code: 'UNAVAILABLE', details: { code: 'overloaded' } } }] },
   });
-  t.match(await deliver(paymentEvent(), 503), refused, 'the provider sends it again');
+  t.match(await deliver(paymentEvent(), 503), refused, 'the provider will retry');
   await call('GET', '/health/live', 200);
   t.same(await countsOf(metrics, 'http_requests_shed_total'), new Map([['', 3]]));
 
   await release();
   await Promise.all(waiting);
   await call('GET', '/api/posts', 200);
-  t.equal(app.pressure.inFlight, 0, 'every place is free again');
+  t.equal(app.pressure.inFlight, 0, 'every slot is free again');
 });
 
-t.test('a client that has not sent all of its request holds no place', async t => {
+t.test('a request that has not fully arrived takes no slot', async t => {
   const { app, call } = await build(t, { settings: { MAX_IN_FLIGHT: 1 } });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
@@ -66,7 +66,7 @@ t.test('a client that has not sent all of its request holds no place', async t =
   await call('GET', '/api/users', 200);
 });
 
-t.test('a client that left frees its place', async t => {
+t.test('a client that disconnects frees its slot', async t => {
   const { app, database } = await build(t);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
@@ -80,7 +80,7 @@ t.test('a client that left frees its place', async t => {
   await release();
 });
 
-t.test('while the event loop is late, requests are refused, and not for longer', async t => {
+t.test('requests are refused while the event loop lags, and no longer', async t => {
   const { call } = await build(t, { settings: { MAX_EVENT_LOOP_DELAY: 50 } });
   await call('GET', '/api/posts', 200);
   for (const end = performance.now() + 800; performance.now() < end; await sleep(1))
@@ -92,7 +92,7 @@ t.test('while the event loop is late, requests are refused, and not for longer',
 });
 
 t.test(
-  'writes whose connections are all held: 503 after a bounded wait, reads go on, then all is well',
+  'while every connection for writes is held, writes get 503 after a bounded wait and reads continue',
   onPostgres,
   async t => {
     const database = openPostgres({ url: await createPostgres(t), connections: 2 }, testLog);
@@ -112,7 +112,7 @@ t.test(
   },
 );
 
-t.test('a statement that takes too long ends with 503', onPostgres, async t => {
+t.test('a statement that takes too long gets 503', onPostgres, async t => {
   const url = await createPostgres(t);
   const database = openPostgres({ url, connections: 2, statementTimeout: 1000 }, testLog);
   t.teardown(() => database.close());

@@ -5,7 +5,7 @@ import { openTestDatabase } from '../helper/database.ts';
 
 const database = await openTestDatabase(t);
 
-/** An application that allows three requests, and a function that tells what is left after one more. */
+/** An application that allows three requests, and a function that sends one and returns how many remain. */
 async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
   t.ok(trustedProxies(TRUST_PROXY) !== undefined);
   const built = await build(t, { database, settings: { RATE_LIMIT_MAX: 3, RATE_LIMIT_WINDOW, TRUST_PROXY } });
@@ -17,7 +17,7 @@ async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
   return { ...built, left };
 }
 
-t.test('what is too much is 429 in the envelope, with when to come back', async t => {
+t.test('a request over the limit gets 429 in the envelope, with the time to retry', async t => {
   const { call } = await limited(t);
   for (const remaining of [2, 1, 0]) {
     const { headers } = await call('GET', '/api/users', 200);
@@ -33,7 +33,7 @@ t.test('what is too much is 429 in the envelope, with when to come back', async 
   t.same(body.error.details, { code: 'rate_limited', retryAfter: wait });
 });
 
-t.test('every way to ask counts, also what is wrong', async t => {
+t.test('every request counts, even an invalid one', async t => {
   for (const [method, path, status] of [
     ['GET', '/', 200],
     ['HEAD', '/api/users', 200],
@@ -58,7 +58,7 @@ t.test('every way to ask counts, also what is wrong', async t => {
   }
 });
 
-t.test('health and docs do not count, and answer whoever has nothing left', async t => {
+t.test('health and docs do not count, and answer a caller that is over the limit', async t => {
   const { call, left } = await limited(t);
   const free = [
     '/health/live',
@@ -76,7 +76,7 @@ t.test('health and docs do not count, and answer whoever has nothing left', asyn
   for (const path of free) await call('GET', path, 200);
 });
 
-t.test('the count starts anew when the window ends', async t => {
+t.test('the count starts again when the window ends', async t => {
   const { left } = await limited(t, '', 1);
   for (const remaining of [2, 1, 0, 'none']) t.equal(await left('192.0.2.1'), remaining);
   await new Promise(resolve => setTimeout(resolve, 1100));
@@ -90,7 +90,7 @@ t.test('each address has its own count', async t => {
   t.equal(await left('192.0.2.2'), 2);
 });
 
-t.test('of IPv6 the first 64 bits are one caller; a mapped IPv4 address is that address', async t => {
+t.test('an IPv6 /64 network is one caller; a mapped IPv4 address counts as that address', async t => {
   const { left } = await limited(t);
   t.equal(await left('2001:db8:1:2::1'), 2);
   t.equal(await left('2001:db8:1:2:ffff:ffff:ffff:ffff'), 1);
@@ -99,7 +99,7 @@ t.test('of IPv6 the first 64 bits are one caller; a mapped IPv4 address is that 
   t.equal(await left('::ffff:192.0.2.1'), 1);
 });
 
-t.test('without TRUST_PROXY nobody is believed', async t => {
+t.test('without TRUST_PROXY the header X-Forwarded-For is ignored', async t => {
   const { left } = await limited(t);
   t.equal(await left('192.0.2.1', '198.51.100.1'), 2);
   t.equal(await left('192.0.2.1', '198.51.100.2'), 1);
@@ -107,29 +107,29 @@ t.test('without TRUST_PROXY nobody is believed', async t => {
   t.equal(await left('192.0.2.1', '198.51.100.4'), 'none');
 });
 
-t.test('with one hop the proxy is believed, and what the client wrote before it is not', async t => {
+t.test('with one hop the address that the proxy wrote counts, not those before it', async t => {
   const { left } = await limited(t, '1');
   t.equal(await left('10.0.0.1', '198.51.100.1'), 2);
   t.equal(await left('10.0.0.2', '203.0.113.9, 198.51.100.1'), 1);
   t.equal(await left('10.0.0.1', '203.0.113.8, 10.0.0.1, 198.51.100.1'), 0);
   t.equal(await left('10.0.0.1', '198.51.100.2'), 2);
-  t.equal(await left('198.51.100.1'), 'none', 'without the header it is the socket that counts');
+  t.equal(await left('198.51.100.1'), 'none', 'without the header the address of the socket counts');
 });
 
-t.test('with two hops the one before the last is the client', async t => {
+t.test('with two hops the last address but one is the client', async t => {
   const { left } = await limited(t, '2');
   t.equal(await left('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.0.0.2'), 2);
   t.equal(await left('10.0.0.1', '203.0.113.8, 198.51.100.1, 10.0.0.3'), 1);
 });
 
-t.test('with addresses only those are believed, however many there are', async t => {
+t.test('with a list of addresses only those proxies are trusted, however many there are', async t => {
   const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
   t.equal(await left('10.0.0.1', '203.0.113.9, 198.51.100.1, 10.2.3.4'), 2);
   t.equal(await left('fd00::1', '198.51.100.1'), 1);
-  t.equal(await left('198.51.100.1', '203.0.113.7'), 0, 'a stranger that plays proxy is counted itself');
+  t.equal(await left('198.51.100.1', '203.0.113.7'), 0, 'an untrusted proxy is itself the caller');
 });
 
-t.test('a port that a proxy writes behind the address is no other caller', async t => {
+t.test('a port that a proxy appends to the address does not make another caller', async t => {
   for (const trusted of ['1', '10.0.0.0/8']) {
     const { left } = await limited(t, trusted);
     t.equal(await left('10.0.0.1', '198.51.100.1:1024'), 2, `TRUST_PROXY=${trusted}`);
@@ -141,11 +141,11 @@ t.test('a port that a proxy writes behind the address is no other caller', async
   }
   const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
   const behindThree = '203.0.113.9, 198.51.100.1:1024, 10.2.3.4:80, [fd00::2]:80';
-  t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is known with its port');
+  t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is recognized with its port');
   t.equal(await left('10.0.0.1', '198.51.100.1'), 1);
 });
 
-t.test('a port in a header that nobody trusts changes nothing', async t => {
+t.test('a port in an untrusted header changes nothing', async t => {
   const { left } = await limited(t);
   t.equal(await left('192.0.2.1', '198.51.100.1:1024'), 2);
   t.equal(await left('192.0.2.1', '198.51.100.2:1025'), 1);
