@@ -1,7 +1,7 @@
 import t from 'tap';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
-t.test('users with their posts and the authors of those: as many statements for 20 as for 2', async t => {
+t.test('20 users with their posts and the authors of those take as many statements as 2', async t => {
   const { post, database, statements } = await buildGraphQL(t);
   await fill(database, 20, 20);
   const count = async (limit: number) => {
@@ -17,7 +17,7 @@ t.test('users with their posts and the authors of those: as many statements for 
   t.equal(await count(20), 4);
 });
 
-t.test('records asked for by id are read together', async t => {
+t.test('records requested by id are read together', async t => {
   const { post, call, database, statements } = await buildGraphQL(t);
   await fill(database, 20, 1);
   const { body } = await call('GET', '/api/users', 200);
@@ -42,7 +42,7 @@ t.test('a page limit does not leak into another field of the same batch', async 
   }
 });
 
-t.test('a mutation sees what the one before it in the same request wrote', async t => {
+t.test('a mutation sees what an earlier one in the same request wrote', async t => {
   const { ask, call } = await buildGraphQL(t);
   const { body: ada } = await call('POST', '/api/users', 201, {
     body: { name: 'Ada', email: 'ada@example.com' },

@@ -5,18 +5,18 @@ import { RecentCache } from '../../plugins/graphql/documents/recentCache.ts';
 const bounds = { length: 1000, tokens: 100 };
 const query = (n: number) => `{ q${n}: usersCount }`;
 
-t.test('a document is parsed once, as long as it is among the last ones used', async t => {
+t.test('a document is parsed once while it is among those used recently', async t => {
   const read = makeReader(bounds, () => {});
   const first = read(query(0), undefined);
   const second = read(query(1), undefined);
   for (let n = 2; n < keptDocuments; n++) read(query(n), undefined);
   t.equal(read(query(0), undefined), first, 'still there');
   read(query(keptDocuments), undefined);
-  t.equal(read(query(0), undefined), first, 'it was used meanwhile');
-  t.not(read(query(1), undefined), second, 'the one used longest ago had to go');
+  t.equal(read(query(0), undefined), first, 'it has been used since');
+  t.not(read(query(1), undefined), second, 'the least recently used one was evicted');
 });
 
-t.test('what is kept never grows beyond its bound', async t => {
+t.test('the cache never exceeds its bound', async t => {
   const kept = new RecentCache<number>(10);
   for (let n = 0; n < 1000; n++) kept.set(String(n), n);
   const there = Array.from({ length: 1000 }, (_, n) => kept.get(String(n))).filter(n => n !== undefined);

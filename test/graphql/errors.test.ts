@@ -7,7 +7,7 @@ import { fill } from '../helper/graphql.ts';
 
 const url = '/api/graphql';
 
-/** A database whose statements fail, from the first one that matches. */
+/** A database whose statements fail if they match. */
 function breaking(database: Database, pattern: RegExp, error: Error): Database {
   const { reads } = database;
   const broken: Connection = {
@@ -17,7 +17,7 @@ function breaking(database: Database, pattern: RegExp, error: Error): Database {
   return { ...database, reads: broken };
 }
 
-t.test('what nobody expected is masked, with its request id, and the path keeps its integers', async t => {
+t.test('an unexpected error is masked, with its request id, and its path keeps integers', async t => {
   const real = await openTestDatabase(t);
   await fill(real, 2, 1);
   const database = breaking(real, /wanted/, new Error('relation "secret" does not exist, host=10.0.0.1'));
@@ -39,7 +39,7 @@ t.test('what nobody expected is masked, with its request id, and the path keeps 
   await call('POST', url, 200, { body: { query: '{ usersCount }' } });
 });
 
-t.test('a database that goes away while a query runs is UNAVAILABLE, and before it 503', async t => {
+t.test('a database lost during a query is UNAVAILABLE, and one lost before it is 503', async t => {
   const real = await openTestDatabase(t);
   const lost = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
   const { call } = await build(t, { database: breaking(real, /count/, lost) });
@@ -53,7 +53,7 @@ t.test('a database that goes away while a query runs is UNAVAILABLE, and before 
   t.notOk('data' in answer.body);
 });
 
-t.test('an operation of the third kind is refused, and is no error of the service', async t => {
+t.test('a subscription operation is refused as an error of the client', async t => {
   const { call } = await build(t);
   const headers = { accept: 'application/graphql-response+json' };
   const { body } = await call('POST', url, 400, {

@@ -6,7 +6,7 @@ const url = '/api/graphql';
 const get = (parameters: Record<string, string>) => `${url}?${new URLSearchParams(parameters)}`;
 const modern = { accept: 'application/graphql-response+json' };
 
-t.test('the media type is the one that the client likes best', async t => {
+t.test('the media type is the one that the client prefers', async t => {
   t.equal(mediaTypeFor(undefined), 'application/json');
   t.equal(mediaTypeFor('*/*'), 'application/json');
   t.equal(mediaTypeFor('text/html'), 'application/json');
@@ -34,7 +34,7 @@ t.test('GET and POST give the same answer, in both media types', async t => {
   }
 });
 
-t.test('a document that is refused: no data, 400 for the new media type and 200 for the old', async t => {
+t.test('a refused document has no data: 400 for the new media type and 200 for the old', async t => {
   const { call } = await build(t);
   for (const [query, code] of [
     ['{', 'GRAPHQL_PARSE_FAILED'],
@@ -85,7 +85,7 @@ t.test('a mutation by GET is 405 with Allow, and does nothing', async t => {
   await call('HEAD', get({ query: '{ usersCount }' }), 200);
 });
 
-t.test('null counts as absent, and what is neither is named', async t => {
+t.test('null counts as absent, and invalid members are reported', async t => {
   const { call } = await build(t);
   const query = '{ usersCount }';
   await call('POST', url, 200, { body: { query, operationName: null, variables: null, extensions: null } });
@@ -108,13 +108,13 @@ t.test('null counts as absent, and what is neither is named', async t => {
   await call('GET', url, 400);
 });
 
-t.test('a batch is refused clearly', async t => {
+t.test('a batch is refused with an explanation', async t => {
   const { call } = await build(t);
   const { body } = await call('POST', url, 400, { body: [{ query: '{ usersCount }' }] });
   t.match(body, { errors: [{ message: /^Batches are not supported/, extensions: { code: 'BAD_REQUEST' } }] });
 });
 
-t.test('wrong media types, too much and too often: 415, 413 and 429 in the shape of GraphQL', async t => {
+t.test('wrong media types, large bodies and too many requests are GraphQL errors too', async t => {
   const { call } = await build(t, { settings: { RATE_LIMIT_MAX: 6 } });
   const refusedAs = (code: string) => ({
     errors: [{ message: String, extensions: { code, requestId: String } }],
@@ -139,7 +139,7 @@ t.test('wrong media types, too much and too often: 415, 413 and 429 in the shape
   t.match(late.headers, { 'retry-after': /^\d+$/, 'content-type': /^application\/graphql-response\+json/ });
 });
 
-t.test('JSON that is broken or not UTF-8 is 400', async t => {
+t.test('a body that is not JSON or not UTF-8 gets 400', async t => {
   const { call } = await build(t);
   const headers = { 'content-type': 'application/json' };
   for (const raw of ['{"query', '', Buffer.from([0x22, 0xff, 0x22])]) {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
-/** `{ user(id: "x") { posts { author { … } } } }` with so many levels. */
+/** `{ user(id: "x") { posts { author { … } } } }` with this many levels. */
 function nested(levels: number, open = 'user(id: "x")'): string {
   const names = Array.from({ length: levels - 2 }, (_, i) => (i % 2 === 0 ? 'posts(limit: 1)' : 'author'));
   return `{ ${[open, ...names].join(' { ')} { id ${'}'.repeat(levels)}`;
@@ -9,7 +9,7 @@ function nested(levels: number, open = 'user(id: "x")'): string {
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
 
-// One application for all that need no settings of their own: none of these tests writes.
+// One application for all tests without settings of their own: none of them writes.
 const { ask, errorsOf } = await buildGraphQL(t);
 
 t.test('depth: 8 levels pass, 9 do not, however they are written', async t => {
@@ -45,7 +45,7 @@ t.test('aliases: 30 pass, 31 do not, and a fragment counts wherever it is spread
   );
 });
 
-t.test('nodes: 1000 pass, 1001 do not, and fragments that multiply do not walk for long', async t => {
+t.test('nodes: 1000 pass, 1001 do not, and fragments that multiply are not all walked', async t => {
   const { ask, errorsOf } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 2000 });
   const names = (count: number) => `{ ${times(count, () => 'name')} }`;
   const both = (more: number) =>
@@ -78,13 +78,13 @@ t.test('cost: 5000 pass, 5001 do not, and no variable hides the size', async t =
   t.match(other, [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }], 'nor a negative page');
 });
 
-t.test('cost: a variable that is given as null is a list without a limit, whatever its default', async t => {
+t.test('cost: a limit given as null counts as no limit, whatever its default', async t => {
   const query = `query ($l: Int = 1) { users(limit: 100) { ${times(12, i => `p${i}: posts(limit: $l) { id }`)} } }`;
   t.notOk((await ask(query, {})).errors);
   t.match(await errorsOf(query, { l: null }), [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }]);
 });
 
-t.test('records: what is read is counted, because lists without a limit are as long as they are', async t => {
+t.test('records: what is read is counted, because a list without a limit can be of any length', async t => {
   const { post, call, database } = await buildGraphQL(t);
   await fill(database, 980, 50);
   const query = '{ users { id posts { id } } }';
@@ -100,7 +100,7 @@ t.test('records: what is read is counted, because lists without a limit are as l
   ]);
 });
 
-t.test('tokens: 1000 pass, 1001 do not; braces and directives by the thousand neither', async t => {
+t.test('tokens: 1000 pass, 1001 do not; nor do thousands of braces or directives', async t => {
   const names = (count: number) => `{ ${times(count, () => 'name')} }`;
   const both = (more: number) => `{ user(id: "x") ${names(491)} b: user(id: "y") ${names(489 + more)} }`;
   t.same(await ask(both(0)), { data: { user: null, b: null } });
@@ -115,7 +115,7 @@ t.test('tokens: 1000 pass, 1001 do not; braces and directives by the thousand ne
   ]);
 });
 
-t.test('a parser out of stack is an error of the document and not of the service', async t => {
+t.test('a document that exhausts the stack of the parser is an error of the client', async t => {
   const { errorsOf } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 100_000 });
   const refused = [{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }];
   t.match(await errorsOf('{a'.repeat(20_000)), refused);
@@ -125,7 +125,7 @@ t.test('a parser out of stack is an error of the document and not of the service
   ]);
 });
 
-t.test('a document of 3000 tokens runs where so many are allowed', async t => {
+t.test('a document of 3000 tokens runs if that many are allowed', async t => {
   const { ask } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 5000, GRAPHQL_MAX_NODES: 5000 });
   const document = `{ ${times(20, i => `u${i}: user(id: "x") { ${times(150, () => 'name')} }`)} }`;
   t.same((await ask(document)).data.u19, null);
@@ -140,7 +140,7 @@ t.test('fragments that include each other are refused', async t => {
     t.match(await errorsOf(document), [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
 });
 
-t.test('a JSON syntax tree is no query', async t => {
+t.test('a JSON syntax tree is not accepted as a query', async t => {
   const selections = times(
     50,
     i =>

@@ -27,7 +27,7 @@ t.test('a user and a post are created, replaced, updated and deleted', async t =
   t.same(
     await ask(again, { id: post.id, by: id }),
     { data: { replacePost: { title: 'B', status: 'draft' } } },
-    'what is optional falls back to its default, as with PUT',
+    'optional members fall back to their defaults, as with PUT',
   );
 
   const remove = 'mutation($id: ID!) { deleteUser(id: $id) }';
@@ -46,7 +46,7 @@ t.test('a user and a post are created, replaced, updated and deleted', async t =
   });
 });
 
-t.test('an input is refused in the words of REST', async t => {
+t.test('an invalid input gets the same messages as in REST', async t => {
   const { ask, call } = await buildGraphQL(t);
   const bad = { name: '', email: 'nobody\u0000' };
   const rest = await call('POST', '/api/users', 400, { body: bad });
@@ -60,15 +60,15 @@ t.test('an input is refused in the words of REST', async t => {
       message,
     })),
   );
-  const [nobody] = (
+  const [unknownAuthor] = (
     await ask(
       'mutation { createPost(input: { title: "A", authorId: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90" }) { id } }',
     )
   ).errors;
-  t.same(nobody.extensions.details, [{ path: '/input/authorId', message: 'is the id of no user' }]);
+  t.same(unknownAuthor.extensions.details, [{ path: '/input/authorId', message: 'is the id of no user' }]);
 });
 
-t.test('a member that is explicitly null is refused, as in a merge patch', async t => {
+t.test('an explicit null is refused, as in a merge patch', async t => {
   const { ask } = await buildGraphQL(t);
   const { data } = await ask(create, { input: ada });
   const { errors } = await ask('mutation($id: ID!) { updateUser(id: $id, input: { name: null }) { id } }', {
@@ -90,7 +90,7 @@ t.test('a taken address is a conflict, and the other mutations keep their result
   ]);
 });
 
-t.test('a read-only member may be repeated and not changed', async t => {
+t.test('a read-only member may be repeated but not changed', async t => {
   const { ask } = await buildGraphQL(t);
   const { data } = await ask(create, { input: ada });
   const update =

@@ -23,7 +23,7 @@ t.test('a document is sent once, and after that its hash is enough, by GET too',
   t.same((await call('GET', path, 200)).body, again.body);
 });
 
-t.test('a hash that is not of the text, and a text that does not pass, are not kept', async t => {
+t.test('a document with a wrong hash, or one that is invalid, is not kept', async t => {
   const { call } = await build(t);
   const wrong = { query: '{ postsCount }', extensions: extensionsOf(query) };
   t.match((await call('POST', url, 400, { body: wrong })).body, { errors: [{ message: /hash/ }] });
@@ -51,7 +51,7 @@ t.test('of 600 documents the last 500 are kept', async t => {
   });
 });
 
-t.test('trusted documents: what is in the file runs, and nothing else', async t => {
+t.test('with trusted documents only those in the file run', async t => {
   const path = join(t.testdir(), 'documents.json');
   writeFileSync(path, JSON.stringify({ [sha256(query)]: query }));
   const { call } = await build(t, { settings: { GRAPHQL_TRUSTED_DOCUMENTS: path } });

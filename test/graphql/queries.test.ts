@@ -42,7 +42,7 @@ t.test('a query gets exactly the fields it names, related records included', asy
   t.same(await ask('{ users { posts { title } } }'), { data: { users: [{ posts: [{ title: 'Notes' }] }] } });
 });
 
-t.test('an id of nobody, and one that is no id, is null without an error', async t => {
+t.test('an unknown id and an invalid id give null without an error', async t => {
   const { ask } = await buildGraphQL(t);
   t.same(
     await ask('{ user(id: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90") { id } post(id: "\\u0000x") { id } }'),
@@ -52,7 +52,7 @@ t.test('an id of nobody, and one that is no id, is null without an error', async
   );
 });
 
-t.test('GraphQL and REST say the same, record by record', async t => {
+t.test('GraphQL and REST return the same records', async t => {
   const { call, ask, database } = await buildGraphQL(t);
   await fill(database, 12, 7);
   const users = await call('GET', '/api/users?limit=100', 200);
@@ -85,7 +85,7 @@ t.test('lists take the filters, sorts and pages of REST, and refuse what REST re
     data.users,
     rest.body.data.map(({ name }: { name: string }) => ({ name })),
   );
-  t.equal((await ask('{ users(page: 2) { id } }')).data.users.length, 10, 'a page is of 20');
+  t.equal((await ask('{ users(page: 2) { id } }')).data.users.length, 10, 'a page has 20 records');
   t.equal((await ask('{ users(page: null, limit: null) { id } }')).data.users.length, 30);
   t.same(await ask('{ users(email: "USER3@example.com") { name } usersCount(name: "User 3") }'), {
     data: { users: [{ name: 'User 3' }], usersCount: 1 },
@@ -107,7 +107,7 @@ t.test('lists take the filters, sorts and pages of REST, and refuse what REST re
   ]);
 });
 
-t.test('a list that is cut says so, where it was cut', async t => {
+t.test('a truncated list is reported with its path', async t => {
   const { ask, database } = await buildGraphQL(t, { GRAPHQL_MAX_LIST: 3 });
   await fill(database, 2, 4);
   const { data, errors } = await ask('{ users { posts { title } } all: posts { id } }');
@@ -124,5 +124,5 @@ t.test('a list that is cut says so, where it was cut', async t => {
   );
   t.match(errors[0].extensions, { code: 'LIST_TRUNCATED', maximum: 3 });
   const whole = await ask('{ users { posts(limit: 4) { title } } }');
-  t.same([whole.data.users[0].posts.length, whole.errors], [4, undefined], 'a page is never cut');
+  t.same([whole.data.users[0].posts.length, whole.errors], [4, undefined], 'a page is never truncated');
 });

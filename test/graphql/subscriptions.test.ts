@@ -5,7 +5,7 @@ import { build } from '../helper/app.ts';
 
 const payment = (customer: string, provider: string) => ({ id: 'x', eventId: null, customer, provider });
 
-t.test('subscriptions are the same by GraphQL and by REST', async t => {
+t.test('GraphQL and REST return the same subscriptions', async t => {
   const { call, database } = await build(t);
   const context = inside(database);
   for (const customer of ['cus_1', 'cus_2'])

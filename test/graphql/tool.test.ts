@@ -24,7 +24,7 @@ t.test('a browser gets the tool at the same path, and all of it from this server
   }
 });
 
-t.test('a query of a browser is a query, and a client without one gets an error', async t => {
+t.test('a query from a browser is executed, and a client without a query gets an error', async t => {
   const { call } = await build(t);
   const answer = await call('GET', '/api/graphql?query={usersCount}', 200, { headers: html });
   t.same(answer.body, { data: { usersCount: 0 } });
