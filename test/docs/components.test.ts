@@ -15,7 +15,7 @@ t.test('every component has its own name and a description', async t => {
   for (const { $id, description } of components) t.match(description, /^[A-Z].*\.$/, String($id));
 });
 
-t.test('what a record looks like can be sent back whole', async t => {
+t.test('a record can be sent back exactly as it was read', async t => {
   const times = { createdAt: '2026-11-21T09:30:00.000Z', updatedAt: '2026-11-21T09:30:00.000Z' };
   const [id] = Id.examples as string[];
   const user = { id, name: 'Ada', email: 'ada@example.com', ...times };
@@ -24,7 +24,7 @@ t.test('what a record looks like can be sent back whole', async t => {
   for (const schema of [Post, PostReplace, PostUpdate]) t.ok(valid(schema, { ...post }), String(schema.$id));
 });
 
-t.test('an update fills in nothing', async t => {
+t.test('an update gets no defaults', async t => {
   for (const schema of [UserUpdate, PostUpdate]) {
     const value = {};
     t.ok(valid(schema, value));
@@ -32,14 +32,14 @@ t.test('an update fills in nothing', async t => {
   }
 });
 
-t.test('text is counted in characters and is whole', async t => {
+t.test('text is counted in characters, and NUL and half surrogate pairs are refused', async t => {
   const three = text(1, 3, 'x', 'x');
   for (const good of ['a', '😀😀😀', '\u0001', '\uffff', '\ud83d\ude00']) t.ok(valid(three, good), good);
   for (const bad of ['', 'abcd', '😀😀😀😀', '\u0000', 'a\u0000', '\ud83d', '\ude00', '\ude00\ud83d'])
     t.notOk(valid(three, bad), JSON.stringify(bad));
 });
 
-t.test('every setting has its sentence, and its default is valid', async t => {
+t.test('every setting has a description, and its default is valid', async t => {
   for (const [name, schema] of Object.entries<TSchema>(Settings.properties)) {
     t.match(name, /^[A-Z]+(_[A-Z]+)*$/);
     t.match(schema.description, /\.$/, name);

@@ -3,22 +3,22 @@ import t from 'tap';
 import { backend } from '../helper/database.ts';
 import { blocksOf, command, copyProject, write } from '../helper/handbook.ts';
 
-const skip = backend === 'postgres' && 'the walk is the same on every backend';
+const skip = backend === 'postgres' && 'the steps are the same on every backend';
 
-// The type check, the migration and the tests of the walk take a while on a busy machine.
+// The type check, the migration and the tests of the new resource take a while on a busy machine.
 t.setTimeout(235_000);
 
-t.test('a new resource is added just as CONTRIBUTING.md says', { skip }, async t => {
+t.test('the steps of CONTRIBUTING.md add a new resource', { skip }, async t => {
   const steps = blocksOf('CONTRIBUTING.md', 'Add a resource');
-  t.ok(steps.length > 10, 'the walk has steps');
+  t.ok(steps.length > 10, 'there are steps');
   const folder = copyProject();
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const step of steps)
     if (step.file) t.doesNotThrow(() => write(folder, step), step.file);
     else
       for (const line of step.text.trim().split('\n')) {
-        const { code, said } = await command(line, folder);
-        t.equal(code, 0, `${line}${code === 0 ? '' : `\n${said}`}`);
+        const { code, output } = await command(line, folder);
+        t.equal(code, 0, `${line}${code === 0 ? '' : `\n${output}`}`);
       }
 });
 

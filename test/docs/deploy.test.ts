@@ -22,7 +22,7 @@ const manifests: Manifest[] = resources.flatMap(file =>
 const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
 const pods = [...ofKind('Deployment'), ...ofKind('Job')].map(({ spec }) => spec.template.spec);
 
-t.test('every setting that is used there exists and has a value that the service accepts', async t => {
+t.test('every setting in deploy exists and has a value that the service accepts', async t => {
   const services = Object.values<Manifest>(compose.services).filter(({ image }) => image === 'triport');
   t.ok(services.length >= 5);
   const [configuration] = ofKind('ConfigMap');
@@ -31,7 +31,7 @@ t.test('every setting that is used there exists and has a value that the service
       ([, name, value]) => [name, value],
     ),
   );
-  // Given by whoever starts it.
+  // Values that the operator supplies.
   const chosen: Record<string, string> = {
     AUTH_MODE: 'required',
     POSTGRES_PASSWORD: 'secret',
@@ -50,7 +50,7 @@ t.test('every setting that is used there exists and has a value that the service
   }
 });
 
-t.test('what runs is not root and cannot write', async t => {
+t.test('containers do not run as root and cannot write', async t => {
   t.match(read('Dockerfile'), /^USER node$/m);
   for (const [name, service] of Object.entries<Manifest>(compose.services))
     if (service.image === 'triport' || name === 'balancer')
@@ -62,7 +62,7 @@ t.test('what runs is not root and cannot write', async t => {
   }
 });
 
-t.test('commands and names point to what is there', async t => {
+t.test('commands and names refer to what exists', async t => {
   const commands = [
     ...Object.values<Manifest>(compose.services).map(({ command }) => command),
     ...pods.flatMap(({ containers }) => containers.map(({ command }: Manifest) => command)),
@@ -78,19 +78,19 @@ t.test('commands and names point to what is there', async t => {
     t.ok(labels.includes((spec.selector.matchLabels ?? spec.selector).component));
 });
 
-t.test('a process ends by itself before it is killed', async t => {
+t.test('a process has the time to shut down before it is killed', async t => {
   const [{ data }] = ofKind('ConfigMap');
   const [server] = ofKind('Deployment');
-  const { terminationGracePeriodSeconds: patience, containers } = server.spec.template.spec;
+  const { terminationGracePeriodSeconds: gracePeriod, containers } = server.spec.template.spec;
   const pause = containers[0].lifecycle.preStop.sleep.seconds;
-  t.ok(patience > pause + Number(data.REQUEST_TIMEOUT) + 2, `${patience} s`);
+  t.ok(gracePeriod > pause + Number(data.REQUEST_TIMEOUT) + 2, `${gracePeriod} s`);
   const usual = readSettings({}).REQUEST_TIMEOUT;
   for (const { image, stop_grace_period: time, environment } of Object.values<Manifest>(compose.services))
     if (image === 'triport')
       t.ok(Number.parseInt(time, 10) > Number(environment.DRAIN_SECONDS) + usual + 3, time);
 });
 
-t.test('both balancers know the servers of the compose file', async t => {
+t.test('both balancers list the servers of the compose file', async t => {
   const servers = Object.keys(compose.services).filter(name => /^server\d$/.test(name));
   const balancer = compose.services.balancer.networks.default.ipv4_address;
   for (const name of servers) {
@@ -101,7 +101,7 @@ t.test('both balancers know the servers of the compose file', async t => {
   t.equal(new Set([...addresses, balancer]).size, servers.length + 1);
 });
 
-t.test('Prometheus asks every server and worker, and knows the alerts', async t => {
+t.test('Prometheus scrapes every server and worker, and loads the alerts', async t => {
   const { scrape_configs: jobs, rule_files } = parse(read('prometheus.yml'));
   t.same(rule_files, ['alerts.yml']);
   const [{ static_configs, dns_sd_configs }] = jobs;
@@ -126,10 +126,10 @@ t.test('Prometheus asks every server and worker, and knows the alerts', async t 
   t.same(parts, [{ targets: ['127.0.0.1:9001'], labels: { instance: 'server1' } }]);
 });
 
-t.test('a cluster changes the addresses of these files and nothing else', async t => {
+t.test('a local cluster changes only the addresses in these files', async t => {
   for (const kind of ['nginx', 'haproxy'] as const) {
-    const place = { kind, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
-    const text = render(place);
+    const options = { kind, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
+    const text = render(options);
     for (const port of [8000, 8001, 8002, 8003]) t.match(text, new RegExp(`127\\.0\\.0\\.1:${port}\\b`));
     t.notMatch(text, /server\d:3000|8080|\/run\//);
     t.equal(
@@ -137,7 +137,7 @@ t.test('a cluster changes the addresses of these files and nothing else', async 
       read(kind === 'nginx' ? 'nginx.conf' : 'haproxy.cfg').split('\n').length,
     );
   }
-  const place = { kind: 'nginx' as const, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
-  t.match(render(place, [1]), /8002 .* down;/);
-  t.equal([...render(place, [1]).matchAll(/ down;/g)].length, 1);
+  const options = { kind: 'nginx' as const, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
+  t.match(render(options, [1]), /8002 .* down;/);
+  t.equal([...render(options, [1]).matchAll(/ down;/g)].length, 1);
 });

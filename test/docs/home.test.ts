@@ -5,7 +5,7 @@ import { build } from '../helper/app.ts';
 const { call, newUser, newPost } = await build(t);
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-t.test('a client gets JSON: what this is, where its parts are, how much there is', async t => {
+t.test('a client gets JSON with the name, the version, the links and the counts', async t => {
   const user = await newUser();
   await newPost({ authorId: user.id });
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
@@ -17,7 +17,7 @@ t.test('a client gets JSON: what this is, where its parts are, how much there is
   }
 });
 
-t.test('a browser gets a page with the same facts, and every link leads somewhere', async t => {
+t.test('a browser gets a page with the same facts and links', async t => {
   const { text, headers } = await call('GET', '/', 200, { headers: html });
   t.equal(headers['content-type'], 'text/html; charset=utf-8');
   t.equal(headers.vary, 'accept');
@@ -28,7 +28,7 @@ t.test('a browser gets a page with the same facts, and every link leads somewher
   t.same(links.toSorted(), Object.values<string>(body.links).toSorted());
 });
 
-t.test('the page runs nothing and asks no other host', async t => {
+t.test('the page runs no script and loads nothing from other hosts', async t => {
   const { text, headers } = await call('GET', '/', 200, { headers: html });
   const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(text) ?? [];
   const hash = createHash('sha256').update(style).digest('base64');
@@ -40,7 +40,7 @@ t.test('the page runs nothing and asks no other host', async t => {
   t.notMatch(text, /<script|style="|@import|url\(|{{/);
 });
 
-t.test('what a client says of the host is shown as text', async t => {
+t.test('a Host header cannot inject HTML', async t => {
   const { text } = await call('GET', '/', 200, { headers: { ...html, host: '"><script>alert(1)</script>' } });
   t.notMatch(text, '<script>');
 });

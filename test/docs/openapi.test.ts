@@ -14,12 +14,12 @@ const operations = Object.entries(document.paths as Record<string, Record<string
   ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );
 
-/** Every object of the document with the place where it stands. */
-function* parts(value: unknown, place = '#'): Generator<[string, Record<string, unknown>]> {
+/** Every object of the document with its JSON pointer. */
+function* parts(value: unknown, pointer = '#'): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return;
-  yield [place, value as Record<string, unknown>];
+  yield [pointer, value as Record<string, unknown>];
   for (const [name, part] of Object.entries(value))
-    yield* parts(part, `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    yield* parts(part, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
 t.test('the document is served as JSON and as YAML', async t => {
@@ -29,18 +29,18 @@ t.test('the document is served as JSON and as YAML', async t => {
   t.equal(
     text,
     readFileSync('openapi.yaml', 'utf8'),
-    'and so does openapi.yaml: `npm run generate` writes it',
+    'openapi.yaml is up to date: `npm run generate` writes it',
   );
   t.notMatch(text, /: [&*]\w+$/m, 'no anchors: they are hard to read');
 });
 
 t.test('every route is in the document, and nothing else is', async t => {
-  const places: string[] = [];
+  const segments: string[] = [];
   const routes: string[] = [];
   for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
     const [, indent = '', part = ''] = /^([│ ]*)[└├]── (\S+) \(/u.exec(line) ?? [];
-    places.splice(indent.length / 4, Number.POSITIVE_INFINITY, part);
-    if (part) routes.push(places.join('').replace(/^\/+/, '/'));
+    segments.splice(indent.length / 4, Number.POSITIVE_INFINITY, part);
+    if (part) routes.push(segments.join('').replace(/^\/+/, '/'));
   }
   const documented = Object.keys(document.paths).map(path => path.replace(/\{(\w+)\}/g, ':$1'));
   t.same(routes.filter(path => !/^\/(docs|api\/graphql\/tool)/.test(path)).toSorted(), documented.toSorted());
@@ -53,7 +53,7 @@ t.test('every route is in the document, and nothing else is', async t => {
   }
 });
 
-t.test('every operation has a name, a tag, a summary, and says how it may fail', async t => {
+t.test('every operation has a name, a tag, a summary, and lists its errors', async t => {
   const names = new Set(operations.map(({ operation }) => operation.operationId));
   t.equal(names.size, operations.length);
   for (const { path, method, operation } of operations) {
@@ -68,7 +68,7 @@ t.test('every operation has a name, a tag, a summary, and says how it may fail',
     t.equal(statuses.includes('404'), path.includes('{'), `${path} 404`);
     const takesAnyType = path.startsWith('/api/webhooks');
     t.equal(statuses.includes('415'), operation.requestBody !== undefined && !takesAnyType, `${path} 415`);
-    // These two doors have errors of another shape beside the shared ones.
+    // GraphQL and webhooks also have errors of another shape.
     if (/^\/api\/(graphql|webhooks)/.test(path)) continue;
     // Each operation has conflicts of its own.
     for (const [status, { $ref }] of Object.entries(operation.responses))
@@ -77,22 +77,23 @@ t.test('every operation has a name, a tag, a summary, and says how it may fail',
   }
 });
 
-t.test('what is shared is named once and referred to', async t => {
+t.test('shared schemas are defined once and referenced', async t => {
   t.same(Object.keys(document.components.schemas).toSorted(), components.map(({ $id }) => $id).toSorted());
   for (const { path, operation } of operations)
-    for (const [place, part] of parts({ body: operation.requestBody, ok: operation.responses }))
-      if (/json$/.test(place)) t.match(part.schema, { $ref: /^#\/components\/schemas\/\w+$/ }, path + place);
-  for (const [place, { $ref }] of parts(document)) {
+    for (const [pointer, part] of parts({ body: operation.requestBody, ok: operation.responses }))
+      if (/json$/.test(pointer))
+        t.match(part.schema, { $ref: /^#\/components\/schemas\/\w+$/ }, path + pointer);
+  for (const [pointer, { $ref }] of parts(document)) {
     if (typeof $ref !== 'string') continue;
     const target = $ref
       .slice(2)
       .split('/')
       .reduce((at, name) => at?.[name], document);
-    t.ok(target, `${place} refers to ${$ref}`);
+    t.ok(target, `${pointer} refers to ${$ref}`);
   }
 });
 
-t.test('every error of the table is an example with its own status', async t => {
+t.test('every shared error response has an example with its own status', async t => {
   for (const [name, response] of Object.entries<{ content: object }>(document.components.responses)) {
     const { error } = Object.values(response.content)[0].example;
     const code = name.replace(/(?!^)[A-Z]/g, letter => `_${letter}`).toLowerCase();
@@ -125,25 +126,25 @@ t.test('every operation with a 409 has an example for each of its codes', async 
   }
 });
 
-t.test('every example is valid by the schema beside it', async t => {
+t.test('every example matches its schema', async t => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
   let checked = 0;
-  for (const [place, part] of parts(document)) {
+  for (const [pointer, part] of parts(document)) {
     const isMedia = 'schema' in part && 'example' in part;
     const isSchema = Array.isArray(part.examples) && !isMedia && 'type' in part;
     if (!isMedia && !isSchema) continue;
-    const check = ajv.compile({ $ref: `document${isMedia ? `${place}/schema` : place}` });
+    const check = ajv.compile({ $ref: `document${isMedia ? `${pointer}/schema` : pointer}` });
     for (const example of isMedia ? [part.example] : (part.examples as unknown[])) {
-      t.ok(check(example), `${place}: ${ajv.errorsText(check.errors)}`);
+      t.ok(check(example), `${pointer}: ${ajv.errorsText(check.errors)}`);
       checked++;
     }
   }
   t.ok(checked > 60, `${checked} examples`);
 });
 
-t.test('every parameter and every member says what it is', async t => {
+t.test('every parameter and every member has a description', async t => {
   for (const { path, operation } of operations)
     for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[])
       t.match(parameter.description, /^[A-Z].*\.$/, `${path} ${parameter.name}`);
@@ -163,7 +164,7 @@ t.test('every parameter and every member says what it is', async t => {
       t.match(schema.description, /^[A-Z].*\.$/, `${name}.${member}`);
 });
 
-t.test('no query parameter is required, and none is filled in unasked', async t => {
+t.test('no query parameter is required, and none has an example that the page would send', async t => {
   for (const { path, operation } of operations)
     for (const parameter of (operation.parameters ?? []) as Record<string, unknown>[]) {
       const { in: part, name, required = false } = parameter;
@@ -172,7 +173,7 @@ t.test('no query parameter is required, and none is filled in unasked', async t 
     }
 });
 
-t.test('what the service alone writes is marked, so that no example of a request holds it', async t => {
+t.test('members that only the service writes are read-only, so example requests omit them', async t => {
   for (const name of ['User', 'UserReplace', 'UserUpdate', 'Post', 'PostReplace', 'PostUpdate'])
     for (const [member, schema] of Object.entries<{ readOnly?: boolean }>(
       document.components.schemas[name].properties,
@@ -200,7 +201,7 @@ t.test('bodies are strict in the document too', async t => {
   t.same(Object.keys(requestBody.content), ['application/json', 'application/merge-patch+json']);
 });
 
-t.test('the page comes from this server alone, under a strict policy', async t => {
+t.test('the page loads from this server alone, under a strict policy', async t => {
   const { text, headers } = await call('GET', '/docs', 200);
   const policy = headers['content-security-policy'] ?? '';
   t.match(policy, /default-src 'none'; script-src 'self'; /);

@@ -35,7 +35,7 @@ async function serve(t: Test, settings: Partial<Settings>) {
 }
 
 for (const [page, settings] of Object.entries(executed))
-  t.test(`the commands of ${page} print what it says they print`, { skip }, async t => {
+  t.test(`the commands of ${page} print what the page shows`, { skip }, async t => {
     const { origin, variables } = await serve(t, settings);
     await runBlocks(t, page, origin, variables);
   });
@@ -48,7 +48,7 @@ t.test('every file that a page links to exists', async t => {
 
 t.test('every file of the project that a page names exists', async t => {
   const named = /`((?:src|plugins|schemas|drizzle|scripts|test|bench|deploy|docs|patches)\/[\w./+-]+)`/g;
-  // A changelog also names what is gone.
+  // A changelog also names files that are gone.
   for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
     for (const [, path = ''] of readFileSync(page, 'utf8').matchAll(named))
       t.ok(existsSync(path), `${page} names ${path}`);
