@@ -8,17 +8,17 @@ import type { Database } from '../../src/database/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
 import { testLog } from './database.ts';
 
-/** The context of somebody who may do everything. */
+/** A context that may do everything. */
 export const inside = (database: Database, now = () => new Date()) =>
   systemContext({ db: database.writes, log: testLog, now }, 'test', 'command');
 
-/** A key that works, made the way everybody makes one. */
+/** A valid key, created by the service function. */
 export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>
   createKey(inside(database), { name: scopes.join(), scopes, ...more });
 
 export const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
 
-/** An issuer of tokens with its JWKS on loopback, whose keys change and which can go away. */
+/** An issuer of tokens with its JWKS on loopback. Its keys can be rotated, and it can go down. */
 export async function openIssuer(t: Test, algorithm = 'ES256') {
   const issuer = 'https://issuer.example';
   const audience = 'triport';

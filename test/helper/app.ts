@@ -26,7 +26,7 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
-/** For tests in which nobody works on events. */
+/** For tests without a worker. */
 const noQueue: Queue = { ready: Promise.resolve(), add: async () => {} };
 
 /** A whole application on a database of its own, closed when the test ends. */
@@ -49,7 +49,7 @@ export async function build(
   } = {},
 ) {
   const used = database ?? (await openTestDatabase(t));
-  // A machine that does much besides would be taken for a service that has too much to do.
+  // A busy machine would be mistaken for an overloaded service.
   const unlimited = { RATE_LIMIT_MAX: '1000000', MAX_EVENT_LOOP_DELAY: '0' };
   const defaults = readSettings({ NODE_ENV: 'test', ...unlimited });
   const app = await buildApp({
@@ -63,7 +63,7 @@ export async function build(
   t.teardown(() => app.close());
   const contract = new Contract(app.swagger());
 
-  /** Sends a request; `lie` says what of the answer is not as the served document has it. */
+  /** Sends a request; `lie` says how the answer contradicts the served document. */
   async function send(method: string, url: string, { body, raw, headers = {} }: Call = {}) {
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));
     const reply = await app.inject({
@@ -82,7 +82,7 @@ export async function build(
     return { answer, lie: contract.problem(method, url, answer) };
   }
 
-  /** Sends a request and holds the answer against the expected status and the served document. */
+  /** Sends a request and checks the answer against the expected status and the served document. */
   async function call(method: string, url: string, status: number, options: Call = {}): Promise<Answer> {
     const { answer, lie } = await send(method, url, options);
     if (answer.status !== status)

@@ -33,7 +33,7 @@ export async function openCollector(t: Test) {
     server.closeAllConnections();
   });
 
-  /** The spans of one trace, when one of this name has come. */
+  /** The spans of one trace, once one with this name has arrived. */
   async function spansOf(traceId: string, last: string): Promise<Span[]> {
     for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
       const own = spans.filter(span => span.traceId === traceId);

@@ -26,7 +26,7 @@ interface Answer {
   headers: Record<string, unknown>;
 }
 
-/** Holds real answers against the OpenAPI document: the status is listed, the headers are there, the body is valid. */
+/** Checks real answers against the OpenAPI document: the status is listed, the headers are there, the body is valid. */
 export class Contract {
   readonly #document: Document;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -42,13 +42,13 @@ export class Contract {
       .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
   }
 
-  /** What of this answer the document does not say, if anything. */
+  /** How this answer contradicts the document, if it does. */
   problem(method: string, url: string, answer: Answer): string | undefined {
     const { status } = answer;
     if (answer.headers['x-request-id'] === undefined) return 'it has no X-Request-Id';
     const path = this.#paths.find(({ pattern }) => pattern.test(url.split('?')[0] ?? ''))?.path ?? '';
-    const asked = method === 'HEAD' ? 'get' : method.toLowerCase();
-    const operation = this.#document.paths?.[path]?.[asked];
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = this.#document.paths?.[path]?.[verb];
     // Pages, unknown paths and other methods have no operation; an error has the envelope even there.
     if (!operation) return status >= 400 && method !== 'HEAD' ? this.#noEnvelope(answer) : undefined;
     const listed = operation.responses[status];
@@ -60,7 +60,7 @@ export class Contract {
     if (missing.length > 0) return `headers are missing: ${missing.map(([name]) => name)}`;
     if (Object.values(answer.headers).includes('')) return 'a header is empty';
     if (method === 'HEAD') return undefined;
-    // The shared error responses; a door with errors of another shape lists its own.
+    // The shared error responses; a transport with errors of another shape lists its own.
     if (listed.$ref) return this.#noEnvelope(answer);
     const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
     if (!reply.content) return answer.text === '' ? undefined : 'there is a body';
@@ -69,17 +69,17 @@ export class Contract {
     if (!type.includes('json')) return undefined;
     const { examples } = reply.content[type];
     if (examples) return this.#noEnvelope(answer) ?? this.#noExample(examples, answer.body as ErrorEnvelope);
-    const place = `/paths/${pointer(path)}/${asked}/responses/${status}/content/${pointer(type)}/schema`;
-    return this.#invalid(place, answer.body);
+    const location = `/paths/${pointer(path)}/${verb}/responses/${status}/content/${pointer(type)}/schema`;
+    return this.#invalid(location, answer.body);
   }
 
   #noEnvelope({ status, headers, body }: Answer): string | undefined {
-    if (headers['content-type'] !== 'application/json') return 'an error is application/json';
-    if ((body as ErrorEnvelope).error.status !== status) return 'the status is not the one inside';
+    if (headers['content-type'] !== 'application/json') return 'an error must be application/json';
+    if ((body as ErrorEnvelope).error.status !== status) return 'the status differs from the one in the body';
     return this.#invalid('/components/schemas/Error', body);
   }
 
-  /** An error must look like the example of its code: a client reads there what `details` holds. */
+  /** An error must have the `details` of the example of its code: clients rely on them. */
   #noExample(examples: object, { error }: ErrorEnvelope): string | undefined {
     const { code } = error.details as { code: string };
     const example = code in examples && this.#document.components?.examples?.[code]?.value.error.details;
@@ -100,9 +100,9 @@ export class Contract {
     return required;
   }
 
-  #invalid(place: string, body: unknown): string | undefined {
-    const check = this.#checks.get(place) ?? this.#ajv.compile({ $ref: `document#${place}` });
-    this.#checks.set(place, check);
+  #invalid(location: string, body: unknown): string | undefined {
+    const check = this.#checks.get(location) ?? this.#ajv.compile({ $ref: `document#${location}` });
+    this.#checks.set(location, check);
     return check(body) ? undefined : this.#ajv.errorsText(check.errors);
   }
 }

@@ -44,7 +44,7 @@ export async function countRows(db: Connection, table: PgTable): Promise<number>
   return row?.total ?? 0;
 }
 
-/** A database of its own for a test, migrated and empty, gone when the test ends. */
+/** A migrated, empty database for one test, removed when the test ends. */
 export async function openTestDatabase(t: Test): Promise<Database> {
   const database = backend === 'postgres' ? await clonePostgres(t) : await openEmbedded({ snapshot }, silent);
   t.teardown(() => database.close());

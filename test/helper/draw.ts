@@ -23,7 +23,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Draws values from the schemas of an OpenAPI document: such that are valid, and such that are not. */
+/** Draws valid and invalid values from the schemas of an OpenAPI document. */
 export class Draw {
   readonly #document: Document;
   readonly #ajv = new Ajv2020({ strict: false });
@@ -42,7 +42,7 @@ export class Draw {
     return check(value);
   }
 
-  /** Values that the schema allows. `ids` are offered where an id is asked for. */
+  /** Values that the schema allows. Where it requires an id, it may be one of `ids`. */
   valid(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
     return this.#shape(schema, ids).filter(value => this.isValid(schema, value));
   }
@@ -61,7 +61,7 @@ export class Draw {
       );
     if (type === 'string') return this.#text(schema, ids);
     if (type === 'array' && schema.items) return this.#list(schema, schema.items, ids);
-    // What is left are objects; to draw something else for ever would be a test that hangs.
+    // Only objects are left. Drawing anything else would never be valid, and the test would hang.
     if (type !== 'object') throw new Error(`cannot draw ${JSON.stringify(schema)}`);
     if (Object.keys(properties).length === 0) return fc.dictionary(fc.string(), fc.jsonValue());
     const members = Object.entries(properties).map(
@@ -115,7 +115,7 @@ export class Draw {
   }
 }
 
-/** Values of any kind, also such as break parsers, limits and databases. */
+/** Values of any kind, including some that break parsers, limits and databases. */
 export const strange: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom(

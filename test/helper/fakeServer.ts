@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 
-/** A server that treats its connections as a test wants. It counts them. */
-export async function startFakeServer(t: Test, treat: (socket: Socket) => void) {
+/** A server that handles its connections as a test requires, and counts them. */
+export async function startFakeServer(t: Test, handle: (socket: Socket) => void) {
   const open = new Set<Socket>();
   const seen = {
     count: 0,
@@ -18,7 +18,7 @@ export async function startFakeServer(t: Test, treat: (socket: Socket) => void) 
     seen.count++;
     open.add(socket);
     socket.on('error', () => {}).on('close', () => open.delete(socket));
-    treat(socket);
+    handle(socket);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -29,9 +29,9 @@ export async function startFakeServer(t: Test, treat: (socket: Socket) => void) 
   return { seen, url: `postgres://x:x@127.0.0.1:${port}/x` };
 }
 
-/** Like a frozen server: the kernel accepts connections for it, and it says nothing, not even goodbye. */
+/** Like a frozen server: the kernel accepts connections for it, but it neither answers nor closes them. */
 export function sayNothing(socket: Socket): void {
-  // A client that only said goodbye would still read this; one that is gone resets the connection.
+  // A client that only ended its side would still read this; one that is gone resets the connection.
   socket.resume().on('end', async () => {
     for (let i = 0; i < 3 && socket.writable; i++, await sleep(10)) socket.write('?');
   });
@@ -40,7 +40,7 @@ export function sayNothing(socket: Socket): void {
 /** Like a balancer with nothing behind it. */
 export const hangUp = (socket: Socket) => void socket.resume().end();
 
-/** Passes everything on to a real server, until the client sends what `isLast` looks for: then the connection is lost. */
+/** Passes everything on to a real server, then drops the connection when the client sends what `isLast` matches. */
 export const passOnUntil = (target: string, isLast: (chunk: Buffer) => boolean) => (socket: Socket) => {
   const { hostname, port } = new URL(target);
   const server = connect(Number(port), hostname);
@@ -59,7 +59,7 @@ export const outcome = (work: PromiseLike<unknown>, milliseconds = 3000): Promis
     sleep(milliseconds, 'nothing', { ref: false }),
   ]);
 
-/** What was thrown or rejected where nobody could catch it. Without a listener it would end the process. */
+/** Collects uncaught errors and unhandled rejections. Without a listener they would end the process. */
 export function watchUncaught(t: Test): unknown[] {
   const uncaught: unknown[] = [];
   const note = (error: unknown) => uncaught.push(error);

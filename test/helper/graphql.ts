@@ -13,7 +13,7 @@ export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
   const post = (query: string, variables?: Variables, status = 200) =>
     built.call('POST', '/api/graphql', status, { body: { query, ...(variables && { variables }) } });
 
-  /** A query is sent four times: the first is parsed, the third is compiled. All must give the same. */
+  /** A query is sent four times: the first is parsed, the third is compiled. All must give the same answer. */
   async function ask(query: string, variables?: Variables) {
     const { body } = await post(query, variables);
     for (let again = 0; again < 3 && !query.startsWith('mutation'); again++)
@@ -29,7 +29,7 @@ export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
 const withoutId = (body: object) =>
   JSON.parse(JSON.stringify(body, (name, value) => (name === 'requestId' ? undefined : value)));
 
-/** Users with posts, straight into the database: so many of them would take long by the API. */
+/** Inserts users with posts straight into the database: the API would take long for so many. */
 export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
   const id = (kind: number, number: string) =>
     `('019aa5d0-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;

@@ -27,17 +27,17 @@ export function blocksOf(page: string, heading?: string): Block[] {
   );
 }
 
-const left = ['node_modules', '.git', '.tap', 'data'];
+const excluded = ['node_modules', '.git', '.tap', 'data'];
 
 /** A copy of the project in a folder of its own, which shares only the installed packages. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-walk-'));
-  cpSync('.', folder, { recursive: true, filter: path => !left.includes(basename(path)) });
+  cpSync('.', folder, { recursive: true, filter: path => !excluded.includes(basename(path)) });
   symlinkSync(realpathSync('node_modules'), join(folder, 'node_modules'));
   return folder;
 }
 
-/** Writes a new file, or changes one as a `diff` block shows. Throws where the block does not fit. */
+/** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit. */
 export function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
@@ -61,7 +61,7 @@ export function write(folder: string, { kind, file, text }: Block): void {
   writeFileSync(path, content);
 }
 
-/** Without what differs each time: ids, moments, keys. */
+/** Replaces what differs in each run: ids, times, keys. */
 const anonymous = (text: string) =>
   text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
@@ -87,8 +87,8 @@ export async function runBlocks(
     given.map(([name, value]) => `export ${name}='${value}'\n`).join(''),
     ...blocks.map(({ kind, text }) => (kind === 'sh' ? `echo; echo '${separator}'\n${text}` : '')),
   ];
-  const { said } = await command(lines.join('').replaceAll('http://127.0.0.1:3000', origin));
-  const answers = said.split(`${separator}\n`).slice(1);
+  const { output } = await command(lines.join('').replaceAll('http://127.0.0.1:3000', origin));
+  const answers = output.split(`${separator}\n`).slice(1);
 
   let last = '';
   for (const { kind, text } of blocks) {
@@ -98,7 +98,7 @@ export async function runBlocks(
       const [head = '', body] = anonymous(text.trim()).split('\n\n');
       const [realHead = '', realBody] = last.split('\n\n');
       for (const line of head.split('\n'))
-        t.ok(realHead.split('\n').includes(line), `${page}: ${line}`, { said: last });
+        t.ok(realHead.split('\n').includes(line), `${page}: ${line}`, { printed: last });
       t.equal(realBody, body, page);
     }
   }
@@ -113,14 +113,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** Runs a command as a person does: without what the test runner puts into the environment. */
-export async function command(line: string, folder = '.'): Promise<{ code: number | null; said: string }> {
+/** Runs a command without the environment variables of the test runner. */
+export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
   const { PATH, HOME } = process.env;
-  // Nor does npm ask the network whether there is a newer npm.
+  // npm must not ask the network for a newer version of itself.
   const env = { PATH, HOME, npm_config_update_notifier: 'false' };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (output += data));
   const code = await new Promise<number | null>(resolve => child.on('close', resolve));
-  return { code, said };
+  return { code, output };
 }

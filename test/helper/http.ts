@@ -1,7 +1,7 @@
 import { type AddressInfo, connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** Sends bytes as they are to a listening application and gives back all that it answers until it is silent. */
+/** Sends raw bytes to an application, and returns its answers until the connection closes or is idle. */
 export async function exchange(app: FastifyInstance, ...parts: (string | Buffer)[]): Promise<string> {
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' });
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
@@ -24,7 +24,7 @@ export const request = (line: string, headers: Record<string, string> = {}, body
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n${body}`;
 
-/** Status, headers and parsed body of a raw answer; of several the first. */
+/** Status, headers and parsed body of a raw answer; of the first, if there are several. */
 export function parse(answer: string) {
   const [head = '', ...rest] = answer.split('\r\n\r\n');
   const [line = '', ...lines] = head.split('\r\n');

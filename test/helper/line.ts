@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { freePort } from '../rig/process.ts';
 
-/** A line to a database that can be cut, as when the server or the network goes away. */
+/** A line to a database that can be cut, as when the server or the network fails. */
 export async function openLine(t: Test, target: string) {
   const url = new URL(target);
   const { hostname, port } = url;

@@ -14,12 +14,12 @@ interface Parameter {
 }
 type Document = { paths?: Record<string, Record<string, { parameters?: Parameter[] }>> };
 
-/** For each list of an OpenAPI document, the longest URL with which it can be asked for. */
+/** For each list of an OpenAPI document, its longest valid URL. */
 export function longestLists(document: object): string[] {
   return Object.entries((document as Document).paths ?? {}).flatMap(([path, { get }]) => {
     const parameters = get?.parameters?.filter(parameter => parameter.in === 'query') ?? [];
     if (!parameters.some(({ name }) => name === 'limit')) return [];
-    // A cursor is made by the service, and fits no query that is made up.
+    // Only the service can make a cursor that fits a query.
     const filters = parameters.filter(({ name }) => !['after', 'before'].includes(name));
     const query = filters.map(({ name, schema }): [string, string] => [name, longest(name, schema)]);
     return [`${path}?${new URLSearchParams(query)}`];
@@ -27,8 +27,8 @@ export function longestLists(document: object): string[] {
 }
 
 function longest(name: string, schema: Schema): string {
-  const { enum: words, maximum, maxLength, format, pattern = '', examples = [] } = schema;
-  if (words) return words.toSorted((a, b) => b.length - a.length)[0] ?? '';
+  const { enum: choices, maximum, maxLength, format, pattern = '', examples = [] } = schema;
+  if (choices) return choices.toSorted((a, b) => b.length - a.length)[0] ?? '';
   if (maximum !== undefined) return String(maximum);
   if (pattern.includes('[0-9a-f]')) return examples[0] ?? '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
   if (maxLength === undefined) throw new Error(`${name} may have any length`);

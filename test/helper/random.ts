@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** What random tests start from. They print it when they fail, and TEST_SEED repeats it. */
+/** The seed of random tests. They print it when they fail, and TEST_SEED repeats it. */
 export const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
 
 /** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */

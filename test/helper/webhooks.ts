@@ -18,7 +18,9 @@ import { backend, createPostgres, openTestDatabase, testLog } from './database.t
 export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
   const lines = (await metrics.read()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
   return new Map(
-    [...lines].filter(([, its]) => its === name).map(([, , labels = '', value]) => [labels, Number(value)]),
+    [...lines]
+      .filter(([, metric]) => metric === name)
+      .map(([, , labels = '', value]) => [labels, Number(value)]),
   );
 }
 
@@ -31,7 +33,7 @@ export const signatureOf = (
   { key = secret, timestamp = Math.floor(Date.now() / 1000) } = {},
 ) => stripe.webhooks.generateTestHeaderString({ payload, secret: key, timestamp });
 
-/** A complete event as the provider sends it, with its own id and customer where they are given. */
+/** A complete event as the provider sends it, with the given id and customer. */
 export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
   const text = readFileSync(
     new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
@@ -54,7 +56,7 @@ async function openFor(t: Test, url: string | undefined) {
 
 interface Choices {
   settings?: Partial<Settings>;
-  /** Instead of what a payment really does; called for one event after the other. */
+  /** Replaces the real handler of payments; called for one event after the other. */
   handle?: (context: Context, event: EventInHand) => Promise<void>;
   now?: () => Date;
   /** By default, every retry comes after a second. */
@@ -68,7 +70,7 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
   },
 });
 
-/** An application whose webhooks are worked on, and the calls that a provider and an operator make. */
+/** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildDoor(
   t: Test,
   { settings = {}, handle, now, retries = { delay: 1, delayMax: 1 } }: Choices = {},
@@ -91,13 +93,13 @@ export async function buildDoor(
     ...(now && { now }),
   };
   const jobs = startJobs({ ...parts, queue });
-  const closing = (hands: typeof jobs, its: typeof queue) =>
+  const closing = (openJobs: typeof jobs, openedQueue: typeof queue) =>
     t.teardown(async () => {
-      await hands.close();
-      await its.close();
+      await openJobs.close();
+      await openedQueue.close();
     });
   closing(jobs, queue);
-  /** Other hands on the same database, as after a new start. */
+  /** Another worker on the same database, as after a restart. */
   const restart = () => {
     const other = openQueue(all, database, testLog, retries);
     closing(startJobs({ ...parts, queue: other }), other);
@@ -123,7 +125,7 @@ export async function buildDoor(
     });
   }
 
-  /** The one event of the list that the query selects, when it has come to this status. */
+  /** The first event that the query selects, once it has this status. */
   async function eventually(query: string, status: string) {
     for (const end = Date.now() + 60_000; Date.now() < end; ) {
       const { body } = await app.call('GET', `/api/webhook-events?${query}`, 200);
