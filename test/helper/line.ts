@@ -30,12 +30,12 @@ export async function openLine(t: Test, target: string) {
     open = false;
     for (const socket of sockets) socket.destroy();
   };
-  const mend = () => {
+  const restore = () => {
     open = true;
   };
   t.teardown(() => {
     cut();
     server.close();
   });
-  return { url: url.href, cut, mend };
+  return { url: url.href, cut, restore };
 }

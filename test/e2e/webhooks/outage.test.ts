@@ -27,7 +27,7 @@ t.test(
       return first !== undefined;
     });
     t.equal(first, 503, 'the provider is asked to send it again');
-    line.mend();
+    line.restore();
     const service = await starting;
 
     let cuts = 0;
@@ -38,7 +38,7 @@ t.test(
         if (done < (cuts + 1) * 300 || cuts === 3) return;
         cuts++;
         line.cut();
-        setTimeout(line.mend, 400);
+        setTimeout(line.restore, 400);
       },
     });
     await untilReady(service, 60);
