@@ -4,17 +4,19 @@ import { batch } from './batch.ts';
 import type { Connection } from './connection.ts';
 import { statement } from './statement.ts';
 
-/** Reads records of a table by id: `one` together with all that is asked for in the same turn, or `many` at once. */
-export function recordsById<T extends PgTable & { id: PgColumn }>(table: T) {
-  type Found = T['$inferSelect'] & { id: string };
+export type RecordTable = PgTable & { id: PgColumn };
+
+/** Reads records of a table by id: `one` in a batch with other calls of the same turn, or `many` at once. */
+export function recordsById<T extends RecordTable>(table: T) {
+  type Stored = T['$inferSelect'] & { id: string };
   const byIds = statement(getTableColumns<PgTable>(table), (builder, columns) =>
     builder
       .select(columns)
       .from<PgTable>(table)
       .where(sql`${table.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
   );
-  async function many(db: Connection, ids: string[]): Promise<Map<string, Found>> {
-    const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Found[];
+  async function many(db: Connection, ids: string[]): Promise<Map<string, Stored>> {
+    const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Stored[];
     return new Map(records.map(record => [record.id, record]));
   }
   const one = batch('reads', async (db, ids: string[]) => {

@@ -4,16 +4,14 @@ import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../s
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
-import { isId, newId } from '../core/ids.ts';
-import { timeOfChange } from '../core/instants.ts';
+import { isId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
-import { orm } from '../database/connection.ts';
 import { recordsById } from '../database/recordsById.ts';
 import { untilUnlocked } from '../database/transaction.ts';
 import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
-import { auditedDelete, auditedInsert, recordWrites } from './audit.ts';
+import { auditedDelete, auditedInsert } from './audit.ts';
 import { pagedList } from './lists.ts';
-import { changeRecord, changesTo } from './records.ts';
+import { changeRecord, newRecord } from './records.ts';
 
 const byId = recordsById(posts);
 const insertPost = auditedInsert(posts, 'post.create');
@@ -36,50 +34,31 @@ export async function listPosts(context: Context, query: PostQuery): Promise<Pag
   return pageOfPosts(context, query);
 }
 
-/** One post; not found when the id is of no post, or no id at all. */
+/** One post; not found for any other text. */
 export async function getPost(context: Context, id: string): Promise<Post> {
   need(context, 'read');
   return orNotFound('Post', isId(id) ? await byId.one(context.db, id) : undefined);
 }
 
-/** The posts with these ids, by id. Ids of none are absent. */
+/** The posts with these ids, by id. Unknown ids are absent. */
 export async function postsOfIds(context: Context, ids: string[]): Promise<Map<string, Post>> {
   need(context, 'read');
   return byId.many(context.db, ids.filter(isId));
 }
 
-/** The new post, a draft unless it says otherwise; invalid when the author does not exist. */
+/** The new post, a draft by default; invalid when the author does not exist. */
 export async function createPost(context: Context, input: PostCreate): Promise<Post> {
   need(context, 'write');
-  const time = context.now();
-  const post = {
-    id: newId(time.getTime()),
-    title: input.title,
-    status: input.status ?? 'draft',
-    authorId: input.authorId,
-    createdAt: time.toISOString(),
-    updatedAt: time.toISOString(),
-  };
-  // The foreign key waits while somebody else locks the author.
+  const post = { ...input, status: input.status ?? 'draft', ...newRecord(context) };
+  // The foreign key waits for a lock on the author.
   await inTurnOnceLocked(`posts of ${post.authorId}`, () => insertPost(context, post));
   return post;
 }
 
-/** The post as it is after the change, which may name all members or some; invalid when the author does not exist. */
+/** The post after the change, which may name all members or some; invalid when the author does not exist. */
 export async function changePost(context: Context, id: string, input: PostUpdate): Promise<Post> {
   need(context, 'write');
-  return changeRecord(context, id, async inside => {
-    const db = orm(inside.db);
-    const query = db.select().from(posts).where(eq(posts.id, id)).for('no key update');
-    const [post] = isId(id) ? await query : [];
-    const stored = orNotFound('Post', post);
-    const changes = changesTo(stored, input);
-    if (!changes) return stored;
-    const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
-    await db.update(posts).set(written).where(eq(posts.id, id));
-    await recordWrites(inside, 'post.change', [{ recordId: id, changed: Object.keys(changes) }]);
-    return { ...stored, ...written };
-  });
+  return changeRecord(context, { table: posts, name: 'Post', action: 'post.change' }, id, input);
 }
 
 export async function deletePost(context: Context, id: string): Promise<void> {

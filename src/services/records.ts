@@ -1,23 +1,64 @@
 import { isDeepStrictEqual } from 'node:util';
+import { eq } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { AuditAction } from '../../schemas/audit.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, invalid } from '../core/errors.ts';
+import { AppError, invalid, orNotFound } from '../core/errors.ts';
+import { isId, newId } from '../core/ids.ts';
+import { timeOfChange } from '../core/instants.ts';
+import { orm } from '../database/connection.ts';
+import type { RecordTable } from '../database/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
+import { recordWrites } from './audit.ts';
 
-/** Does a write of one existing record in a transaction, after the earlier ones of the same record. */
-export const changeRecord = <T>(
-  context: Context,
+/** What the service itself gives to a new record. */
+export function newRecord({ now }: Context) {
+  const time = now();
+  return { id: newId(time.getTime()), createdAt: time.toISOString(), updatedAt: time.toISOString() };
+}
+
+/** A record, locked until the transaction ends. */
+export async function lockRecord<T extends RecordTable>(
+  { db }: Context,
+  table: T,
   id: string,
-  write: (inside: Context) => Promise<T>,
-): Promise<T> => inTurn(id, () => inTransaction(context, write));
+  lock: 'update' | 'no key update',
+): Promise<T['$inferSelect'] | undefined> {
+  if (!isId(id)) return undefined;
+  const [record] = await orm(db).select().from<PgTable>(table).where(eq(table.id, id)).for(lock);
+  return record;
+}
+
+type Changeable = RecordTable & { $inferSelect: { updatedAt: string } };
+
+/** The record as it is after the change. Changes of one record run one after the other. */
+export function changeRecord<T extends Changeable>(
+  context: Context,
+  { table, name, action }: { table: T; name: string; action: AuditAction },
+  id: string,
+  input: Partial<T['$inferSelect']>,
+): Promise<T['$inferSelect']> {
+  const change = async (inside: Context) => {
+    // The weaker lock: rows that refer to this one can still be written.
+    const stored = orNotFound(name, await lockRecord(inside, table, id, 'no key update'));
+    const changes = changesTo(stored, input);
+    if (!changes) return stored;
+    const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
+    await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+    await recordWrites(inside, action, [{ recordId: id, changed: Object.keys(changes) }]);
+    return { ...stored, ...written };
+  };
+  return inTurn(id, () => inTransaction(context, change));
+}
 
 const constant: readonly string[] = ['id', 'createdAt'] satisfies ReadOnly[];
 const times: readonly string[] = ['createdAt', 'updatedAt'] satisfies ReadOnly[];
 
 /**
  * The members of an input that differ from the stored record. Clients may send back what they read: a constant member
- * that differs is an error, and another `updatedAt` means that the record was changed since.
+ * that differs is an error, and another `updatedAt` is a conflict with a later change.
  */
 export function changesTo<T extends { updatedAt: string }>(
   stored: T,
@@ -26,25 +67,17 @@ export function changesTo<T extends { updatedAt: string }>(
   const different = Object.entries(input).filter(
     ([name, value]) => !same(stored[name as keyof T], value, times.includes(name)),
   );
+  const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
-  if (refused.length > 0)
-    throw invalid(
-      refused.map(([name]) => ({
-        in: 'body',
-        path: `/${name}`,
-        message: 'is read-only and differs from the stored value',
-      })),
-    );
-  if (different.some(([name]) => name === 'updatedAt')) throw stale(stored.updatedAt);
+  if (refused.length > 0) throw invalid(refused.map(([name]) => ({ in: 'body', path: `/${name}`, message })));
+  if (different.some(([name]) => name === 'updatedAt'))
+    throw new AppError('conflict', 'The record was changed since you read it. Read it again.', {
+      code: 'stale',
+      updatedAt: stored.updatedAt,
+    });
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-const stale = (updatedAt: string) =>
-  new AppError('conflict', 'The record was changed since you read it. Read it again.', {
-    code: 'stale',
-    updatedAt,
-  });
-
-/** Equal; of times also the same one in another notation, because clients print them in their own way. */
+/** Equal. Times are also equal in another notation: clients print them in their own way. */
 const same = (stored: unknown, given: unknown, isTime: boolean) =>
   isDeepStrictEqual(stored, given) || (isTime && Date.parse(String(stored)) === Date.parse(String(given)));
