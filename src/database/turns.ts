@@ -1,20 +1,14 @@
 import { lockedOut } from '../core/errors.ts';
 import { isLockedOut } from './databaseErrors.ts';
-import { untilUnlocked } from './transaction.ts';
+import { lockPatience, untilUnlocked } from './transaction.ts';
 
-/** Milliseconds that a write waits for its turn. */
-const patience = 2000;
-
-/** For each record that is being written, the functions that let in those who wait. */
+/** For each record that is being written, the functions that let waiting writes begin. */
 const lines = new Map<string, (() => void)[]>();
 
-/**
- * Runs the writes of one record one after the other. All at once, they would wait for its lock on every connection, and
- * the writes of strangers would wait for a connection.
- */
+/** Runs the writes of one record one after the other. All at once, they would wait for its lock on every connection. */
 export async function inTurn<T>(record: string, write: () => Promise<T>): Promise<T> {
   const line = lines.get(record);
-  if (line) await myTurn(line);
+  if (line) await turnIn(line);
   else lines.set(record, []);
   try {
     return await write();
@@ -25,7 +19,7 @@ export async function inTurn<T>(record: string, write: () => Promise<T>): Promis
   }
 }
 
-/** The same for writes that do not exclude each other: they take turns only once one of them has met a lock. */
+/** The same for writes that do not exclude each other: they take turns only after one of them met a lock. */
 export async function inTurnOnceLocked<T>(record: string, write: () => Promise<T>): Promise<T> {
   if (!lines.has(record))
     try {
@@ -36,16 +30,16 @@ export async function inTurnOnceLocked<T>(record: string, write: () => Promise<T
   return inTurn(record, () => untilUnlocked(write));
 }
 
-function myTurn(line: (() => void)[]): Promise<void> {
+function turnIn(line: (() => void)[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      line.splice(line.indexOf(enter), 1);
+      line.splice(line.indexOf(begin), 1);
       reject(lockedOut());
-    }, patience);
-    const enter = () => {
+    }, lockPatience);
+    const begin = () => {
       clearTimeout(timer);
       resolve();
     };
-    line.push(enter);
+    line.push(begin);
   });
 }

@@ -1,34 +1,33 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations.ts';
 import { connectionOf, connectTo, type Server } from './client.ts';
-import type { Pool } from './pool.ts';
-import { watchServer } from './watch.ts';
+import { onceAtATime, watchServer } from './watch.ts';
 
-/** All times are in milliseconds. */
-const checkEvery = 2000;
 /**
- * A write that waits for a lock takes a connection from others, and statements that were sent behind it wait with it: after
- * this time it waits without a connection (`untilUnlocked`).
+ * Milliseconds. A write that waits for a lock takes a connection from others, and statements sent behind it wait too:
+ * after this time it waits without a connection (`untilUnlocked`).
  */
-const writesWaitForLocks = 50;
+const writeLockTimeout = 50;
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   let migrated = false;
   let closed = false;
+  /** In a row. After one alone, a server that is busy for a moment would be taken out of the balancer. */
+  let refusals = 0;
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
 
-  const onclose = () => watch.lookNow();
+  const onclose = () => watch.checkNow();
   const readers = connectTo(server, log, { onclose });
-  const writers = connectTo({ ...server, lockTimeout: writesWaitForLocks }, log, { onclose });
+  const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
   const pools = [readers, writers];
   const writes = connectionOf(writers);
 
   const bringUpToDate = onceAtATime(async () => {
+    if (migrated) return;
     try {
       await migrate(writes);
       migrated = true;
@@ -36,16 +35,28 @@ export function openPostgres(server: Server, log: Log): Database {
       ready.resolve();
     } catch (error) {
       if (closed) return;
-      if (!mayPass(error)) return ready.reject(error);
+      if (!isTemporary(error)) return ready.reject(error);
       log.warn({ err: error }, 'The migrations were interrupted. Trying again.');
     }
   });
+  // As requests do: one that gets no connection is refused.
+  const checkConnections = onceAtATime(async () => {
+    const answers = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
+    const code = await answers.then(
+      () => undefined,
+      error => databaseFailure(error)?.code,
+    );
+    refusals = code === 'CONNECTION_WAIT_TIMEOUT' ? refusals + 1 : 0;
+  });
   const watch = watchServer(server, log, {
-    onAnswer: () => void (migrated || bringUpToDate()),
-    // What waits for a server that is gone would wait until TCP gives up.
+    onAnswer: () => {
+      void bringUpToDate();
+      void checkConnections();
+    },
+    // Statements of a server that is gone would wait until TCP gives up.
     onSilence: () => pools.forEach(pool => void pool.reset()),
     isFinal: error => {
-      const final = !migrated && !mayPass(error);
+      const final = !migrated && !isTemporary(error);
       if (final) ready.reject(error);
       return final;
     },
@@ -58,8 +69,12 @@ export function openPostgres(server: Server, log: Log): Database {
     available: () => migrated && watch.isReachable() && !closed,
     ready: ready.promise,
     ping: watch.ping,
-    hasConnections: watchConnections(pools, () => closed),
-    load: () => loadOf(readers, writers, server.connections),
+    hasConnections: () => refusals < 2,
+    load: () => {
+      const [reading, writing] = [readers.load(), writers.load()];
+      const waiting = reading.waiting + writing.waiting;
+      return { connections: 2 * server.connections, reading: reading.used, writing: writing.used, waiting };
+    },
     close: async () => {
       closed = true;
       await Promise.all([readers.close(), writers.close(), watch.close()]);
@@ -68,48 +83,7 @@ export function openPostgres(server: Server, log: Log): Database {
   };
 }
 
-function onceAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  return () => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-}
-
-function mayPass(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && isOutage(failure);
-}
-
-/**
- * Asks for a connection now and then, as requests do. Two refusals in a row say that none becomes free; after one alone,
- * a server that is busy for a moment would be taken out of the balancer.
- */
-function watchConnections(pools: Pool[], isClosed: () => boolean): () => boolean {
-  let refusals = 0;
-  async function watch() {
-    while (!isClosed()) {
-      const asked = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
-      const isFree = await asked.then(
-        () => true,
-        error => databaseFailure(error)?.code !== 'CONNECTION_WAIT_TIMEOUT',
-      );
-      refusals = isFree ? 0 : refusals + 1;
-      await sleep(checkEvery, undefined, { ref: false });
-    }
-  }
-  void watch();
-  return () => refusals < 2;
-}
-
-function loadOf(readers: Pool, writers: Pool, connections: number) {
-  const [reading, writing] = [readers.load(), writers.load()];
-  return {
-    connections: 2 * connections,
-    reading: reading.used,
-    writing: writing.used,
-    waiting: reading.waiting + writing.waiting,
-  };
 }

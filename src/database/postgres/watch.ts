@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log.ts';
 import { connectProbe, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
@@ -6,35 +7,26 @@ import type { Pool } from './pool.ts';
 const checkEvery = 2000;
 const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
-const patience = 5000;
+const answerTimeout = 5000;
 
 interface Listeners {
   onAnswer: () => void;
   onSilence: (error: unknown) => void;
-  /** Whether asking again is pointless. */
+  /** Whether to stop asking. */
   isFinal: (error: unknown) => boolean;
 }
 
-/** Asks a server for a sign of life, again and again, and says when it goes away and when it is back. */
+/** Checks again and again whether a server answers, and logs when it goes away and when it is back. */
 export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal }: Listeners) {
   let reachable = true;
   let closed = false;
-  const pause = makePause();
-  const lookNow = () => void (reachable && pause.end());
+  let pause = new AbortController();
+  const checkNow = () => void (reachable && pause.abort());
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectProbe(server.url, log, { onclose: lookNow, prepare: !server.pooled });
+  const probe = connectProbe(server.url, log, { onclose: checkNow, prepare: !server.pooled });
+  const ping = onceAtATime(async () => void (await answerOf(probe)));
 
-  let asked: Promise<void> | undefined;
-  function ping(): Promise<void> {
-    asked ??= answerOf(probe)
-      .then(() => {})
-      .finally(() => {
-        asked = undefined;
-      });
-    return asked;
-  }
-
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       await ping();
       if (!reachable) log.info('The database is back.');
@@ -50,8 +42,11 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
   }
   async function watch() {
     while (!closed) {
-      await look();
-      if (!closed) await pause.begin(reachable ? checkEvery : retryEvery);
+      await check();
+      if (closed) return;
+      pause = new AbortController();
+      const options = { signal: pause.signal };
+      await sleep(reachable ? checkEvery : retryEvery, undefined, options).catch(() => {});
     }
   }
   void watch();
@@ -59,47 +54,42 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
   return {
     isReachable: () => reachable,
     ping,
-    /** Looks at once, because a connection was lost. */
-    lookNow,
+    /** For a lost connection. */
+    checkNow,
     close: async () => {
       closed = true;
-      pause.end();
+      pause.abort();
       await probe.close(0);
     },
   };
 }
 
-/** The rows that the server answers with; rejects when it does not answer within a bounded time. */
+/** Calls that come while the work is running share its result. */
+export function onceAtATime<A extends unknown[]>(work: (...args: A) => Promise<void>) {
+  let running: Promise<void> | undefined;
+  return (...args: A): Promise<void> => {
+    running ??= work(...args).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
+/** The rows of an answer; rejects when the server does not answer in time. */
 export async function answerOf(
   probe: Pool,
   text = 'select 1',
-  limit = patience,
+  timeout = answerTimeout,
 ): Promise<Record<string, unknown>[]> {
   let turn: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     // If it was this process that stood still, the answer has arrived and is read before the next turn.
     turn = setImmediate(() => probe.reset());
-  }, limit);
+  }, timeout);
   try {
     return await probe.sql.unsafe(text);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);
   }
-}
-
-/** A pause that can be ended early. */
-function makePause() {
-  let end = () => {};
-  return {
-    begin: (milliseconds: number) =>
-      new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, milliseconds);
-        end = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      }),
-    end: () => end(),
-  };
 }

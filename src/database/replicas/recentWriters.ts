@@ -6,54 +6,48 @@ import { failFastOptions, isTimeout } from '../../core/redisClient.ts';
 
 /** Milliseconds. */
 const probeEvery = 250;
-/** After so long every other instance has seen by its own probe that Redis takes no marks. */
+/** By then the probe of every other instance has failed, too. */
 const noticedAfter = 2 * probeEvery;
 const retryEvery = 100;
-/** By how much another instance may find Redis again later than this one, and lose marks until then. */
-const laterThanOthers = 1000;
+/** How much later than this instance another one may reach Redis again. */
+const reconnectTolerance = 1000;
 
 /**
- * Who has written lately, for all instances. A mark may get lost: Redis is away, is a replica that refuses writes, or is
- * full. So each instance keeps writing a key of its own, and when that fails it takes everybody for a recent writer, until
- * the marks that were lost would have ended by themselves.
+ * Who wrote lately, for all instances. An entry can get lost: Redis is away, is a replica that refuses writes, or is full.
+ * So each instance keeps writing a key of its own. When that fails, it takes every caller for a recent writer until the
+ * lost entries would have expired.
  */
 export class RecentWriters {
   readonly #redis: Redis;
-  readonly #life: number;
+  readonly #lifetime: number;
   readonly #log: Log;
   readonly #probe = `probe:${randomUUID()}`;
-  /** When the first write failed of those that have failed since the last probe that did not. */
+  /** The first failure since the last probe that succeeded. */
   #failingSince: number | undefined;
-  /** Until then nobody's mark can be relied on. */
+  /** Until then entries may be missing. */
   #blindUntil: number | undefined;
   #closed = false;
 
-  constructor(url: string, life: number, log: Log) {
-    this.#life = life;
+  constructor(url: string, lifetime: number, log: Log) {
+    this.#lifetime = lifetime;
     this.#log = log;
-    this.#redis = new Redis(url, {
-      keyPrefix: 'triport:wrote:',
-      ...failFastOptions,
-      retryStrategy: () => probeEvery,
-    });
-    // Unheard, it would end the process.
+    const retryStrategy = () => probeEvery;
+    this.#redis = new Redis(url, { keyPrefix: 'triport:wrote:', ...failFastOptions, retryStrategy });
+    // Without a listener, it would end the process.
     this.#redis.on('error', error => log.debug({ err: error }, 'Redis'));
-    // A Redis that starts again has lost all marks, and may be back before the next probe.
+    // A Redis that restarts has lost all entries, and may be back before the next probe.
     this.#redis.on('close', () => this.#failed(new Error('The connection was closed.')));
     void this.#watch();
   }
 
-  /** Whom nobody can be asked about reads from the primary. */
+  /** Whether this caller wrote lately; true when that cannot be known. */
   async has(name: string): Promise<boolean> {
     if (this.#blindUntil !== undefined || this.#redis.status !== 'ready') return true;
-    return this.#redis.exists(name).then(
-      // That marks get lost may have been found out meanwhile.
-      found => found === 1 || this.#blindUntil !== undefined,
-      () => true,
-    );
+    const exists = await this.#redis.exists(name).catch(() => 1);
+    return exists === 1 || this.#blindUntil !== undefined;
   }
 
-  /** Done when every instance knows that this caller has written, or that it cannot know who has. */
+  /** Settles when every instance knows that this caller wrote, or that it cannot know who did. */
   async set(name: string): Promise<void> {
     const began = performance.now();
     const failingFor = () => performance.now() - Math.min(began, this.#failingSince ?? began);
@@ -65,13 +59,13 @@ export class RecentWriters {
     this.#redis.disconnect();
   }
 
-  /** Whether Redis took it. */
+  /** Whether Redis stored it. */
   async #write(name: string): Promise<boolean> {
-    const write = () => this.#redis.set(name, 1, 'PX', this.#life);
+    const write = () => this.#redis.set(name, 1, 'PX', this.#lifetime);
     try {
       await write().catch(error => {
         if (!isTimeout(error)) throw error;
-        // When this process is busy, an answer that is there already is taken for one that is late.
+        // When this process was busy, the answer may be there and only look late.
         return write();
       });
       return true;
@@ -84,7 +78,7 @@ export class RecentWriters {
   }
 
   async #watch(): Promise<void> {
-    // Until then nothing can be written, which is no failure yet.
+    // Before the first connection a write would count as a failure.
     await new Promise(settled => this.#redis.once('ready', settled).once('close', settled));
     for (; !this.#closed; await sleep(probeEvery)) if (await this.#write(this.#probe)) this.#succeeded();
   }
@@ -95,7 +89,7 @@ export class RecentWriters {
     this.#failingSince ??= time;
     if (this.#blindUntil === undefined)
       this.#log.warn({ err: error }, 'Redis does not store who has written: all reads go to the primary.');
-    this.#blindUntil = time + this.#life + laterThanOthers;
+    this.#blindUntil = time + this.#lifetime + reconnectTolerance;
   }
 
   #succeeded(): void {

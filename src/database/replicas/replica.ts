@@ -1,97 +1,84 @@
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
-import { connectionOf } from '../postgres/client.ts';
+import { connectionOf, connectProbe, connectTo, type Server } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
-import { answerOf } from '../postgres/watch.ts';
+import { answerOf, onceAtATime } from '../postgres/watch.ts';
 
-/** Milliseconds. A server that is alive says in a fraction of this how far it is. */
-const patience = 1000;
+/** Milliseconds. A live server answers in a fraction of this. */
+const answerTimeout = 1000;
 
-/** How far the log of the primary was, in bytes, at a time. */
+/** Where the log of the primary ended, in bytes, at a time. */
 export interface LogPosition {
   time: number;
   position: bigint;
 }
 
 /** Everything that is committed is in the log up to here: a commit is answered after its flush. */
-const written = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
-/** Null where it is not a replica, or no longer one. */
+const flushed = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
+/** Null on a server that is not a replica, or no longer one. */
 const applied = `select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0')::text end as position`;
 
 async function positionOf(probe: Pool, text: string): Promise<bigint | undefined> {
-  const [row] = await answerOf(probe, text, patience);
+  const [row] = await answerOf(probe, text, answerTimeout);
   return typeof row?.position === 'string' ? BigInt(row.position) : undefined;
 }
 
-export const positionOfPrimary = (probe: Pool) => positionOf(probe, written);
+export const positionOfPrimary = (probe: Pool) => positionOf(probe, flushed);
 
-interface Parts {
-  pool: Pool;
-  /** Alone on its connection, so that its question never waits behind reads. */
-  probe: Pool;
-  /** Reads of the primary. */
-  primary: Connection;
-  log: Log;
-}
-
-/** One copy of the database: how far it is, and reads from it. */
+/** One copy of the database: reads from it, and how far it is. */
 export class Replica {
   readonly reads: Connection;
   /** Everything that was committed before this time can be read here. */
   upTo = Number.NEGATIVE_INFINITY;
   readonly #name: string;
-  readonly #parts: Parts;
-  #asking = false;
+  readonly #log: Log;
+  readonly #pool: Pool;
+  /** Alone on its connection: it never waits behind reads. */
+  readonly #probe: Pool;
   #away = false;
   #closed = false;
 
-  constructor(name: string, parts: Parts) {
+  constructor(name: string, server: Server, primary: Connection, log: Log) {
     this.#name = name;
-    this.#parts = parts;
-    this.reads = withFallback(connectionOf(parts.pool), parts.primary, error => this.#lost(error));
+    this.#log = log;
+    this.#pool = connectTo(server, log);
+    this.#probe = connectProbe(server.url, log);
+    this.reads = withFallback(connectionOf(this.#pool), primary, error => this.#lost(error));
   }
 
-  /** Asks how far it is. Does not wait: one that is silent must not hide the others. */
-  check(history: LogPosition[]): void {
-    if (this.#asking) return;
-    this.#asking = true;
-    positionOf(this.#parts.probe, applied)
-      .then(
-        position => this.#answered(position, history),
-        error => this.#lost(error),
-      )
-      .finally(() => {
-        this.#asking = false;
-      });
-  }
+  /** Updates `upTo`. Do not wait for it: a silent replica must not hold up the others. */
+  readonly check = onceAtATime(async (history: LogPosition[]) => {
+    try {
+      const position = await positionOf(this.#probe, applied);
+      // A replica that became a primary has a history of its own.
+      if (position === undefined) this.upTo = Number.NEGATIVE_INFINITY;
+      else this.upTo = history.findLast(past => past.position <= position)?.time ?? this.upTo;
+      if (this.#away) this.#log.info(`${this.#name} is back.`);
+      this.#away = false;
+    } catch (error) {
+      this.#lost(error);
+    }
+  });
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([this.#parts.pool.close(), this.#parts.probe.close()]);
-  }
-
-  #answered(position: bigint | undefined, history: LogPosition[]): void {
-    // It became a primary, with a history of its own.
-    if (position === undefined) this.upTo = Number.NEGATIVE_INFINITY;
-    else this.upTo = history.findLast(past => past.position <= position)?.time ?? this.upTo;
-    if (this.#away) this.#parts.log.info(`${this.#name} is back.`);
-    this.#away = false;
+    await Promise.all([this.#pool.close(), this.#probe.close()]);
   }
 
   #lost(error: unknown): void {
     this.upTo = Number.NEGATIVE_INFINITY;
     if (this.#away || this.#closed) return;
     this.#away = true;
-    this.#parts.log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
-    // What waits for a machine that is gone would wait until TCP gives up; cut, it is read from the primary.
-    this.#parts.pool.reset();
+    this.#log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
+    // Statements of a machine that is gone would wait until TCP gives up.
+    this.#pool.reset();
   }
 }
 
 /**
- * Reads of a replica. One that fails because the replica went away, or because a change that it had to apply was in the
- * way, is read from the primary. Transactions always run on the primary.
+ * Reads of a replica. A read that fails because the replica went away, or because it conflicts with a change that the
+ * replica must apply, goes to the primary. Transactions always run on the primary.
  */
 const withFallback = (
   replica: Connection,
@@ -108,5 +95,5 @@ const withFallback = (
     }),
 });
 const recoveryConflict = '40001';
-/** What takes too long or waits too long here would do so on the primary too, and there in the way of writes. */
+/** These would take too long on the primary too, and hold up writes there. */
 const tooLong = new Set(['57014', 'CONNECTION_WAIT_TIMEOUT']);
