@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { runCommand, UsageError } from '../src/command.ts';
 import { loadSettings } from '../src/config/settings.ts';
+import { OperatorError } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
-import { OperatorError } from '../src/core/operatorErrors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { runPgTool } from './lib/pgTools.ts';
 

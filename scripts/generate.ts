@@ -6,7 +6,7 @@ import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
 import { type Given, runCommand } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
-import { OperatorError } from '../src/core/operatorErrors.ts';
+import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes

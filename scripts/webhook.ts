@@ -5,8 +5,8 @@ import { commandNamed, type Given, runCommand, UsageError } from '../src/command
 import { readProviders } from '../src/config/providers.ts';
 import { keptSecrets } from '../src/config/secrets.ts';
 import { loadSettings } from '../src/config/settings.ts';
+import { OperatorError } from '../src/core/errors.ts';
 import { newId } from '../src/core/ids.ts';
-import { OperatorError } from '../src/core/operatorErrors.ts';
 import type { Headers } from '../src/webhooks/schemes.ts';
 import { sign } from '../src/webhooks/signature.ts';
 import payment from './lib/payment_intent.succeeded.json' with { type: 'json' };

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
+import { OperatorError, reasonOf } from './core/errors.ts';
 import { stackOf } from './core/log.ts';
-import { OperatorError, reasonOf } from './core/operatorErrors.ts';
 
 export type Given<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>

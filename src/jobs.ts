@@ -1,7 +1,6 @@
 import type { Settings } from '../schemas/settings.ts';
-import { type Context, systemContext } from './core/context.ts';
+import { type Context, type Job, systemContext } from './core/context.ts';
 import type { Log } from './core/log.ts';
-import type { Job } from './core/queue.ts';
 import { maxBatch } from './database/batch.ts';
 import type { Database } from './database/database.ts';
 import { trimAudit } from './services/audit.ts';

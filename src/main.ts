@@ -5,7 +5,7 @@ import { buildApp } from './app.ts';
 import { runCommand } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
-import { reasonOf } from './core/operatorErrors.ts';
+import { reasonOf } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { closeConnectionsAfterAnswers, letClientsLeave } from './process/clients.ts';
 import { Ending } from './process/ending.ts';

@@ -1,7 +1,7 @@
 import { serveMetrics } from '../plugins/metrics.ts';
 import { runCommand } from './command.ts';
 import { loadSettings } from './config/settings.ts';
-import { OperatorError } from './core/operatorErrors.ts';
+import { OperatorError } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { closeParts, openParts } from './process/parts.ts';

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { OperatorError } from '../../src/core/operatorErrors.ts';
+import { OperatorError } from '../../src/core/errors.ts';
 
 /** Runs a PostgreSQL client program. The password is passed in the environment, because any user can see a command line. */
 export function runPgTool(program: 'pg_dump' | 'pg_restore', args: string[], url: string): void {

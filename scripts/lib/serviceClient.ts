@@ -1,4 +1,4 @@
-import { OperatorError } from '../../src/core/operatorErrors.ts';
+import { OperatorError } from '../../src/core/errors.ts';
 
 /** Calls a running service, as a client with an API key does. */
 export class ServiceClient {

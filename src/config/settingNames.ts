@@ -1,5 +1,5 @@
 import { Settings } from '../../schemas/settings.ts';
-import { distance } from '../core/suggestName.ts';
+import { distance } from '../core/text.ts';
 
 const settings = Object.entries(Settings.properties);
 const names = settings.map(([name]) => name);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Settings } from '../../schemas/settings.ts';
-import { OperatorError } from '../core/operatorErrors.ts';
+import { OperatorError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { contradictions } from './contradictions.ts';
 import { checkEnvFile, type EnvFile } from './envFile.ts';

@@ -6,3 +6,29 @@ export function truncate(text: string, length: number): string {
 /** The same for a text column, which takes neither NUL nor half of a surrogate pair. */
 export const truncateForColumn = (text: string, length: number) =>
   truncate(text, length).toWellFormed().replaceAll('\0', '\ufffd');
+
+/** The known name that a misspelt one was probably meant to be, if any is close enough. */
+export function suggestName(name: string, known: readonly string[]): string | undefined {
+  // Cut, because the work grows with its length.
+  const typed = name.slice(0, 64).toLowerCase();
+  const [best] = known
+    .map(candidate => ({ candidate, edits: distance(typed, candidate.toLowerCase()) }))
+    .sort((a, b) => a.edits - b.edits);
+  if (best === undefined) return undefined;
+  const { candidate, edits } = best;
+  return edits < candidate.length && edits <= Math.max(2, candidate.length / 3) ? candidate : undefined;
+}
+
+/** The Levenshtein distance: how many letters to add, drop or change. */
+export function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...b].entries()) {
+      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -4,8 +4,7 @@ import addFormats from 'ajv-formats';
 import { idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { components } from '../../schemas/index.ts';
-import { suggestName } from './suggestName.ts';
-import { truncate } from './text.ts';
+import { suggestName, truncate } from './text.ts';
 
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
 const maxViolations = 20;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { OperatorError } from '../core/operatorErrors.ts';
+import { OperatorError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { withoutTimeouts } from './transaction.ts';
 

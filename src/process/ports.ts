@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { OperatorError } from '../core/operatorErrors.ts';
+import { OperatorError } from '../core/errors.ts';
 
 /**
  * Refuses a port that cannot be listened on, and frees it again. Called before the database is opened: a start that is

@@ -1,6 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' };
 import type { Environment } from '../config/settings.ts';
-import { OperatorError } from '../core/operatorErrors.ts';
+import { OperatorError } from '../core/errors.ts';
 
 /** Traces are made when an endpoint is set, or when OTEL_TRACES_EXPORTER says so. */
 export const wantsTraces = ({

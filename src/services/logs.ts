@@ -1,11 +1,10 @@
 import { and, asc, desc, getTableColumns, isNotNull, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Context } from '../core/context.ts';
-import { makeCursor, readCursor } from '../core/cursors.ts';
 import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
 import { readBound } from '../core/instants.ts';
-import type { CursorPage } from '../core/pages.ts';
+import { type CursorPage, makeCursor, readCursor } from '../core/pages.ts';
 import { builder, statement } from '../database/statement.ts';
 
 interface LogRules<Filter extends string> {

@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
-import type { Context } from '../core/context.ts';
+import type { Context, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
-import type { Queue } from '../core/queue.ts';
 import { batch, maxBatch } from '../database/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { hexBytes, rowsFromJson } from '../database/jsonRows.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConstructorOptions, fromPglite, PgBoss, type Job as PgBossJob } from 'pg-boss';
 import type { Settings } from '../../schemas/settings.ts';
+import type { Job, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { Job, Queue } from '../core/queue.ts';
 import type { Database } from '../database/database.ts';
 
 export interface DueJob extends Job {

@@ -2,7 +2,7 @@ import { count } from 'drizzle-orm';
 import { pino } from 'pino';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables.ts';
-import type { Queue } from '../../src/core/queue.ts';
+import type { Queue } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { OperatorError } from '../../../src/core/operatorErrors.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
 import { refuse } from '../errors.ts';
 import type { WatchCache } from './reader.ts';
 import { RecentCache } from './recentCache.ts';

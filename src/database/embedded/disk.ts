@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { OperatorError } from '../../core/operatorErrors.ts';
 
 export interface DiskWatch {
   hasSpace: () => boolean;

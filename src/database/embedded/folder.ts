@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { OperatorError } from '../../core/operatorErrors.ts';
 import { openClient } from './client.ts';
 
 /**

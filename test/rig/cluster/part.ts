@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperatorError } from '../../../src/core/operatorErrors.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
 
 interface Recipe {
   name: string;

