@@ -7,8 +7,8 @@ import { trimAudit } from './services/audit.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
-import { handlers as known } from './webhooks/handlers/index.ts';
-import { type Claimed, claimEvent, failEvent, jobsToDo, processEvents } from './webhooks/processing.ts';
+import { handlers as allHandlers } from './webhooks/handlers/index.ts';
+import { type Claimed, claimEvent, failEvent, processEvents } from './webhooks/processing.ts';
 import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
@@ -21,115 +21,116 @@ interface Parts {
   now?: () => Date;
 }
 
+/** Processes events as they come, and trims old records. Closing leaves the queue open: requests may still add to it. */
+export function startJobs(parts: Parts): { close: () => Promise<void> } {
+  const { settings, database, queue, metrics, log, handlers = allHandlers, now = () => new Date() } = parts;
+  const context = systemContext({ db: database.writes, queue, log, now }, 'jobs', 'job');
+  const { WEBHOOK_RETRIES: retries } = settings;
+  queue.work((jobs, signal) => doJobs({ context, handlers, metrics, retries }, jobs, signal));
+  const stopTrimming = startTrimming(context, settings, database);
+  return { close: async () => void (await Promise.all([queue.rest(), stopTrimming()])) };
+}
+
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/**
- * The work behind the webhooks: events are processed as they come, and the old ones are trimmed. Closing finishes
- * what is in hand and leaves the queue open, because requests may still add to it.
- */
-export function startJobs(parts: Parts): { close: () => Promise<void> } {
-  const { settings, database, queue, log, handlers = known, now = () => new Date() } = parts;
-  const context = systemContext({ db: database.writes, queue, log, now }, 'jobs', 'job');
-  queue.work((jobs, signal) => doJobs({ ...parts, context, handlers }, jobs, signal));
-
-  let closed = false;
-  /** Batch by batch, so that no write waits for long, and the end of the process not either. */
+/** Trims every hour; returns what stops it after the current batch. */
+function startTrimming(context: Context, settings: Parts['settings'], database: Database) {
+  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
+  let stopped = false;
+  /** In batches, so that no write waits for long. */
   async function trim(what: string, days: number, deleteBatch: typeof trimEvents) {
-    const before = new Date(now().getTime() - days * day);
+    const before = new Date(context.now().getTime() - days * day);
     let trimmed = 0;
-    for (let deleted = -1; deleted !== 0 && !closed; trimmed += deleted)
+    for (let deleted = -1; deleted !== 0 && !stopped; trimmed += deleted)
       deleted = await deleteBatch(context, before);
-    if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
+    if (trimmed > 0) context.log.info(`Trimmed ${trimmed} ${what}.`);
   }
   async function trimAll() {
-    await trim('webhook events', settings.WEBHOOK_RETENTION_DAYS, trimEvents);
-    const { AUDIT_RETENTION_DAYS: days } = settings;
-    if (days > 0) await trim('entries of the audit log', days, trimAudit);
+    try {
+      await trim('webhook events', eventDays, trimEvents);
+      if (auditDays > 0) await trim('audit log entries', auditDays, trimAudit);
+    } catch (error) {
+      if (database.available()) context.log.error({ err: error }, 'Old records cannot be trimmed.');
+    }
   }
   let trimming = Promise.resolve();
-  const startTrimming = () => {
-    trimming = trimAll().catch(report);
+  const start = () => {
+    trimming = trimAll();
   };
-  queue.ready.then(startTrimming, () => {});
-  const timer = setInterval(startTrimming, hour).unref();
-  function report(error: unknown) {
-    if (database.available() && !closed) log.error({ err: error }, 'What is old cannot be trimmed.');
-  }
-  return {
-    close: async () => {
-      closed = true;
-      clearInterval(timer);
-      await Promise.all([queue.rest(), trimming]);
-    },
+  database.ready.then(start, () => {});
+  const timer = setInterval(start, hour).unref();
+  return async () => {
+    stopped = true;
+    clearInterval(timer);
+    await trimming;
   };
 }
 
-interface Means extends Omit<Parts, 'database' | 'queue'> {
+interface Work {
   context: Context;
   handlers: Handlers;
+  metrics: Metrics;
+  retries: number;
 }
 
-/** Why a job must be tried again; nothing when it is done, one way or the other. */
+/** Why a job must be retried; undefined when it is done, one way or the other. */
 type Outcome = string | undefined;
 
-/** Does together what is begun for the first time, and the rest each for itself. */
-async function doJobs(means: Means, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
-  const done = await doTogether(
-    means,
-    jobs.filter(({ again }) => !again),
-  );
-  const left = jobs.filter(({ event }) => !done.has(event));
-  const due = left.length > 1 ? await jobsToDo(means.context, left) : left;
+/** Processes new events in batches, and what is left one by one. */
+async function doJobs(work: Work, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
+  const fresh = jobs.filter(({ again }) => !again);
+  const done = await doTogether(work, fresh);
   const outcomes = new Map<string, Outcome>();
-  // An event may have ended the process. Alone and in any order, its neighbours get past it sooner or later.
-  for (const job of due.toSorted(() => Math.random() - 0.5)) {
-    const event = signal.aborted ? undefined : await claimEvent(means.context, job);
-    if (event) outcomes.set(job.event, await doAlone(means, event));
-    else if (signal.aborted) outcomes.set(job.event, 'not reached in time');
-  }
-  return jobs.map(job => outcomes.get(job.event));
+  const left = jobs.filter(({ event }) => !done.has(event));
+  // In random order: an event that kills the process each time must not keep the same others from their turn.
+  for (const job of left.toSorted(() => Math.random() - 0.5))
+    outcomes.set(job.event, signal.aborted ? 'not reached in time' : await doAlone(work, job));
+  return jobs.map(({ event }) => outcomes.get(event));
 }
 
-/** The events that it did: of those in one transaction all or none. */
-async function doTogether({ context, handlers, metrics, log }: Means, jobs: Job[]): Promise<Set<string>> {
+/** Returns the events that were processed. */
+async function doTogether({ context, handlers, metrics }: Work, jobs: Job[]): Promise<Set<string>> {
   const done = new Set<string>();
   for (let first = 0; first < jobs.length; first += maxBatch) {
     const some = jobs.slice(first, first + maxBatch);
     if (some.length === 1) continue;
     try {
-      const processed = await processEvents(context, handlers, some, 'received');
-      for (const { event } of processed) done.add(event);
+      for (const { id } of await processEvents(context, handlers, some, 'received')) done.add(id);
     } catch (error) {
-      log.debug({ err: error }, 'One event of several failed: each is done for itself.');
+      context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');
     }
   }
   metrics.eventsProcessed.inc(done.size);
   return done;
 }
 
-async function doAlone(means: Means, event: Claimed): Promise<Outcome> {
-  const { context, handlers, settings, metrics } = means;
-  // Counted, but not noted as failed: the process ended during the last attempts.
-  if (event.attempts > settings.WEBHOOK_RETRIES + 1)
-    return fail(means, event, new Error('the process ended during the attempt'));
+async function doAlone(work: Work, job: Job): Promise<Outcome> {
+  const { context, handlers, metrics, retries } = work;
+  const event = await claimEvent(context, job);
+  if (!event) return undefined;
+  // The attempts were counted but never recorded as failed.
+  if (event.attempts > retries + 1)
+    return fail(work, event, new Error('the process ended during the attempt'));
   try {
-    const processed = await processEvents(context, handlers, [event], 'processing');
+    const processed = await processEvents(context, handlers, [job], 'processing');
     metrics.eventsProcessed.inc(processed.length);
   } catch (error) {
-    return fail(means, event, error);
+    return fail(work, event, error);
   }
 }
 
-async function fail(means: Means, event: Claimed, error: unknown): Promise<Outcome> {
-  const { context, settings, metrics, log } = means;
-  const state = await failEvent(context, event, error, settings.WEBHOOK_RETRIES);
-  metrics.attemptsFailed.inc({ outcome: state });
-  const { event: id, eventId, type, attempts: attempt } = event;
+async function fail({ context, metrics, retries }: Work, event: Claimed, error: unknown): Promise<Outcome> {
+  const outcome = await failEvent(context, event, error, retries);
+  metrics.attemptsFailed.inc({ outcome });
+  const { id, eventId, type, attempts: attempt } = event;
   const facts = { err: error, event: id, eventId, type, attempt };
-  if (state === 'failed') {
-    log.warn(facts, 'A webhook event failed and will be tried again.');
-    return 'tried and failed';
+  if (outcome === 'failed') {
+    context.log.warn(facts, 'A webhook event failed and will be retried.');
+    return 'failed';
   }
-  log.error(facts, 'A webhook event failed for the last time and is dead. Fix the cause and replay it.');
+  context.log.error(
+    facts,
+    'A webhook event failed for the last time and is dead. Fix the cause and replay it.',
+  );
 }

@@ -13,7 +13,7 @@ import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import { rowsFromJson } from '../database/jsonRows.ts';
 import { statement } from '../database/statement.ts';
-import type { EventInHand } from '../webhooks/handlers/handler.ts';
+import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists.ts';
 
@@ -108,7 +108,7 @@ export async function getSubscription(
 const storable = (customer: string) => customer.isWellFormed() && !customer.includes('\0');
 
 /** What a payment says about a subscription, and the event that brought it. */
-type Payment = Pick<EventInHand, 'id' | 'eventId' | 'provider' | 'customer'>;
+type Payment = Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer'>;
 
 const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) => `${provider}:${customer}`;
 

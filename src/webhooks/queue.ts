@@ -7,111 +7,117 @@ import type { Log } from '../core/log.ts';
 import type { Database } from '../database/database.ts';
 
 export interface DueJob extends Job {
-  /** Whether somebody began it before and did not finish it. */
+  /** Whether a worker began it before and did not finish it. */
   again: boolean;
 }
 
-/** Does jobs, and returns for each why it must be tried again, or nothing. After the signal they belong to somebody else. */
+/** Does jobs; returns why each must be retried, or undefined. After the signal they belong to another worker. */
 export type Work = (jobs: DueJob[], signal: AbortSignal) => Promise<(string | undefined)[]>;
 
 export interface WorkQueue extends Queue {
-  /** Has the jobs done from now on, also those that are waiting. */
+  /** Passes all jobs to this function, those already waiting included. */
   work(work: Work): void;
-  /** Finishes the jobs in hand and begins no other. Jobs can still be added. */
+  /** Finishes the running jobs and begins no others. Jobs can still be added. */
   rest(): Promise<void>;
-  /** Ends the queue, when nobody adds jobs any more. What is still in hand is given back to be tried again. */
+  /** Ends the queue. Jobs that are still running are retried by another worker. */
   close(): Promise<void>;
 }
 
 const name = 'webhook-events';
-const startAgainAfter = 500;
 /**
- * Events whose jobs are added together are one job of pg-boss: to add, to fetch and to finish one costs Postgres 0.15 ms. When
- * one of them must be tried again, so are the others, which then find nothing to do.
+ * Up to this many events are one job of pg-boss: adding, fetching and finishing each costs Postgres 0.15 ms. When one
+ * event is retried, the others come again and are found done.
  */
-const mostInOne = 50;
-/** Milliseconds for the jobs in hand. What takes longer is begun again by somebody else. */
-const restWithin = 5000;
-/** The jobs that one worker takes at once, and the workers: together they leave most connections to requests. */
+const eventsPerJob = 50;
+/** How many jobs a worker fetches at once, and how many workers there are: most connections stay free for requests. */
 const batchSize = 10;
 const workers = 2;
-/**
- * A worker rests so many milliseconds after a batch, unless it was full. The first job is begun at once; those that follow under
- * load are gathered.
- */
+/** Milliseconds between batches that are not full. The first job starts at once; under load, others gather. */
 const gatherFor = 50;
+/** Milliseconds. */
+const restartDelay = 500;
+/** Milliseconds for running jobs to finish; another worker begins slower ones again. */
+const restWithin = 5000;
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'QUEUE_DATABASE_URL'>;
 
-/** Seconds before the first retry, and between two at most. Each wait is twice as long as the one before, with jitter. */
+/** Seconds before the first retry, and at most. Each delay is twice the one before, with jitter. */
 export const defaultRetries = { delay: 5, delayMax: 3600 };
 
-/** The queue of either backend. Like the database it may be away, now and later, and comes back by itself. */
+/** Opens the queue. Like the database, it may be away at any time and reconnects by itself. */
 export function openQueue(
   settings: QueueSettings,
   database: Database,
   log: Log,
   retries = defaultRetries,
 ): WorkQueue {
+  const closing = new AbortController();
   let boss: PgBoss | undefined;
-  let work: Work | undefined;
   let resting = false;
-  let closed = false;
-
-  async function start() {
-    await database.ready;
-    for (let told = false; !closed && !boss; ) {
-      const next = new PgBoss(optionsFor(settings, database));
-      // Unheard, an error would end the process. While the database is away there is nothing new to say.
-      next.on('error', error => database.available() && log.warn({ err: error }, 'The queue had an error.'));
-      next.on('warning', ({ message, data }) => log.warn({ data }, `The queue warns: ${message}`));
-      try {
-        await prepare(next, retries);
-        boss = next;
-      } catch (error) {
-        if (!told && !closed) log.warn({ err: error }, 'The queue does not start. Trying until it does.');
-        told = true;
-        await next.stop({ graceful: false }).catch(() => {});
-        await sleep(startAgainAfter);
-      }
-    }
-    if (work) await listen();
-  }
-
-  async function listen() {
-    if (boss && work && !resting) await boss.work(name, workOptions, handler(work));
-  }
-
-  const ready = start();
+  const ready = start(settings, database, log, retries, closing.signal).then(started => {
+    boss = started;
+  });
   ready.catch(() => {});
   return {
     ready,
     add: async (db, jobs) => {
       if (jobs.length === 0) return;
-      if (!boss) throw new AppError('unavailable', 'The service cannot take work yet. Try again shortly.');
+      if (!boss) throw new AppError('unavailable', 'The service cannot accept work yet. Try again shortly.');
       const parcels: { data: Parcel }[] = [];
-      for (let first = 0; first < jobs.length; first += mostInOne)
-        parcels.push({ data: { jobs: jobs.slice(first, first + mostInOne) } });
-      await boss.insert(name, parcels, {
-        // The insert returns ids that nobody needs, so its rows stay arrays.
-        db: { executeSql: async (text, values = []) => ({ rows: await db.rows(text, values) }) },
+      for (let first = 0; first < jobs.length; first += eventsPerJob)
+        parcels.push({ data: { jobs: jobs.slice(first, first + eventsPerJob) } });
+      // pg-boss returns ids that nobody needs, so the rows stay arrays.
+      const executeSql = async (text: string, values: unknown[] = []) => ({
+        rows: await db.rows(text, values),
       });
+      await boss.insert(name, parcels, { db: { executeSql } });
     },
-    work: given => {
-      work = given;
-      listen().catch(error => log.error({ err: error }, 'The queue cannot be worked on.'));
+    work: work => {
+      const listen = async () => {
+        if (!resting) await boss?.work(name, workOptions, handlerOf(work));
+      };
+      ready.then(listen).catch(error => {
+        if (database.available()) log.error({ err: error }, 'Jobs cannot be fetched from the queue.');
+      });
     },
     rest: async () => {
       resting = true;
-      if (boss) await Promise.race([boss.offWork(name), sleep(restWithin, undefined, { ref: false })]);
+      await Promise.race([boss?.offWork(name), sleep(restWithin, undefined, { ref: false })]);
     },
     close: async () => {
-      resting = closed = true;
-      // A start that waits for a database which is away would never end.
+      resting = true;
+      closing.abort();
+      // While the database is away, the start does not end.
       if (database.available()) await ready.catch(() => {});
       await boss?.stop({ graceful: true, timeout: 1000 });
     },
   };
+}
+
+/** Starts pg-boss, however long it takes; undefined when the queue was closed meanwhile. */
+async function start(
+  settings: QueueSettings,
+  database: Database,
+  log: Log,
+  retries: typeof defaultRetries,
+  closing: AbortSignal,
+): Promise<PgBoss | undefined> {
+  await database.ready;
+  for (let reported = false; !closing.aborted; await sleep(restartDelay)) {
+    const boss = new PgBoss(optionsFor(settings, database));
+    // An error without a listener would end the process.
+    boss.on('error', error => database.available() && log.warn({ err: error }, 'The queue had an error.'));
+    boss.on('warning', ({ message, data }) => log.warn({ data }, `The queue warns: ${message}`));
+    try {
+      await prepare(boss, retries);
+      return boss;
+    } catch (error) {
+      if (!reported && !closing.aborted) log.warn({ err: error }, 'The queue cannot start; retrying.');
+      reported = true;
+      await boss.stop({ graceful: false }).catch(() => {});
+    }
+  }
+  return undefined;
 }
 
 function optionsFor(settings: QueueSettings, database: Database): ConstructorOptions {
@@ -120,10 +126,10 @@ function optionsFor(settings: QueueSettings, database: Database): ConstructorOpt
     ...(database.embedded
       ? { db: fromPglite(database.embedded), backend: 'pglite' as const }
       : { connectionString: url ?? '', max: 2, application_name: 'triport queue' }),
-    // A job is begun when its transaction commits, not when somebody looks.
+    // A job starts when its transaction commits, not at the next poll.
     useListenNotify: true,
     schedule: false,
-    // The jobs of a killed process are found by their missing sign of life, soon.
+    // The jobs of a killed process are found soon, by their missing heartbeat.
     superviseIntervalSeconds: 5,
     monitorIntervalSeconds: 5,
     maintenanceIntervalSeconds: 600,
@@ -136,7 +142,7 @@ const workOptions = {
   localConcurrency: workers,
   burstWhenBatchFull: true,
   perJobResults: true,
-  // New jobs announce themselves; retries become due silently.
+  // New jobs are notified, retries that become due are not.
   pollingIntervalSeconds: 1,
   notifyPollingIntervalSeconds: 1,
 } as const;
@@ -152,31 +158,28 @@ async function prepare(boss: PgBoss, retries: typeof defaultRetries): Promise<vo
     retryDelayMax: retries.delayMax,
     heartbeatSeconds: 10,
     expireInSeconds: 900,
-    // Work that nobody did for long is still to be done; finished work is of no use to anybody.
     retentionSeconds: 10 * 365 * 86_400,
     deleteAfterSeconds: 3600,
   };
   await boss.createQueue(name, options);
   await boss.updateQueue(name, options);
-  // Inside a transaction of the embedded database the first insert would wait for a look at the queue, which
-  // waits for the transaction. An insert of nothing fills the cache before.
+  // Fills pg-boss's cache: on the embedded database, filling it within a transaction would wait for that transaction.
   await boss.insert(name, []);
 }
 
-/** What one job of pg-boss holds. */
 interface Parcel {
   jobs: Job[];
 }
-type Given = Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount' | 'signal'>;
+type FetchedJob = Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount' | 'signal'>;
 
-/** What pg-boss expects: the outcome of each of its jobs by its id. */
-const handler = (work: Work) => async (parcels: Given[]) => {
-  const due = parcels.flatMap(({ data, retryCount }) =>
+/** What pg-boss expects: the outcome of each of its jobs, by id. */
+const handlerOf = (work: Work) => async (fetched: FetchedJob[]) => {
+  const due = fetched.flatMap(({ data, retryCount }) =>
     data.jobs.map(job => ({ ...job, again: retryCount > 0 })),
   );
-  const reasons = await work(due, AbortSignal.any(parcels.map(({ signal }) => signal)));
-  if (parcels.length < batchSize) await sleep(gatherFor);
-  return parcels.map(({ id, data }) => {
+  const reasons = await work(due, AbortSignal.any(fetched.map(({ signal }) => signal)));
+  if (fetched.length < batchSize) await sleep(gatherFor);
+  return fetched.map(({ id, data }) => {
     const message = reasons.splice(0, data.jobs.length).find(reason => reason !== undefined);
     return message === undefined
       ? { id, status: 'completed' as const }

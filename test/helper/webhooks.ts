@@ -9,7 +9,7 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { startJobs } from '../../src/jobs.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { openMetrics } from '../../src/webhooks/backlog.ts';
-import type { EventInHand, Handler } from '../../src/webhooks/handlers/handler.ts';
+import type { Handler, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
@@ -57,7 +57,7 @@ async function openFor(t: Test, url: string | undefined) {
 interface Choices {
   settings?: Partial<Settings>;
   /** Replaces the real handler of payments; called for one event after the other. */
-  handle?: (context: Context, event: EventInHand) => Promise<void>;
+  handle?: (context: Context, event: IncomingEvent) => Promise<void>;
   now?: () => Date;
   /** By default, every retry comes after a second. */
   retries?: typeof defaultRetries;

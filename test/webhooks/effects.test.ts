@@ -6,6 +6,7 @@ import { orm } from '../../src/database/connection.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { activateSubscriptions } from '../../src/services/subscriptions.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
+import { readPayload } from '../../src/webhooks/handlers/handler.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
@@ -16,7 +17,7 @@ t.test('an effect without its mark is taken back', async t => {
     handle: async (context, event) => {
       await activateSubscriptions(context, [{ ...event, customer: `${event.customer}-${calls}` }]);
       t.match(
-        await event.payload(),
+        await readPayload(context, event.id),
         { data: { object: { amount: 2000 } } },
         'a handler can read the whole event',
       );

@@ -1,26 +1,36 @@
+import { eq } from 'drizzle-orm';
+import { webhookEvents } from '../../../drizzle/tables.ts';
 import type { Context } from '../../core/context.ts';
+import { orm } from '../../database/connection.ts';
+import { parseBody } from '../envelope.ts';
 
 /** An event as a handler sees it. */
-export interface EventInHand {
-  readonly id: string;
-  /** The provider's id of it. */
-  readonly eventId: string | null;
-  readonly provider: string;
-  readonly type: string;
-  readonly customer: string | null;
-  /** The whole event as the provider sent it. */
-  payload(): Promise<unknown>;
-}
+export type IncomingEvent = Pick<
+  typeof webhookEvents.$inferSelect,
+  'id' | 'provider' | 'eventId' | 'type' | 'customer'
+>;
 
 /**
- * What one type of event does, to one or to several that came together. It runs in the transaction that marks them
- * processed: all of both, or nothing. So it may run again after a failure, then for each event alone, and must leave
- * alone whatever a rollback cannot undo.
+ * The effect of one type of event. It runs in the transaction that marks the events processed, so both commit or neither.
+ * After a failure it runs again, then for each event alone: it must do only what a rollback undoes.
  */
 export interface Handler {
-  /** Without a customer there is nothing to do, and the event is stored as ignored. */
+  /** Events without a customer are stored as ignored. */
   readonly needsCustomer: boolean;
-  handle(context: Context, events: EventInHand[]): Promise<void>;
+  handle(context: Context, events: IncomingEvent[]): Promise<void>;
 }
 
 export type Handlers = ReadonlyMap<string, Handler>;
+
+/** The handler of an event, if it has an effect. */
+export function handlerFor(handlers: Handlers, { type, customer }: Pick<IncomingEvent, 'type' | 'customer'>) {
+  const handler = type === null ? undefined : handlers.get(type);
+  return handler?.needsCustomer && customer === null ? undefined : handler;
+}
+
+/** The whole event as the provider sent it. */
+export async function readPayload({ db }: Context, id: string): Promise<unknown> {
+  const { body } = webhookEvents;
+  const [row] = await orm(db).select({ body }).from(webhookEvents).where(eq(webhookEvents.id, id));
+  return row && parseBody(row.body)?.value;
+}
