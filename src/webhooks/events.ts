@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, lt, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, inArray, lt, sql } from 'drizzle-orm';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import {
   type EventQuery,
@@ -19,18 +19,15 @@ import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/logs.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 
-const { id, provider, eventId, type, customer, status, attempts, replays, lastError } = webhookEvents;
-const { failures, body, createdAt, updatedAt, processedAt } = webhookEvents;
-const shown = {
-  ...{ id, provider, eventId, type, customer, status, attempts, lastError },
-  ...{ createdAt, updatedAt, processedAt },
-};
+const { fingerprint: _, ...detailed } = getTableColumns(webhookEvents);
+const { body, failures, replays, ...columns } = detailed;
+const { id, provider, type, customer, status, updatedAt } = columns;
 
 const readEvents = cursorLog<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>('webhook events', {
   table: webhookEvents,
-  columns: shown,
+  columns,
   filters: { customer, type, status, provider },
-  // Few events are in a state that waits for somebody; nearly all are done.
+  // Nearly all events are done.
   indexed: ({ status }) =>
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
@@ -46,55 +43,50 @@ export async function listEvents(context: Context, query: EventQuery): Promise<C
 /** One event with its body and its failed attempts. */
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
-  const columns = { ...shown, replays, failures, body };
-  const [row] = isId(event)
-    ? await orm(context.db).select(columns).from(webhookEvents).where(eq(id, event))
-    : [];
-  const stored = orNotFound('Webhook event', row);
+  if (!isId(event)) throw notFound('Webhook event');
+  const rows = await orm(context.db).select(detailed).from(webhookEvents).where(eq(id, event));
+  const stored = orNotFound('Webhook event', rows[0]);
   return { ...stored, body: stored.body.toString('utf8') };
 }
 
-/** The event, to be processed again from its first attempt; a conflict when it is done or still being done. */
+/** Processes a failed, dead or ignored event again, with new attempts; a conflict when it has another status. */
 export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
+  if (!isId(event)) throw notFound('Webhook event');
   await context.queue.ready;
   return inTransaction(context, async inside => {
-    if (!isId(event)) throw notFound('Webhook event');
-    const replayed = await startAgain(inside, [event]);
+    const replayed = await startRound(inside, [event]);
     const stored = await getEvent(inside, event);
-    if (replayed === 0)
-      throw new AppError('conflict', `The event is ${stored.status}: only ${oneOf} ones can be replayed.`, {
-        code: 'not_replayable',
-        status: stored.status,
-      });
-    return stored;
+    if (replayed > 0) return stored;
+    throw new AppError(
+      'conflict',
+      `The event is ${stored.status}: only ${replayable.join(', ')} can be replayed.`,
+      { code: 'not_replayable', status: stored.status },
+    );
   });
 }
-const oneOf = new Intl.ListFormat('en', { type: 'disjunction' }).format(replayable);
 
-/** Events of one transaction, and of one call: a caller should not wait for more. */
+/** How many events one transaction and one call replay. */
 const step = 500;
 const mostReplayed = 10_000;
 
-/** Has every event that fits processed again, the oldest first; says how many, and how many are left. */
+/** Processes all matching events again, oldest first. */
 export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
   need(context, 'admin');
   await context.queue.ready;
-  // Only what is there now: an event that fails again meanwhile is not replayed for ever.
-  const fitting = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
+  // An event that fails again meanwhile is not replayed again.
+  const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;
   for (let done = 0; replayed < mostReplayed; replayed += done) {
     done = await inTransaction(context, async inside => {
-      const query = orm(inside.db).select({ id }).from(webhookEvents).where(fitting).orderBy(id).limit(step);
+      const query = orm(inside.db).select({ id }).from(webhookEvents).where(matching).orderBy(id).limit(step);
       const rows = await query.for('update', { skipLocked: true });
-      return startAgain(
-        inside,
-        rows.map(row => row.id),
-      );
+      const ids = rows.map(row => row.id);
+      return startRound(inside, ids);
     });
     if (done === 0) break;
   }
-  const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(fitting);
+  const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
   return { replayed, remaining: left?.total ?? 0 };
 }
 
@@ -106,42 +98,32 @@ function conditions(filter: ReplayFilter) {
   ];
 }
 
-/** A new round for each event that may have one, with its job. Jobs of earlier rounds become void. */
-async function startAgain(inside: Context, ids: string[]): Promise<number> {
+/** Starts a new round for each replayable event, which voids its older jobs; returns how many it started. */
+async function startRound(inside: Context, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0;
-  const { db, now } = inside;
+  const { db, now, queue } = inside;
+  const fresh = { status: 'received' as const, attempts: 0, failures: [] };
   const jobs = await orm(db)
     .update(webhookEvents)
-    .set({
-      status: 'received',
-      attempts: 0,
-      failures: [],
-      replays: sql`${replays} + 1`,
-      updatedAt: now().toISOString(),
-    })
+    .set({ ...fresh, replays: sql`${replays} + 1`, updatedAt: now().toISOString() })
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
     .returning({ event: id, round: replays });
   const trace = traceparent();
-  await inside.queue.add(
-    db,
-    jobs.map(job => ({ ...job, trace })),
-  );
-  await recordWrites(
-    inside,
-    'event.replay',
-    jobs.map(({ event }) => ({ recordId: event })),
-  );
+  const traced = jobs.map(job => ({ ...job, trace }));
+  await queue.add(db, traced);
+  const writes = jobs.map(({ event }) => ({ recordId: event }));
+  await recordWrites(inside, 'event.replay', writes);
   return jobs.length;
 }
 
-/** Deletes a batch of the processed and ignored events received before a time; returns how many it deleted. */
+/** Deletes some of the processed and ignored events received before a time; returns how many. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   const db = orm(context.db);
   const old = db
     .select({ id })
     .from(webhookEvents)
-    // The time is the first part of the id: the primary key finds the old ones without an index of their own.
+    // Ids begin with the time, so the primary key finds old events.
     .where(and(lt(id, lowestId(before)), inArray(status, ['processed', 'ignored'])))
     .orderBy(id)
     .limit(step)

@@ -11,20 +11,20 @@ import { statement } from '../database/statement.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
-import type { Handlers } from './handlers/handler.ts';
+import { type Handlers, handlerFor } from './handlers/handler.ts';
 
-/** A body whose signature was found genuine. */
+/** A body whose signature was verified. */
 export interface Delivery {
   provider: string;
   body: Buffer;
-  /** The id that the signature scheme carries, if it does. */
+  /** The id in the headers of the signature scheme, if it has one. */
   sentId: string | undefined;
 }
 
 export interface Receipt {
-  /** The stored event; undefined for one that was repeated and deleted at the same time. */
+  /** The stored event; undefined for a repeated one that was deleted at the same time. */
   id: string | undefined;
-  /** The provider's id of it. */
+  /** The provider's id. */
   eventId: string | null;
   type: string | null;
   /** `repeated`: the event was stored before, and nothing was done. */
@@ -33,7 +33,6 @@ export interface Receipt {
 
 type Row = typeof webhookEvents.$inferInsert & { id: string; status: EventStatus; type: string | null };
 
-/** A row, and what its job needs. */
 interface Arrival {
   row: Row;
   queue: Queue;
@@ -49,9 +48,8 @@ const storeTogether = batch('webhooks', store, {
 });
 
 /**
- * Stores an event, with its job, before it returns; bad_request when the body is not JSON. Deliveries that arrive while
- * others are being written share the next transaction: each still has its answer only after the commit, and many cost
- * hardly more than one. No scope is needed: the signature is the right.
+ * Stores an event and its job before it returns; bad_request when the body is not JSON. Deliveries that arrive during a
+ * commit share the next one. No scope is needed: the signature is the right.
  */
 export async function receiveEvent(
   context: Context,
@@ -69,23 +67,12 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }:
   const parsed = parseBody(body);
   if (!parsed) throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.');
   const { problem, ...envelope } = readEnvelope(parsed.value, body, sentId);
-  const handler = envelope.type === null ? undefined : handlers.get(envelope.type);
-  const idle = !handler || (handler.needsCustomer && envelope.customer === null);
+  const status = handlerFor(handlers, envelope) ? 'received' : 'ignored';
   const id = newId(now().getTime());
   const time = timeOf(id).toISOString();
-  return {
-    id,
-    provider,
-    ...envelope,
-    status: idle ? 'ignored' : 'received',
-    attempts: 0,
-    replays: 0,
-    failures: [],
-    lastError: problem,
-    body,
-    createdAt: time,
-    updatedAt: time,
-  };
+  const counts = { attempts: 0, replays: 0, failures: [] };
+  const times = { createdAt: time, updatedAt: time };
+  return { id, provider, ...envelope, status, ...counts, lastError: problem, body, ...times };
 }
 
 // One order for all, so that two transactions with the same events do not lock crosswise.
@@ -107,7 +94,7 @@ const findEvents = statement({ sent: sql<string>`sent.id`, stored: webhookEvents
     ),
 );
 
-/** Writes rows and jobs in one transaction; returns for each row the id under which its event is stored. */
+/** Writes rows and jobs in one transaction; returns the id under which the event of each row is stored. */
 async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
   const [{ queue }] = arrivals as [Arrival];
   await queue.ready;
@@ -117,26 +104,17 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
     fingerprint: hexBytes(row.fingerprint),
   }));
   async function work(inside: { db: Connection }) {
-    const stored = await insertEvents(inside.db, { rows: JSON.stringify(rows) });
-    const isNew = new Set(stored.map(({ id }) => id));
+    const inserted = await insertEvents(inside.db, { rows: JSON.stringify(rows) });
+    const storedAs = new Map(inserted.map(({ id }) => [id, id]));
     const jobs = arrivals
-      .filter(({ row }) => isNew.has(row.id) && row.status === 'received')
+      .filter(({ row }) => storedAs.has(row.id) && row.status === 'received')
       .map(({ row, trace }) => ({ event: row.id, round: 0, trace }));
     await queue.add(inside.db, jobs);
-    const repeated = rows.filter(({ id }) => !isNew.has(id));
-    const storedAs = await storedBefore(inside.db, repeated);
-    return arrivals.map(({ row: { id } }) => (isNew.has(id) ? id : storedAs.get(id)));
+    const repeated = rows.filter(({ id }) => !storedAs.has(id)).map(({ body: _, ...row }) => row);
+    if (repeated.length > 0)
+      for (const { sent, stored } of await findEvents(inside.db, { rows: JSON.stringify(repeated) }))
+        storedAs.set(sent, stored);
+    return arrivals.map(({ row }) => storedAs.get(row.id));
   }
   return inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });
-}
-
-/** The ids of the events that these rows repeat, by the ids of the rows. */
-async function storedBefore(
-  db: Connection,
-  repeated: { id: string; provider: string; fingerprint: string }[],
-): Promise<Map<string, string>> {
-  if (repeated.length === 0) return new Map();
-  const keys = repeated.map(({ id, provider, fingerprint }) => ({ id, provider, fingerprint }));
-  const events = await findEvents(db, { rows: JSON.stringify(keys) });
-  return new Map(events.map(({ sent, stored }) => [sent, stored]));
 }
