@@ -10,8 +10,8 @@ const assignment = /^[ \t]*(?:export +)?(?<name>[\w.-]+)[ \t]*=[ \t]*(?<quote>["
 const blankOrComment = /^\s*(#.*)?$/;
 
 /**
- * Finds the lines of a `.env` file that Node skips without a word: after `AUTH_MODE: required` the service would
- * start open. No message repeats the line, which may hold a secret.
+ * Finds the lines of a `.env` file that Node ignores: with `AUTH_MODE: required` the service would start open. No message
+ * repeats the line, which may hold a secret.
  */
 export function checkEnvFile(text: string, file = '.env'): EnvFile {
   const read = parseEnv(text);

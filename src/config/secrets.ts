@@ -5,24 +5,23 @@ import type { Settings } from '../../schemas/settings.ts';
 
 const fileIn = (folder: string) => join(folder, 'webhook-secrets.json');
 
-/**
- * The settings, with a random webhook secret for an embedded database, generated at its first start and kept in its
- * folder. With a well-known default, anyone could activate subscriptions.
- */
+/** The settings; for an embedded database with a webhook secret generated at its first start and kept in its folder. */
 export function withKeptSecrets(settings: Settings): Settings {
   if (settings.WEBHOOK_SECRETS !== undefined || settings.DATABASE_URL !== undefined) return settings;
-  const file = fileIn(settings.DATA_DIR);
-  if (!existsSync(file)) {
-    mkdirSync(settings.DATA_DIR, { recursive: true });
-    const secret = `whsec_${randomBytes(32).toString('base64url')}`;
-    // Renamed when it is complete, so that a process killed half way leaves no broken file.
-    writeFileSync(`${file}.unfinished`, `${JSON.stringify({ stripe: [secret] })}\n`, { mode: 0o600 });
-    renameSync(`${file}.unfinished`, file);
-  }
-  return { ...settings, WEBHOOK_SECRETS: readFileSync(file, 'utf8').trim() };
+  return { ...settings, WEBHOOK_SECRETS: keptSecrets(settings) ?? generateSecrets(settings.DATA_DIR) };
 }
 
 /** The secrets kept by an earlier start, if any. */
 export function keptSecrets({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): string | undefined {
   return existsSync(fileIn(DATA_DIR)) ? readFileSync(fileIn(DATA_DIR), 'utf8').trim() : undefined;
+}
+
+function generateSecrets(folder: string): string {
+  const secrets = JSON.stringify({ stripe: [`whsec_${randomBytes(32).toString('base64url')}`] });
+  mkdirSync(folder, { recursive: true });
+  // Renamed once complete: a killed process leaves no broken file.
+  const unfinished = `${fileIn(folder)}.unfinished`;
+  writeFileSync(unfinished, `${secrets}\n`, { mode: 0o600 });
+  renameSync(unfinished, fileIn(folder));
+  return secrets;
 }

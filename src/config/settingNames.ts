@@ -6,37 +6,23 @@ const names = settings.map(([name]) => name);
 const files = settings.filter(([, { secret }]) => secret).map(([name]) => `${name}_FILE`);
 const known = [...names, ...files];
 
-/** Shorter names are one letter away from too many that belong to other programs. */
-const shortestGuess = 8;
+// Former settings: a limit that somebody relies on would silently no longer apply. Not LOG_FORMAT, which platforms set
+// for all their containers.
+const derived = ['STATEMENT_TIMEOUT', 'HANDLER_TIMEOUT', 'SHUTDOWN_TIMEOUT'];
+const fixed =
+  `QUEUE_BACKEND DATABASE_POOL_WAIT REPLICA_MAX_LAG WEBHOOK_TOLERANCE WEBHOOK_BODY_LIMIT BODY_LIMIT
+  WEBHOOK_RETRY_DELAY WEBHOOK_RETRY_DELAY_MAX GRAPHQL_MAX_RECORDS GRAPHQL_MAX_LENGTH`.split(/\s+/);
 
 /**
- * Former settings. Ignored in silence, a limit that somebody relies on would no longer apply. LOG_FORMAT is not here:
- * platforms set it for all their containers.
+ * Variables that look like misspelt settings: `AUTHMODE=required` would leave the service open. If the intended setting
+ * is set too, the variable may belong to another program. Names in a `.env` file hardly do: they are matched more freely.
  */
-const removed = new Map([
-  ...['STATEMENT_TIMEOUT', 'HANDLER_TIMEOUT', 'SHUTDOWN_TIMEOUT'].map(
-    name => [name, 'REQUEST_TIMEOUT sets it'] as const,
-  ),
-  ...`QUEUE_BACKEND DATABASE_POOL_WAIT REPLICA_MAX_LAG WEBHOOK_TOLERANCE WEBHOOK_BODY_LIMIT WEBHOOK_RETRY_DELAY
-    WEBHOOK_RETRY_DELAY_MAX BODY_LIMIT GRAPHQL_MAX_RECORDS GRAPHQL_MAX_LENGTH`
-    .split(/\s+/)
-    .map(name => [name, 'its value is fixed'] as const),
-]);
-
-/**
- * Variables that look like a setting and are none. Ignored in silence, `AUTHMODE=required` would leave the service
- * open. Where the intended setting is set as well, the variable may belong to another program. A name in a `.env` file
- * hardly does, so `fromFile` is matched more freely.
- */
-export function unknownNames(
-  env: Record<string, string | undefined>,
-  fromFile: readonly string[] = [],
-): string[] {
+export function unknownNames(env: Record<string, string | undefined>, fromFile: string[] = []): string[] {
   const isSet = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);
   return Object.entries(env).flatMap(([name, value]) => {
     if (!value || known.includes(name) || isServiceLink(value)) return [];
-    const reason = removed.get(name);
-    if (reason) return [`${name} is no longer a setting: ${reason}`];
+    if (derived.includes(name)) return [`${name} is no longer a setting: REQUEST_TIMEOUT sets it`];
+    if (fixed.includes(name)) return [`${name} is no longer a setting: its value is fixed`];
     const base = withoutFile(name);
     if (base !== name && names.includes(base))
       return env[base] ? [] : [`${name} is not read: only secrets can be given as files`];
@@ -51,24 +37,24 @@ const withoutFile = (name: string) => name.replace(/_FILE$/, '');
 /** What Kubernetes and Docker set for each service, such as METRIC_PORT for one named `metric`. */
 const isServiceLink = (value: string) => /^(tcp|udp|sctp):\/\//.test(value);
 
-const isLong = (name: string) => name.length >= shortestGuess;
+/** Shorter names are one letter away from too many that belong to other programs. */
+const isLong = (name: string) => name.length >= 8;
 const letters = (name: string) => name.replaceAll(/[-_]/g, '');
 
 function guessFor(name: string): string | undefined {
   const typed = name.toUpperCase();
-  return (
-    // Many programs use `host` and `port` in lower case.
-    known.find(candidate => letters(candidate) === letters(isLong(name) ? typed : name)) ??
-    known.find(candidate => isLong(candidate) && distance(typed, candidate) === 1)
-  );
+  // Short ones as they are: many programs use `host` and `port` in lower case.
+  const spelt = letters(isLong(name) ? typed : name);
+  const same = known.find(candidate => letters(candidate) === spelt);
+  return same ?? known.find(candidate => isLong(candidate) && distance(typed, candidate) === 1);
 }
 
 /** Two edits away, or one where the name is short; or the same letters in another order. */
 function freeGuessFor(name: string): string | undefined {
   const typed = name.toUpperCase();
   const sorted = (text: string) => [...text].sort().join('');
+  const edits = (candidate: string) => (isLong(candidate) ? 2 : 1);
   return known.find(
-    candidate =>
-      distance(typed, candidate) <= (isLong(candidate) ? 2 : 1) || sorted(typed) === sorted(candidate),
+    candidate => distance(typed, candidate) <= edits(candidate) || sorted(typed) === sorted(candidate),
   );
 }

@@ -9,12 +9,10 @@ import { unknownNames } from './settingNames.ts';
 const check = compileCheck(Settings, 'body');
 export type Environment = Record<string, string | undefined>;
 
-/** Settings that stop the start. The message lists every problem, not only the first. */
+/** Settings that stop the start; the message lists every problem. */
 export class SettingsError extends OperatorError {
   constructor(problems: string[]) {
-    super(
-      `The service cannot start because of its settings:\n${problems.map(line => `  - ${line}`).join('\n')}`,
-    );
+    super(['The service cannot start because of its settings:', ...problems].join('\n  - '));
   }
 }
 
@@ -31,7 +29,7 @@ export function readSettings(env: Environment, envFile: EnvFile = { names: [], p
   const given: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const value = schema.secret ? readSecret(name, env, problems) : env[name];
-    // In a compose file, `NAME=` stands for a variable that is not set.
+    // Compose files write `NAME=` for a variable that is not set.
     if (value === undefined || value === '') continue;
     given[name] = schema.type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
   }
@@ -48,7 +46,7 @@ function readSecret(name: string, env: Environment, problems: string[]): string 
   if (env[name]) problems.push(`${name} and ${name}_FILE are both set: keep one`);
   try {
     const secret = readFileSync(path, 'utf8').trim();
-    // An empty file is a mount that failed. Treated as absent, it would mean the embedded database.
+    // The mount failed. Treated as absent, DATABASE_URL would mean the embedded database.
     if (!secret) problems.push(`${name}_FILE is an empty file`);
     return secret;
   } catch (error) {

@@ -2,8 +2,8 @@ import type { Settings } from '../../schemas/settings.ts';
 
 const listOf = (text: string) =>
   text
-    .split(',')
-    .map(entry => entry.trim())
+    .trim()
+    .split(/\s*,\s*/)
     .filter(Boolean);
 
 export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Pick<Settings, 'DATABASE_REPLICA_URLS'>) =>
@@ -11,11 +11,11 @@ export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Pick<Settings, 'DATA
 
 export const allowedOrigins = listOf;
 
-/** Origins are compared as text with what browsers send: with a trailing slash, one would never match. */
+/** Compared as text with what browsers send: an origin with a trailing slash would never match. */
 export const isOrigin = (text: string) =>
   /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** Whether the drivers can use a URL. They fail late, and with the password in the message. */
+/** Whether drivers can use a URL. They would fail late, with the password in the message. */
 export function isUsableUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { host, username, password, pathname } = new URL(text);
@@ -30,6 +30,6 @@ export function isUsableUrl(text: string): boolean {
 
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:\/\//.test(text) && isUsableUrl(text);
 
-/** Plain HTTP is safe on the machine itself only. */
+/** Plain HTTP is safe only within the machine. */
 export const isSecureUrl = (text: string) =>
   !text.startsWith('http:') || /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(text);
