@@ -63,7 +63,7 @@ export async function buildApp(parts: Parts) {
   const app = serverOf(settings, log);
   const allowance = openRateLimits(settings, log);
   const credentials = openCredentials(settings, { database, log, now });
-  metrics.watchCache('limited_names', () => allowance.size);
+  metrics.watchCache('limited_names', () => allowance.store.size);
   if (credentials) metrics.watchCache('api_keys', () => credentials.keys.size);
   const replicas = openReplicas(settings, database, log);
 

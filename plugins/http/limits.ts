@@ -39,11 +39,11 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
 
   app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
     const account = accountOf(this);
-    const usage = await limits.spend(account.name, cost);
+    const usage = await limits.store.add(account.name, cost);
     reply.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
     if (refuse && usage.used > account.maximum) throw rateLimited(usage.endsIn);
   });
-  app.addHook('onClose', () => limits.close());
+  app.addHook('onClose', () => limits.store.close());
 });
 
 /** The store of @fastify/rate-limit over ours. */
@@ -51,7 +51,7 @@ const storeOf = (limits: RateLimits) =>
   class Store {
     incr(name: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void) {
       const settle = ({ used, endsIn }: Usage) => done(null, { current: used, ttl: endsIn });
-      const usage = limits.spend(name, 1);
+      const usage = limits.store.add(name, 1);
       if (usage instanceof Promise) usage.then(settle, done);
       else settle(usage);
     }

@@ -8,14 +8,16 @@ import { KeyRing, type KeyRingParts } from './keyRing.ts';
 /** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. */
 export class Credentials {
   readonly keys: KeyRing;
-  readonly #tokens: TokenVerifier | undefined;
+  readonly #tokens?: TokenVerifier;
 
-  constructor(keys: KeyRing, tokens: TokenVerifier | undefined) {
-    this.keys = keys;
-    this.#tokens = tokens;
+  constructor(settings: Settings, parts: KeyRingParts) {
+    const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = settings;
+    this.keys = new KeyRing(parts);
+    if (url !== undefined) this.#tokens = new TokenVerifier({ url, issuer, audience }, parts.log);
+    void this.#tokens?.readKeys();
   }
 
-  /** The caller, from memory alone; undefined when `find` must look. Throws when the credential is invalid. */
+  /** The caller, if cached; undefined when `find` must look it up. Throws when the credential is invalid. */
   recall(authorization: string): Actor | undefined {
     const credential = credentialIn(authorization);
     return this.#verifierOf(credential).recall(credential);
@@ -38,14 +40,9 @@ export class Credentials {
   }
 }
 
-/** Undefined where everybody may do everything. */
-export function openCredentials(settings: Settings, parts: KeyRingParts): Credentials | undefined {
-  if (settings.AUTH_MODE !== 'required') return undefined;
-  const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = settings;
-  const tokens = url === undefined ? undefined : new TokenVerifier({ url, issuer, audience }, parts.log);
-  void tokens?.readKeys();
-  return new Credentials(new KeyRing(parts), tokens);
-}
+/** Undefined in an open service. */
+export const openCredentials = (settings: Settings, parts: KeyRingParts): Credentials | undefined =>
+  settings.AUTH_MODE === 'required' ? new Credentials(settings, parts) : undefined;
 
 function credentialIn(authorization: string): string {
   // Scheme names are case-insensitive (RFC 9110).

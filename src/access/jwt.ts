@@ -4,7 +4,7 @@ import { setBounded } from '../core/boundedMap.ts';
 import { AppError, invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 
-/** No `none`, and no HMAC: with one, anybody could sign with the issuer's public key. */
+/** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
 const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -75,7 +75,7 @@ export class TokenVerifier {
 
   #explain(error: unknown): AppError {
     const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
-    // Without the issuer's keys a token is neither valid nor invalid: 503, not 401.
+    // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
       this.#log.warn({ err: error }, 'Cannot read the keys of the token issuer.');
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
@@ -87,7 +87,7 @@ export class TokenVerifier {
   }
 }
 
-/** Subjects are stored in the audit log, which takes neither more characters nor control characters. */
+/** Subjects must fit into the audit log. */
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
 function actorOf({ sub = '', scope, scp }: JWTPayload): Actor {

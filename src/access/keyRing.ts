@@ -1,4 +1,4 @@
-import { inArray } from 'drizzle-orm';
+import { and, inArray, isNull, lt, or } from 'drizzle-orm';
 import { apiKeys } from '../../drizzle/tables.ts';
 import type { Actor } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';
@@ -8,11 +8,12 @@ import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { idOf, isWellFormed, publicId, publicIdOf } from './apiKeyToken.ts';
 import { KnownKey, mistypedKey, unknownKey } from './knownKey.ts';
-import { writeInterval, writeLastUses } from './lastUses.ts';
 
-/** Milliseconds. Every cached key is read again this often, so all instances see a revocation within `trustedFor`. */
+/** Milliseconds. Cached keys are read again this often, so all instances see a revocation within `trustedFor`. */
 const refreshInterval = 2000;
 const trustedFor = 4000;
+/** Milliseconds. The last use of a key in constant use is written this often. */
+const writeInterval = 60_000;
 const idleAfter = 2 * writeInterval;
 const maxKeys = 10_000;
 const keysPerQuery = 1000;
@@ -44,7 +45,7 @@ export class KeyRing {
     return this.#keys.size;
   }
 
-  /** The caller, from memory alone; undefined when the key must be looked up. Throws when the key is invalid. */
+  /** The caller, if the key is cached; undefined when it must be looked up. Throws when the key is invalid. */
   recall(token: string): Actor | undefined {
     const key = this.#keys.get(publicId(token));
     if (key !== undefined && performance.now() <= key.trustedUntil)
@@ -83,7 +84,7 @@ export class KeyRing {
   }
 
   async #read(ids: string[]): Promise<void> {
-    // Counted from before the query: a revocation that commits while it runs may not be in its result.
+    // From before the query, which may miss a revocation that commits while it runs.
     const trustedUntil = performance.now() + trustedFor;
     const rows = await orm(this.#parts.database.reads).select().from(apiKeys).where(inArray(apiKeys.id, ids));
     const missing = new Set(ids);
@@ -106,8 +107,23 @@ export class KeyRing {
       const ids = [...this.#keys.values()].map(({ id }) => id);
       for (let i = 0; i < ids.length; i += keysPerQuery) await this.#read(ids.slice(i, i + keysPerQuery));
     } catch (error) {
-      // Their trust runs out, and the next request with each key looks it up.
+      // The next request with each key looks it up.
       log.warn({ err: error }, 'The API keys could not be read again.');
     }
   }
+}
+
+/** Writes when keys were last used: once a minute for each key, in one statement for all. */
+async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Promise<void> {
+  const due = [...keys].filter(({ usedAt, writtenAt }) => usedAt - writtenAt >= writeInterval);
+  if (due.length === 0) return;
+  const time = Math.max(...due.map(({ usedAt }) => usedAt));
+  const ids = due.map(({ id }) => id);
+  const longAgo = new Date(time - writeInterval).toISOString();
+  await orm(writes)
+    .update(apiKeys)
+    .set({ lastUsedAt: new Date(time).toISOString() })
+    // Another instance may have written a use of the same key meanwhile.
+    .where(and(inArray(apiKeys.id, ids), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, longAgo))));
+  for (const key of due) key.writtenAt = time;
 }

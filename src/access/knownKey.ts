@@ -11,14 +11,14 @@ export class KnownKey {
   readonly id: string;
   /** On the monotonic clock. After this the key must be read again. */
   readonly trustedUntil: number;
-  /** When the key was last used, and when a use was last written to the database. */
+  /** When the key was last used, and the last use that the database has. */
   usedAt: number;
   writtenAt: number;
   readonly #actor: Actor;
   readonly #hash: Buffer;
   readonly #revoked: boolean;
   readonly #expiresAt: number;
-  /** The token itself, once its hash has matched: comparing it costs a tenth of hashing it again. */
+  /** The token, once its hash has matched: comparing it costs a tenth of hashing again. */
   #token: Buffer | undefined;
 
   constructor(row: typeof apiKeys.$inferSelect, trustedUntil: number, previous: KnownKey | undefined) {
@@ -30,7 +30,7 @@ export class KnownKey {
     this.#hash = Buffer.from(row.secretHash, 'latin1');
     this.#revoked = row.revokedAt !== null;
     this.#expiresAt = timeOr(Number.POSITIVE_INFINITY, row.expiresAt);
-    if (previous !== undefined) this.#token = previous.#token;
+    if (previous) this.#token = previous.#token;
   }
 
   /** The caller behind this token, which claims to be this key. */

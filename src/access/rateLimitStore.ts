@@ -11,7 +11,7 @@ export interface Usage {
 export interface RateLimitStore {
   /** Adds to a count; a cost of 0 only reads it. */
   add(name: string, cost: number): Usage | Promise<Usage>;
-  /** How many names are counted in the memory of this process. */
+  /** How many counts are in the memory of this process. */
   readonly size: number;
   close(): Promise<void>;
 }

@@ -2,10 +2,10 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
-import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
+import { MemoryRateLimitStore, type RateLimitStore } from './rateLimitStore.ts';
 import { RedisRateLimitStore } from './redisRateLimitStore.ts';
 
-/** What a request is counted against, and how much it may use in each window. */
+/** What a request counts against, and the limit of each window. */
 export interface Account {
   name: string;
   maximum: number;
@@ -13,17 +13,17 @@ export interface Account {
 
 /** How many requests each caller may send. */
 export class RateLimits {
-  readonly #store: RateLimitStore;
+  readonly store: RateLimitStore;
   readonly #perKey: number;
   readonly #perAddress: number;
 
   constructor(store: RateLimitStore, maximum: number | undefined) {
-    this.#store = store;
+    this.store = store;
     this.#perKey = maximum ?? 600;
     this.#perAddress = maximum ?? 300;
   }
 
-  /** Callers with a key or a token are counted by it, from any address; all others by their address. */
+  /** Callers with a key or a token are counted by it, all others by their address. */
   accountOf(actor: Actor, address: string | undefined): Account {
     return actor.id === null
       ? { name: `address:${networkOf(address)}`, maximum: this.#perAddress }
@@ -33,18 +33,6 @@ export class RateLimits {
   /** Lookups of invalid credentials are counted by address, apart from the requests themselves. */
   guessAccountOf(address: string | undefined): Account {
     return { name: `guess:${networkOf(address)}`, maximum: this.#perAddress };
-  }
-
-  spend(name: string, cost: number): Usage | Promise<Usage> {
-    return this.#store.add(name, cost);
-  }
-
-  get size(): number {
-    return this.#store.size;
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
   }
 }
 

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts';
 import { failFastOptions, isTimeout } from '../core/redisClient.ts';
 import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
-/** One script, so that a crash between its commands cannot leave a count that never expires. */
+/** One script: a crash between separate commands would leave a count that never expires. */
 const script = `
 local used = redis.call('incrby', KEYS[1], ARGV[1])
 local endsIn = redis.call('pttl', KEYS[1])
@@ -19,10 +19,7 @@ type Client = Redis & { count(name: string, cost: number, window: number): Promi
 /** Milliseconds. */
 const probeInterval = 250;
 
-/**
- * Counts in Redis or Valkey, for all instances together. While it is out of reach each instance counts on its own:
- * a limit that is briefly too generous is better than an outage.
- */
+/** Counts for all instances in Redis or Valkey. While it is out of reach, each instance counts on its own. */
 export class RedisRateLimitStore implements RateLimitStore {
   readonly #redis: Client;
   readonly #fallback: MemoryRateLimitStore;

@@ -10,7 +10,7 @@ import { openQueue, type WorkQueue } from '../webhooks/queue.ts';
 import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';
 
-/** What the server and the worker both run on. */
+/** What the server and the worker both need. */
 export interface Parts {
   settings: Settings;
   log: Log;
@@ -25,16 +25,16 @@ export async function openParts(given: Settings): Promise<Parts> {
   const stopTraces = await startTraces(process.env);
   const log = openLog(given, process.stdout.isTTY);
   const database = await openDatabase(given, log);
-  // After the database, which makes sure that its folder belongs to this process alone.
+  // After the database has locked its folder for this process.
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
   return { settings, log, database, queue, metrics: openMetrics(database), stopTraces };
 }
 
-/** Closes them in reverse. Requests and jobs must have ended: the last of them may have added a job. */
+/** Closes them in reverse. Requests and jobs must have ended, because they add jobs. */
 export async function closeParts({ queue, database, stopTraces }: Parts): Promise<void> {
   await queue.close();
   await database.close();
-  // A collector that is away must not delay the exit.
+  // An unreachable collector must not delay the exit.
   await Promise.race([stopTraces(), sleep(1000)]);
 }

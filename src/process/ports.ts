@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
 
-/**
- * Refuses a port that cannot be listened on, and frees it again. Called before the database is opened: a start that is
- * bound to fail must not create one.
- */
+/** Refuses a port that is not free, before a database is created by a start that must fail. */
 export async function checkPort(name: string, port: number | undefined, host: string): Promise<void> {
   if (port === undefined || port === 0) return;
   const probe = createServer().listen(port, host);

@@ -6,7 +6,7 @@ import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 
-/** What a process measures, and the database that it works on. */
+/** The metrics of a process and of its database. */
 export function openMetrics(database: Database): Metrics {
   const metrics = new Metrics();
   metrics.watchProcess();
@@ -16,19 +16,17 @@ export function openMetrics(database: Database): Metrics {
 }
 
 const open: EventStatus[] = ['received', 'processing', 'failed', 'dead'];
-
 /** Milliseconds. */
-const patience = 1000;
+const timeout = 1000;
 
 interface Backlog {
   counts: Map<string, number>;
-  /** Seconds that the event which was never tried has waited, of all of them the longest. */
+  /** Seconds since the oldest event without an attempt arrived. */
   oldest: number;
 }
 
 const { status, createdAt } = webhookEvents;
 
-/** How many events are not done, and for how long the oldest has waited for its first attempt. */
 async function readBacklog({ reads }: Database): Promise<Backlog> {
   const rows = await orm(reads)
     .select({ status, total: count(), oldest: min(createdAt) })
@@ -42,26 +40,26 @@ async function readBacklog({ reads }: Database): Promise<Backlog> {
   };
 }
 
-/** The same for every instance on one database: take the largest of them, not the sum. */
+/** Every instance on one database measures the same: take the maximum, not the sum. */
 function watchBacklog(metrics: Metrics, database: Database): void {
   let reading: Promise<Backlog | undefined> | undefined;
-  // Read once for both values. Without an answer there is no value, rather than an old one or a long wait.
-  const ask = async () => {
+  // Read once for both. Without an answer there is no value, rather than an old one or a long wait.
+  const read = async () => {
     if (!database.available()) return undefined;
     reading ??= readBacklog(database)
       .catch(() => undefined)
       .finally(() => {
         reading = undefined;
       });
-    return Promise.race([reading, sleep(patience, undefined, { ref: false })]);
+    return Promise.race([reading, sleep(timeout, undefined, { ref: false })]);
   };
   metrics.watch('webhook_events', 'Events that are not done, by status.', 'status', async () => {
-    return (await ask())?.counts;
+    return (await read())?.counts;
   });
   metrics.watch(
     'webhook_oldest_waiting_seconds',
     'For how long the oldest event has waited for its first attempt.',
     undefined,
-    async () => (await ask())?.oldest,
+    async () => (await read())?.oldest,
   );
 }

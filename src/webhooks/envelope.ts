@@ -3,14 +3,14 @@ import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
 import { truncate, truncateForColumn } from '../core/text.ts';
 
-/** What the service reads of an event. All of it may be missing: every event of a provider is stored. */
+/** What the service reads of an event. All of it may be missing: every event is stored. */
 export interface Envelope {
   eventId: string | null;
   type: string | null;
   customer: string | null;
   /** Why the customer of the event cannot be used. */
   problem: string | null;
-  /** Identifies the event; its columns are truncated. */
+  /** Identifies the event, because the columns are truncated. */
   fingerprint: Buffer;
 }
 
@@ -38,7 +38,7 @@ export function readEnvelope(value: unknown, body: Buffer, sentId?: string): Env
     type: typeof type === 'string' ? truncateForColumn(type, longestShown) : null,
     customer: customer === undefined || problem ? null : customer,
     problem,
-    // The prefixes keep an id from posing as a body. UTF-16, because UTF-8 would make all lone surrogates equal.
+    // Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal.
     fingerprint: id === undefined ? digest('body\n', body) : digest('id\n', Buffer.from(id, 'utf16le')),
   };
 }
@@ -51,7 +51,7 @@ function member(value: unknown, name: string): unknown {
   return (value as Record<string, unknown>)[name];
 }
 
-/** Text or an integer. Numbers too large to be exact would make two ids one. */
+/** Text or an integer. Inexact large numbers would make two ids one. */
 function asIdentifier(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value;
   return Number.isSafeInteger(value) ? String(value) : undefined;

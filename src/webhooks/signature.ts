@@ -10,7 +10,7 @@ export type Verdict =
   /** The reason is for logs and metrics only: telling the sender would help a forger. */
   | { genuine: false; reason: Refusal; seconds?: number };
 
-/** Whether a body comes from the provider, unchanged and recent. Nothing may parse the body before. */
+/** Whether a body comes from the provider, unchanged and recent. Nothing may parse it before. */
 export function verify(
   provider: Provider,
   headers: Headers,
@@ -56,10 +56,10 @@ function keysOf(provider: Provider): KeyObject[] {
   return known;
 }
 
-/** Above this, a forger could make the explanation itself a load. */
+/** Explaining larger bodies would let a forger cause load. */
 const maxExplained = 65_536;
 
-/** The usual accident is a proxy that parsed the body and wrote it again: the signature then matches another spelling. */
+/** Usually a proxy has parsed the body and written it again: the signature then matches another spelling. */
 function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'changed_body' | 'wrong_secret' {
   if (body.length > maxExplained) return 'wrong_secret';
   const text = body.toString('utf8');
