@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { serveMetrics } from '../plugins/metrics.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
@@ -7,7 +8,6 @@ import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
-import { closeConnectionsAfterAnswers, letClientsLeave } from './process/clients.ts';
 import { Ending } from './process/ending.ts';
 import { closeParts, openParts, type Parts } from './process/parts.ts';
 import { checkPort } from './process/ports.ts';
@@ -24,7 +24,9 @@ async function main() {
   const app = await buildApp({ ...parts, leaving: () => ending.begun });
   const jobs = settings.WORKER === 'inside' ? startJobs(parts) : undefined;
   ending.prepare(log, code => close(parts, app, jobs, code));
-  closeConnectionsAfterAnswers(app.server, ending);
+  app.server.prependListener('request', (_request, response) => {
+    if (ending.begun) response.setHeader('connection', 'close');
+  });
   endWithoutDatabase(parts, ending);
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   await listen(app, parts);
@@ -54,10 +56,17 @@ async function close(
   // /health/ready is 503 by now: load balancers stop sending requests before the port is closed.
   if (code === 0) await sleep(DRAIN_SECONDS * 1000);
   limitShutdown(app, parts.settings, code);
-  await letClientsLeave(app.server);
+  await letClientsLeave(app);
   // Together, because each may need most of the time.
   await Promise.all([app.close(), jobs?.close()]);
   await closeParts(parts);
+}
+
+/** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
+async function letClientsLeave({ server }: App): Promise<void> {
+  const connections = promisify(server.getConnections.bind(server));
+  for (const end = Date.now() + 500; Date.now() < end && (await connections()) > 0; ) await sleep(20);
+  setInterval(() => server.closeIdleConnections(), 100);
 }
 
 /** Neither a busy or half-open socket nor a silent database may delay the exit. */

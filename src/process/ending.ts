@@ -3,8 +3,7 @@ import type { Log } from '../core/log.ts';
 /** The end of the process, by a signal or a failure. It exits at once before `prepare`, and at a second signal. */
 export class Ending {
   begun = false;
-  #log: Log | undefined;
-  #close: ((code: number) => Promise<void>) | undefined;
+  #prepared: { log: Log; close: (code: number) => Promise<void> } | undefined;
 
   constructor() {
     // Process 1 of a container ignores signals that it does not handle.
@@ -13,20 +12,20 @@ export class Ending {
 
   /** From now on, `close` runs before the process exits. */
   prepare(log: Log, close: (code: number) => Promise<void>): void {
-    this.#log = log;
-    this.#close = close;
+    this.#prepared = { log, close };
   }
 
   async begin(reason: string, code: number): Promise<void> {
     if (this.begun) process.exit(code || 1);
-    if (!this.#close) process.exit(code);
+    if (!this.#prepared) process.exit(code);
+    const { log, close } = this.#prepared;
     this.begun = true;
-    this.#log?.info(`Ending: ${reason}.`);
+    log.info(`Ending: ${reason}.`);
     try {
-      await this.#close(code);
-      this.#log?.info('Ended.');
+      await close(code);
+      log.info('Ended.');
     } catch (error) {
-      this.#log?.error({ err: error }, 'The shutdown failed.');
+      log.error({ err: error }, 'The shutdown failed.');
     }
     process.exit(code);
   }

@@ -42,16 +42,11 @@ async function readBacklog({ reads }: Database): Promise<Backlog> {
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 function watchBacklog(metrics: Metrics, database: Database): void {
-  let reading: Promise<Backlog | undefined> | undefined;
-  // Read once for both. Without an answer there is no value, rather than an old one or a long wait.
+  // Without an answer there is no value, rather than an old one or a long wait.
   const read = async () => {
     if (!database.available()) return undefined;
-    reading ??= readBacklog(database)
-      .catch(() => undefined)
-      .finally(() => {
-        reading = undefined;
-      });
-    return Promise.race([reading, sleep(timeout, undefined, { ref: false })]);
+    const backlog = readBacklog(database).catch(() => undefined);
+    return Promise.race([backlog, sleep(timeout, undefined, { ref: false })]);
   };
   metrics.watch('webhook_events', 'Events that are not done, by status.', 'status', async () => {
     return (await read())?.counts;
