@@ -16,19 +16,18 @@ async function openBrowser(t: Test) {
   return browser;
 }
 
-t.test('the tool runs its first query in Chromium, light and dark, and breaks no policy', async t => {
+t.test('the tool runs its first query in Chromium, light and dark, within its security policy', async t => {
   const { app, database } = await build(t);
   await fill(database, 2, 2);
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const browser = await openBrowser(t);
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ colorScheme });
-    const complaints: string[] = [];
-    page.on('console', message => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', error => complaints.push(error.message));
+    const errors: string[] = [];
+    page.on('console', message => message.type() === 'error' && errors.push(message.text()));
+    page.on('pageerror', error => errors.push(error.message));
     page.on('request', request => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith('data:'))
-        complaints.push(request.url());
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) errors.push(request.url());
     });
     await page.goto(`${origin}/api/graphql`);
     await page.click('.graphiql-execute-button');
@@ -41,11 +40,11 @@ t.test('the tool runs its first query in Chromium, light and dark, and breaks no
       colorScheme === 'light',
       `${colorScheme}: ${colour}`,
     );
-    t.same(complaints, []);
+    t.same(errors, []);
   }
 });
 
-t.test('bug: a Run right after an edit sent the name that the operation had before', async t => {
+t.test('bug: Run right after an edit sent the old name of the operation', async t => {
   const { app } = await build(t);
   const page = await (await openBrowser(t)).newPage();
   const sent: { operationName?: string }[] = [];
@@ -75,5 +74,5 @@ t.test('bug: a Run right after an edit sent the name that the operation had befo
   await run('query A { third: usersCount } query B { fourth: usersCount }');
   await answered('fourth');
   t.equal(sent.length, 3);
-  t.equal(sent.at(-1)?.operationName, 'B', 'a name that the text has is kept');
+  t.equal(sent.at(-1)?.operationName, 'B', 'a name that the text contains is kept');
 });

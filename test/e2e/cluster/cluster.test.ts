@@ -11,7 +11,7 @@ t.setTimeout(220_000);
 
 const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600' };
-/** Each number is another client. */
+/** A different client address for each number. */
 const clientOf = (number: number) => `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
 
 function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Record<string, string> = {}) {
@@ -24,10 +24,10 @@ function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Rec
   });
 }
 
-/** Milliseconds between two requests of a client: the load shall not take the cores from what it tests. */
+/** Milliseconds between two requests of a client, so that the load does not starve the servers of CPU. */
 const pause = 20;
 
-/** Clients that go on, each request from another address, until they are told to stop. */
+/** Clients that send requests, each from a different address, until they are stopped. */
 function load(cluster: Cluster, clients: number) {
   let stopped = false;
   let number = 1000;
@@ -69,20 +69,20 @@ const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-ser
 t.test('behind nginx', { skip: noPrograms }, async t => {
   const cluster = await openCluster(t, { env });
 
-  t.test('a client has one limit on all servers, by its own address, whatever it says', async t => {
-    const [greedy, other] = ['127.0.0.2', '127.0.0.3'];
+  t.test('a client has one limit on all servers, by its address and not by X-Forwarded-For', async t => {
+    const [busy, other] = ['127.0.0.2', '127.0.0.3'];
     const url = `${cluster.url}/api/users?limit=1`;
     const answers = await Promise.all(
       Array.from({ length: limit + 15 }, (_, i) =>
-        ask(url, { from: greedy, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
+        ask(url, { from: busy, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
       ),
     );
     t.equal(answers.filter(({ status }) => status === 200).length, limit);
     t.equal(answers.filter(({ status }) => status === 429).length, 15);
-    t.equal((await ask(url, { from: other })).status, 200, 'its neighbour is not touched');
-    // Every server counted, and for the address of the client.
+    t.equal((await ask(url, { from: other })).status, 200, 'another client is not limited');
+    // Every server counted a request for the address of the client.
     for (const { name } of cluster.servers)
-      t.ok(cluster.said(name, `"address":"${greedy}"`), `${name} saw the client's address`);
+      t.ok(cluster.said(name, `"address":"${busy}"`), `${name} saw the client's address`);
   });
 
   t.test('signed bodies arrive byte for byte', async t => {
@@ -104,14 +104,14 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     const tooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(2_500_000) }), from);
     t.match(JSON.parse(tooLarge.text), { error: { status: 413 } }, 'refused by the service');
     const farTooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(4_000_000) }), from);
-    t.match(JSON.parse(farTooLarge.text), { error: { status: 413 } }, 'and by nginx in the same words');
+    t.match(JSON.parse(farTooLarge.text), { error: { status: 413 } }, 'nginx refuses with the same error');
     await until('a worker activates the subscription', async () => {
       const { status, text } = await ask(`${cluster.url}/api/subscriptions/cus_bytes`, { from });
       return status === 200 && JSON.parse(text).status === 'active';
     });
   });
 
-  t.test('GraphQL and the pages', async t => {
+  t.test('GraphQL and all pages work', async t => {
     const from = '127.0.0.5';
     const url = `${cluster.url}/api/graphql`;
     const { status, text } = await ask(url, { ...json({ query: '{ users { name } }' }), from });
@@ -126,22 +126,22 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     });
   });
 
-  t.test('a long request takes no server out', async t => {
-    await askAtLength(t, cluster);
+  t.test('a long request does not take a server out of rotation', async t => {
+    await sendLongRequests(t, cluster);
     t.notOk(cluster.said('nginx', 'too big header'));
-    t.notOk(cluster.said('nginx', 'temporarily disabled'), 'all servers are still in');
+    t.notOk(cluster.said('nginx', 'temporarily disabled'), 'all servers are still in rotation');
     const url = `${cluster.url}/api/users?limit=1`;
     const tooLong = { status: 431, headers: { 'content-type': 'application/json' } };
     for (const answer of [
       await ask(`${url}&name=${'x'.repeat(20_000)}`, { from: '127.0.0.6' }),
       await ask(url, { headers: { 'x-long': 'x'.repeat(20_000) }, from: '127.0.0.6' }),
     ]) {
-      t.match(answer, tooLong, 'what is too long for nginx it refuses in the words of the service');
+      t.match(answer, tooLong, 'nginx refuses what is too long with the error of the service');
       t.match(JSON.parse(answer.text), { error: { status: 431, details: { code: 'headers_too_large' } } });
     }
   });
 
-  t.test('every server is replaced under load: no request is lost, no event either', async t => {
+  t.test('replacing every server under load loses neither a request nor an event', async t => {
     const running = load(cluster, 10);
     await sleep(500);
     await cluster.restartServers();
@@ -151,19 +151,19 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     t.same(new Set(statuses), new Set([200, 201]));
     t.ok(statuses.length > 300, `${statuses.length} requests`);
     await until(
-      'every event has had its effect',
+      'every event has taken effect',
       async () => (await effects(cluster)).done === acknowledged.length,
     );
     t.same(await effects(cluster), { done: acknowledged.length, active: acknowledged.length });
   });
 
-  t.test('without any server nginx says so as a server would', async t => {
+  t.test('with all servers down nginx answers 503 as the service would', async t => {
     await cluster.servers[0]?.stop('SIGKILL');
     const from = '127.0.0.7';
     const after = await Promise.all(
       Array.from({ length: 30 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
     );
-    t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+    t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
     await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
     for (const path of ['/api/users', '/api/users', '/api/graphql']) {
       const { status, headers, text } = await ask(cluster.url + path);
@@ -195,22 +195,22 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
   t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
   const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
   t.match(await pay(cluster, event, from), { status: 200, text: 'OK' });
-  await askAtLength(t, cluster);
-  t.notOk(cluster.said('haproxy', 'is DOWN'), 'all servers are still in');
+  await sendLongRequests(t, cluster);
+  t.notOk(cluster.said('haproxy', 'is DOWN'), 'all servers are still in rotation');
   await cluster.servers[0]?.stop('SIGKILL');
   const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
-  t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less is not noticed');
+  t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
   await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
-  const nobody = await ask(url, { from: '127.0.0.4' });
-  t.match(nobody, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
-  t.match(JSON.parse(nobody.text).error, { status: 503, details: { code: 'unavailable' } });
+  const refused = await ask(url, { from: '127.0.0.4' });
+  t.match(refused, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
+  t.match(JSON.parse(refused.text).error, { status: 503, details: { code: 'unavailable' } });
 });
 
 /**
- * Bug: `GET /api/posts?title=<300 CJK characters>` had 11 kB of Link, which nginx made a 502 of. Six such requests
- * a second took all servers out for everybody, and Node's own fetch refused the headers of the longest ones.
+ * Bug: `GET /api/posts?title=<300 CJK characters>` got a Link header of 11 kB, which nginx turned into a 502. Six such
+ * requests a second took all servers out of rotation, and Node's own fetch refused the longest headers.
  */
-async function askAtLength(t: Test, cluster: Cluster): Promise<void> {
+async function sendLongRequests(t: Test, cluster: Cluster): Promise<void> {
   const from = '127.0.0.8';
   const { text } = await ask(`${cluster.url}/docs/json`, { from });
   const paths = [
@@ -220,15 +220,15 @@ async function askAtLength(t: Test, cluster: Cluster): Promise<void> {
   t.ok(paths.length >= 7, `${paths.length} long requests`);
   for (const path of paths) {
     t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
-    t.equal((await fetch(cluster.url + path)).status, 200, "and by Node's own fetch");
+    t.equal((await fetch(cluster.url + path)).status, 200, "Node's own fetch accepts the headers");
   }
   const others = await Promise.all(
     Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
   );
-  t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'nobody else notices');
+  t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'no other client is affected');
 }
 
-/** The events of the load that are done, and what they have done. */
+/** How many events of the load are processed, and how many subscriptions they activated. */
 async function effects({ databaseUrl }: Cluster) {
   const [row] = await queryPostgres(
     databaseUrl,

@@ -8,8 +8,8 @@ import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
 
 const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 
-/** How often an instance said this. */
-const said = ({ lines }: Service, text: string) => lines.filter(({ msg }) => msg.includes(text)).length;
+/** How many log lines of an instance contain this text. */
+const countLines = ({ lines }: Service, text: string) => lines.filter(({ msg }) => msg.includes(text)).length;
 
 async function twoInstances(t: Test, env: Record<string, string>) {
   const redis = await startRedis(t);
@@ -29,10 +29,10 @@ async function twoInstances(t: Test, env: Record<string, string>) {
   return { redis, instances, ask };
 }
 
-/** Milliseconds between two requests of a client: the load shall not take the cores from what it tests. */
+/** Milliseconds between two requests of a client, so that the load does not starve the servers of CPU. */
 const pause = 20;
 
-/** Asks with so many clients at once until it is told to end, and counts the answers. */
+/** Sends requests from several clients until it is stopped, and counts the answers by status. */
 function load(ask: (i: number) => Promise<number>, clients: number) {
   const counts: Record<number, number> = {};
   let ending = false;
@@ -53,7 +53,7 @@ function load(ask: (i: number) => Promise<number>, clients: number) {
   return { asked: () => asked, end };
 }
 
-t.test('600 a minute are 600 in all, on two instances together', options, async t => {
+t.test('a limit of 600 a minute holds for two instances together', options, async t => {
   const { ask } = await twoInstances(t, { RATE_LIMIT_MAX: '' });
   const statuses: number[] = [];
   for (let i = 0; i < 700; i += 20)
@@ -69,15 +69,15 @@ t.test('a Redis that is killed and started again under load loses no request', o
     await sleep(300);
     await redis.kill();
     for (const instance of instances)
-      await until('it is missed', () => said(instance, 'Redis is out of reach') >= round);
+      await until('the outage is logged', () => countLines(instance, 'Redis is out of reach') >= round);
     await sleep(500);
     await redis.start();
     for (const instance of instances)
-      await until('it is back', () => said(instance, 'Redis is back') >= round);
+      await until('the recovery is logged', () => countLines(instance, 'Redis is back') >= round);
     await sleep(500);
     for (const instance of instances) {
-      t.equal(said(instance, 'Redis is out of reach'), round, `round ${round}: said once`);
-      t.equal(said(instance, 'Redis is back'), round, `round ${round}: and came back once`);
+      t.equal(countLines(instance, 'Redis is out of reach'), round, `round ${round}: outage logged once`);
+      t.equal(countLines(instance, 'Redis is back'), round, `round ${round}: recovery logged once`);
     }
   }
   const counts = await end();
@@ -85,52 +85,53 @@ t.test('a Redis that is killed and started again under load loses no request', o
   t.comment(JSON.stringify(counts));
 });
 
-t.test('a Redis that hangs holds no request up for long', options, async t => {
+t.test('a Redis that hangs does not delay requests for long', options, async t => {
   const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '1000000' });
   const clients = 10;
   const { asked, end } = load(ask, clients);
   await sleep(500);
   redis.freeze();
   const before = asked();
-  // A client asks again when it has its answer: so many requests mean that none waits for Redis.
+  // A client waits for each answer, so this many requests mean that none waits for Redis.
   await until('every request is answered while Redis hangs', () => asked() > before + 20 * clients);
   for (const instance of instances)
-    await until('it is missed', () => said(instance, 'Redis is out of reach') === 1);
+    await until('the outage is logged', () => countLines(instance, 'Redis is out of reach') === 1);
   redis.thaw();
-  for (const instance of instances) await until('it is back', () => said(instance, 'Redis is back') === 1);
+  for (const instance of instances)
+    await until('the recovery is logged', () => countLines(instance, 'Redis is back') === 1);
   const counts = await end();
   t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
   for (const instance of instances) {
-    t.equal(said(instance, 'Redis is out of reach'), 1);
-    t.equal(said(instance, 'Redis is back'), 1);
+    t.equal(countLines(instance, 'Redis is out of reach'), 1);
+    t.equal(countLines(instance, 'Redis is back'), 1);
   }
 });
 
 for (const [fault, { begin, end }] of Object.entries(refusals))
-  t.test(`a Redis that ${fault}: each instance counts alone, and says so once`, options, async t => {
+  t.test(`a Redis that ${fault}: each instance counts alone, and logs it once`, options, async t => {
     const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
     for (let outage = 1; outage <= 2; outage++) {
       await redis.command(begin);
       const statuses: number[] = [];
       for (let i = 0; i < 100; i += 20)
         statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(i + k)))));
-      t.equal(statuses.filter(status => status === 200).length, 80, 'each allows as many as all together do');
+      t.equal(statuses.filter(status => status === 200).length, 80, 'each instance allows the whole limit');
       t.equal(statuses.filter(status => status === 429).length, 20);
-      // Longer than the connection and the counts by which it could seem to be back.
+      // Long enough for a reconnection to be mistaken for a recovery.
       await sleep(1000);
       for (const instance of instances) {
-        t.equal(said(instance, 'Redis is out of reach'), outage, `outage ${outage}: said once`);
-        t.equal(said(instance, 'Redis is back'), outage - 1, 'not back yet');
+        t.equal(countLines(instance, 'Redis is out of reach'), outage, `outage ${outage}: logged once`);
+        t.equal(countLines(instance, 'Redis is back'), outage - 1, 'not back yet');
       }
       await redis.command(end);
       for (const instance of instances)
-        await until('it is back', () => said(instance, 'Redis is back') === outage);
-      // What was counted alone has ended.
+        await until('the recovery is logged', () => countLines(instance, 'Redis is back') === outage);
+      // Until the windows counted alone have expired.
       await sleep(2000);
     }
   });
 
-t.test('an instance starts without its Redis, and finds it later', options, async t => {
+t.test('an instance starts without Redis and connects to it later', options, async t => {
   const redis = await startRedis(t);
   await redis.kill();
   const settings = { DATABASE_URL: await createPostgres(t), REDIS_URL: redis.url, RATE_LIMIT_MAX: '5' };
@@ -138,6 +139,6 @@ t.test('an instance starts without its Redis, and finds it later', options, asyn
   const ask = async () => (await fetch(`${service.url}/api/users`)).status;
   for (const status of [200, 200, 200, 200, 200, 429]) t.equal(await ask(), status, 'counted alone');
   await redis.start();
-  for (let i = 0; i < 50 && said(service, 'Redis is back') === 0; i++) await sleep(100);
+  for (let i = 0; i < 50 && countLines(service, 'Redis is back') === 0; i++) await sleep(100);
   t.equal(await ask(), 200, 'counted in Redis, from the start');
 });

@@ -5,7 +5,7 @@ import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
 import { spawnService, startService } from '../../rig/process.ts';
 import { secrets } from '../../rig/sender.ts';
 
-t.test('one trace leads from the process that stores a webhook to the one that works on it', async t => {
+t.test('one trace connects the process that stores a webhook with the one that processes it', async t => {
   const collector = await openCollector(t);
   const env = {
     DATABASE_URL: await createPostgres(t),
@@ -14,7 +14,7 @@ t.test('one trace leads from the process that stores a webhook to the one that w
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '50',
   };
-  const service = await startService(t, { ...env, OTEL_SERVICE_NAME: 'door' });
+  const service = await startService(t, { ...env, OTEL_SERVICE_NAME: 'receiver' });
   spawnService(t, { ...env, OTEL_SERVICE_NAME: 'worker' }, [], 'src/worker.ts');
   const body = JSON.stringify(paymentEvent());
   const traceId = 'a'.repeat(32);
@@ -31,7 +31,7 @@ t.test('one trace leads from the process that stores a webhook to the one that w
   const [processed] = (await collector.spansOf(traceId, 'process webhook event')).filter(
     ({ name }) => name === 'process webhook event',
   );
-  t.match(arrival, { service: 'door', parentSpanId: 'b'.repeat(16) });
+  t.match(arrival, { service: 'receiver', parentSpanId: 'b'.repeat(16) });
   t.match(processed, { service: 'worker', parentSpanId: arrival?.spanId });
   t.equal(await service.kill('SIGTERM'), 0);
 });

@@ -12,16 +12,16 @@ const scripts = [
 ];
 
 for (const script of scripts)
-  t.test(`${script} explains itself, and refuses what it does not know`, async t => {
+  t.test(`${script} has a --help, and refuses unknown options`, async t => {
     const folder = makeFolder(t);
-    const ran = (...args: string[]) => runCommand(script, args, {}, folder);
-    t.match(await ran('--help'), { code: 0, out: /npm (start|test|run)/, err: '' });
-    t.match(await ran('--nonsense'), { code: 1, out: '', err: "Unknown option '--nonsense'. See --help.\n" });
-    t.same(readdirSync(folder), [], 'nothing was done');
+    const run = (...args: string[]) => runCommand(script, args, {}, folder);
+    t.match(await run('--help'), { code: 0, out: /npm (start|test|run)/, err: '' });
+    t.match(await run('--nonsense'), { code: 1, out: '', err: "Unknown option '--nonsense'. See --help.\n" });
+    t.same(readdirSync(folder), [], 'no file was created');
   });
 
-t.test('a value or a name that is wrong is told in one line', async t => {
-  for (const [command, told] of [
+t.test('a wrong value or name is reported in one line', async t => {
+  for (const [command, message] of [
     ['scripts/seed.ts --users', "Option '--users <value>' argument missing"],
     ['scripts/seed.ts --users 1e3', '--users must be a whole number from 1 to 1,000,000'],
     ['scripts/chaos.ts --seconds no', '--seconds must be a number from 1'],
@@ -43,7 +43,7 @@ t.test('a value or a name that is wrong is told in one line', async t => {
     const DATA_DIR = makeFolder(t);
     t.match(
       await runCommand(script, args, { DATA_DIR }),
-      { code: 1, err: `${told}. See --help.\n` },
+      { code: 1, err: `${message}. See --help.\n` },
       command,
     );
   }

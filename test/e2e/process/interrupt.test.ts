@@ -10,36 +10,36 @@ t.setTimeout(220_000);
 
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
-/** When Ctrl-C comes: the words that are then in a log of the cluster. */
+/** When Ctrl-C is pressed: once these words are in this log of the cluster. */
 const moments: [string, string, string][] = [
-  ['nothing runs yet', 'its output', 'Starting'],
-  ['the database starts', 'postgres.log', 'starting PostgreSQL'],
-  ['the servers start', 'redis.log', 'Ready to accept'],
-  ['it stands', 'its output', 'Ctrl-C ends it.'],
+  ['nothing is running yet', 'its output', 'Starting'],
+  ['the database is starting', 'postgres.log', 'starting PostgreSQL'],
+  ['the servers are starting', 'redis.log', 'Ready to accept'],
+  ['it is ready', 'its output', 'Ctrl-C ends it.'],
 ];
 const missing = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
 for (const [moment, file, words] of moments)
-  t.test(`Ctrl-C ends a cluster when ${moment}, and leaves nothing behind`, { skip: missing }, async t => {
-    // A group of its own, because in a terminal Ctrl-C is sent to the whole group.
+  t.test(`Ctrl-C stops a cluster while ${moment}, and leaves nothing behind`, { skip: missing }, async t => {
+    // A separate process group, because a terminal sends Ctrl-C to the whole group.
     const args = ['--disable-warning=ExperimentalWarning', 'scripts/cluster.ts'];
     const child = spawn(process.execPath, args, { detached: true });
     const ended = once(child, 'exit');
     const press = () => process.kill(-(child.pid ?? 0), 'SIGINT');
     t.teardown(() => child.exitCode === null && press());
-    let said = '';
+    let output = '';
     child.stdout.on('data', text => {
-      said += text;
+      output += text;
     });
-    await until('it begins', () => said.includes('Starting, in '), 60);
-    const [folder] = /\/\S+triport-cluster-\w+/.exec(said) ?? [];
-    // Nothing would be the beginning of every name.
-    if (!folder) throw new Error(said);
+    await until('it prints its folder', () => output.includes('Starting, in '), 60);
+    const [folder] = /\/\S+triport-cluster-\w+/.exec(output) ?? [];
+    // Every path starts with the empty string, so all processes would match.
+    if (!folder) throw new Error(output);
     t.teardown(() => {
       for (const pid of processesOf(folder)) process.kill(Number(pid), 'SIGKILL');
     });
-    const log = () => (file === 'its output' ? said : textOf(join(folder, file)));
+    const log = () => (file === 'its output' ? output : textOf(join(folder, file)));
     await until(moment, () => log().includes(words), 60);
-    if (moment === 'it stands') t.ok(processesOf(folder).length >= 9);
+    if (moment === 'it is ready') t.ok(processesOf(folder).length >= 9);
     press();
     press();
     t.same(await ended, [0, null]);
@@ -47,15 +47,15 @@ for (const [moment, file, words] of moments)
     t.notOk(existsSync(folder));
   });
 
-/** Whoever writes to a log of this cluster, or was started with its folder. */
+/** The processes that write to a log in this folder or have it in their command line. */
 function processesOf(folder: string): string[] {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name));
   return pids.filter(pid => {
     try {
-      const output = readlinkSync(`/proc/${pid}/fd/1`);
-      return output.startsWith(folder) || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+      const target = readlinkSync(`/proc/${pid}/fd/1`);
+      return target.startsWith(folder) || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
     } catch {
-      // No process, or gone already.
+      // Not a process, or it has exited meanwhile.
       return false;
     }
   });

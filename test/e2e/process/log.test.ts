@@ -8,11 +8,11 @@ import { makeFolder, startService, until } from '../../rig/process.ts';
 
 t.setTimeout(120_000);
 
-t.test('a log that nobody reads holds up no request, and is complete once it is read', async t => {
+t.test('an unread log delays no request, and is complete once it is read', async t => {
   const away = 'postgres://x:x@127.0.0.1:1/x';
   const service = await startService(t, { DATABASE_URL: away }, { ready: false });
   service.child.stdout?.pause();
-  // Several times what the buffers between the two processes hold.
+  // Several times the size of the pipe's buffers.
   const requests = 4000;
   const path = `/${'a'.repeat(280)}`;
   const seen = new Set<number>();
@@ -26,12 +26,12 @@ t.test('a log that nobody reads holds up no request, and is complete once it is 
     );
   t.same([...seen], [404]);
   const answered = () => service.lines.filter(({ msg }) => msg === 'answered').length;
-  t.ok(answered() < requests, `${answered()} lines were read before`);
+  t.ok(answered() < requests, `${answered()} lines were read before it resumed`);
   service.child.stdout?.resume();
-  await until('every line came', () => answered() === requests);
+  await until('every line has arrived', () => answered() === requests);
 });
 
-/** A process that logs so many lines, and does this then. */
+/** Starts a process that logs this many lines and then runs `then`. */
 function run(t: Test, lines: number, then: string, stdout: 'pipe' | number = 'pipe') {
   const module = new URL('../../../src/core/log.ts', import.meta.url).href;
   const script = `
@@ -52,8 +52,8 @@ const parse = (text: string) =>
     .filter(Boolean)
     .map(line => JSON.parse(line));
 
-/** Until it has written this to standard error. */
-const said = async (child: ChildProcess, words: string) => {
+/** Waits until the process has written these words to standard error. */
+const written = async (child: ChildProcess, words: string) => {
   for await (const chunk of child.stderr ?? []) if (String(chunk).includes(words)) return;
 };
 
@@ -62,11 +62,11 @@ const endings = {
   'process.exit': `${last} process.exit(3);`,
   'an uncaught exception': `${last} throw new Error('on purpose');`,
   'a signal': `process.on('SIGTERM', () => { ${last} process.exit(3); }); setInterval(() => {}, 1000); process.kill(process.pid, 'SIGTERM');`,
-  'nothing left to do': last,
+  'an empty event loop': last,
 };
 
 for (const [ending, then] of Object.entries(endings))
-  t.test(`the last line is written before the end of the process: ${ending}`, async t => {
+  t.test(`the last line is written before the process exits by ${ending}`, async t => {
     const lines = 3000;
     const child = run(t, lines, then);
     const read = parse(await text(child.stdout as NonNullable<typeof child.stdout>));
@@ -80,19 +80,19 @@ for (const [ending, then] of Object.entries(endings))
     t.equal(written.at(-1).msg, 'the last one');
   });
 
-t.test('what finds no room in memory is dropped, and the number of the lines is said', async t => {
+t.test('lines beyond the memory limit are dropped, and a warning counts them', async t => {
   const lines = 100_000;
   const child = run(t, lines, "console.error('logged');");
-  await said(child, 'logged');
+  await written(child, 'logged');
   const read = parse(await text(child.stdout as NonNullable<typeof child.stdout>));
   const kept = read.filter(({ msg }) => msg === 'one of many');
   t.ok(kept.length > 50_000 && kept.length < lines, `${kept.length} lines were kept`);
-  const told = read.filter(({ msg }) => msg !== 'one of many');
-  t.match(told, [{ level: 40, lines: lines - kept.length, msg: /not read in time/ }]);
-  t.equal(told.length, 1, 'once');
+  const warnings = read.filter(({ msg }) => msg !== 'one of many');
+  t.match(warnings, [{ level: 40, lines: lines - kept.length, msg: /not read in time/ }]);
+  t.equal(warnings.length, 1, 'one warning');
 });
 
-t.test('a log that nobody reads does not hold the end of the process', async t => {
+t.test('an unread log does not delay the exit of the process', async t => {
   const child = run(t, 5000, 'process.exit(3);');
   const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
   t.equal(code, 3);

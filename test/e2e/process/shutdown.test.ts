@@ -18,8 +18,8 @@ import { pay, secrets, total } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
 
-/** A client on one kept connection, without a pause until it is asked to leave. */
-async function keepAsking(service: Service, client: number) {
+/** Sends requests over one keep-alive connection, without a pause, until the server closes it. */
+async function sendRequests(service: Service, client: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const replies: Reply[] = [];
   try {
@@ -51,22 +51,22 @@ function openSocket(t: Test, { port }: Service): Socket {
 const halfRequest =
   'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{';
 
-t.test('SIGTERM under load: what was accepted is answered, and the exit code is 0 within 10 s', async t => {
+t.test('SIGTERM under load: accepted requests are answered, and the exit code is 0 within 10 s', async t => {
   const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
   openSocket(t, service);
   openSocket(t, service).write('GET /api/us');
   openSocket(t, service).write(halfRequest);
-  const dribbling = openSocket(t, service);
-  dribbling.write(halfRequest);
-  const drops = setInterval(() => dribbling.writable && dribbling.write(' '), 100);
+  const slowClient = openSocket(t, service);
+  slowClient.write(halfRequest);
+  const drops = setInterval(() => slowClient.writable && slowClient.write(' '), 100);
   t.teardown(() => clearInterval(drops));
-  const clients = Array.from({ length: 20 }, (_, client) => keepAsking(service, client));
+  const clients = Array.from({ length: 20 }, (_, client) => sendRequests(service, client));
   await sleep(1000);
 
-  const asked = Date.now();
+  const signalled = Date.now();
   service.child.kill('SIGTERM');
   t.equal(await service.ended, 0);
-  const seconds = (Date.now() - asked) / 1000;
+  const seconds = (Date.now() - signalled) / 1000;
   t.ok(seconds < 10, `it took ${seconds} s`);
   const results = await Promise.all(clients);
   t.same(results.map(({ lost }) => lost).filter(Boolean), [], 'no request was lost');
@@ -76,7 +76,7 @@ t.test('SIGTERM under load: what was accepted is answered, and the exit code is 
   t.equal(service.errors(), '');
 });
 
-t.test('SIGTERM waits for a slow request, and for nothing once it is answered', async t => {
+t.test('SIGTERM waits for a slow request, and for nothing after it', async t => {
   const DATABASE_URL = await createPostgres(t);
   const service = await startService(t, { DATABASE_URL });
   const ada = { name: 'Ada', email: 'ada@example.com' };
@@ -90,7 +90,7 @@ t.test('SIGTERM waits for a slow request, and for nothing once it is answered', 
   await sql.begin(async tx => {
     await tx`select 1 from users for update`;
     slow = call(service, 'PUT', `/api/users/${user.id}`, { ...ada, name: 'Ada King' }, agent);
-    // Together well below the two seconds after which a request that waits for a lock is refused.
+    // Both pauses stay well below the lock timeout of two seconds.
     await sleep(300);
     service.child.kill('SIGTERM');
     await sleep(500);
@@ -98,10 +98,10 @@ t.test('SIGTERM waits for a slow request, and for nothing once it is answered', 
   const answered = Date.now();
   t.match(await slow, { status: 200, body: { name: 'Ada King' } });
   t.equal(await service.ended, 0);
-  t.ok(Date.now() - answered < 3000, 'the kept connection of its client did not delay the end');
+  t.ok(Date.now() - answered < 3000, 'the idle keep-alive connection did not delay the exit');
 });
 
-t.test('a webhook in hand when the signal comes is stored with its job, and done by the next', async t => {
+t.test('a webhook being stored when the signal arrives keeps its job for the next process', async t => {
   const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets };
   const service = await startService(t, env);
   t.equal(await pay(service.url, 'evt_0', 'cus_0'), 200, 'the queue is ready');
@@ -111,7 +111,7 @@ t.test('a webhook in hand when the signal comes is stored with its job, and done
   await sql.begin(async tx => {
     await tx`lock table webhook_events in exclusive mode`;
     paid = pay(service.url, 'evt_1', 'cus_1');
-    // As above, well below what a lock may take.
+    // As above, well below the lock timeout.
     await sleep(300);
     service.child.kill('SIGTERM');
     await sleep(500);
@@ -122,14 +122,17 @@ t.test('a webhook in hand when the signal comes is stored with its job, and done
   await until('the payment has its effect', async () => (await total(next.url, '/api/subscriptions')) === 2);
 });
 
-t.test('while it drains, requests go on, balancers are told, and kept connections end', async t => {
+t.test('a draining service answers requests, is not ready and closes keep-alive connections', async t => {
   const service = await startService(t, { DATABASE_URL: await createPostgres(t), DRAIN_SECONDS: '2' });
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
   t.equal((await call(service, 'GET', '/api/users', undefined, agent)).headers.connection, 'keep-alive');
-  const asked = Date.now();
+  const signalled = Date.now();
   service.child.kill('SIGTERM');
-  await until('it is not ready', async () => (await call(service, 'GET', '/health/ready')).status === 503);
+  await until(
+    'it is no longer ready',
+    async () => (await call(service, 'GET', '/health/ready')).status === 503,
+  );
   t.match(await call(service, 'GET', '/health/ready'), {
     headers: { 'retry-after': '1' },
     body: { error: { details: { code: 'ending' } } },
@@ -138,24 +141,24 @@ t.test('while it drains, requests go on, balancers are told, and kept connection
   const reply = await call(service, 'GET', '/api/users', undefined, agent);
   t.match(reply, { status: 200, headers: { connection: 'close' } });
   t.equal(await service.ended, 0);
-  const seconds = (Date.now() - asked) / 1000;
+  const seconds = (Date.now() - signalled) / 1000;
   t.ok(seconds > 2 && seconds < 10, `it took ${seconds} s`);
 });
 
-t.test('a restart of all instances, one after the other, under load loses not one request', async t => {
+t.test('a rolling restart of all instances under load loses no request', async t => {
   const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets, DRAIN_SECONDS: '1' };
   const instances = await Promise.all([startService(t, env), startService(t, env)]);
   const ready = new Set(instances);
-  let going = true;
-  /** What a balancer does: looks now and then, and sends to those that say they are ready. */
-  const look = async (service: Service) => {
+  let running = true;
+  /** The health check of a balancer: only ready instances get requests. */
+  const checkHealth = async (service: Service) => {
     const answer = await call(service, 'GET', '/health/ready').catch(() => undefined);
     if (answer?.status === 200) ready.add(service);
     else ready.delete(service);
   };
   const balancer = (async () => {
-    while (going) {
-      await Promise.all(instances.map(look));
+    while (running) {
+      await Promise.all(instances.map(checkHealth));
       await sleep(400);
     }
   })();
@@ -163,7 +166,7 @@ t.test('a restart of all instances, one after the other, under load loses not on
   const acknowledged = new Set<string>();
   let answered = 0;
   async function keepSending(client: number) {
-    for (let i = 0; going; i++) {
+    for (let i = 0; running; i++) {
       const service = [...ready][i % ready.size] as Service;
       const event = `evt_${client}_${i}`;
       const status =
@@ -185,7 +188,7 @@ t.test('a restart of all instances, one after the other, under load loses not on
     ready.add(instances[i]);
   }
   await sleep(500);
-  going = false;
+  running = false;
   await Promise.all([...clients, balancer]);
   t.same(lost, [], `${answered} requests were answered`);
   const { url } = instances[0] as Service;
@@ -195,9 +198,9 @@ t.test('a restart of all instances, one after the other, under load loses not on
   );
 });
 
-t.test('SIGINT is the same', async t => {
+t.test('SIGINT shuts down like SIGTERM', async t => {
   const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
-  const client = keepAsking(service, 1);
+  const client = sendRequests(service, 1);
   await sleep(300);
   service.child.kill('SIGINT');
   t.equal(await service.ended, 0);
@@ -209,16 +212,16 @@ t.test('a second signal ends the process at once', async t => {
   openSocket(t, service).write(halfRequest);
   await sleep(200);
   service.child.kill('SIGTERM');
-  await until('it is ending', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
+  await until('shutdown has started', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
   await sleep(800);
-  t.equal(service.child.exitCode, null, 'the half request holds it');
+  t.equal(service.child.exitCode, null, 'it waits for the unfinished request');
   service.child.kill('SIGTERM');
-  t.equal(await service.ended, 1, 'not 0, as after the request');
+  t.equal(await service.ended, 1, 'not 0, as after a complete shutdown');
 });
 
-t.test('a signal while the service starts ends it with 0', async t => {
+t.test('a signal during the start ends the service with 0', async t => {
   const service = spawnService(t, { DATA_DIR: makeFolder(t) });
-  await until('it makes its database', () => service.lines.length > 0);
+  await until('it creates its database', () => service.lines.length > 0);
   service.child.kill('SIGTERM');
   t.equal(await service.ended, 0);
   t.equal(service.port, 0);

@@ -13,7 +13,7 @@ interface Exchange {
   seconds: number;
 }
 
-/** Sends bytes as they are, then drips the same few until the server hangs up; gives what it answered. */
+/** Sends raw bytes, then repeats `drip` until the server closes the connection; returns its answer. */
 function exchange({ port }: Service, bytes: string | Buffer, drip = ''): Promise<Exchange> {
   const started = performance.now();
   const { promise, resolve } = Promise.withResolvers<Exchange>();
@@ -22,7 +22,7 @@ function exchange({ port }: Service, bytes: string | Buffer, drip = ''): Promise
   socket.on('data', chunk => {
     text += chunk;
   });
-  // A server that hangs up while we still write resets the connection: what counts is what it said before.
+  // A server that closes while we still write resets the connection; what it sent before still counts.
   socket.on('error', () => {});
   const drops = setInterval(() => drip && socket.writable && socket.write(drip), 100);
   const limit = setTimeout(() => socket.destroy(), 15_000);
@@ -49,7 +49,7 @@ const line = 'POST /api/users HTTP/1.1\r\nhost: x\r\nconnection: close\r\nconten
 const big = `{"name":"${'a'.repeat(5_000_000)}","email":"a@example.com"}`;
 
 t.test('on a raw socket', async t => {
-  // No database is needed for what never becomes a request; this address refuses connections.
+  // Nothing listens at this address: malformed requests never reach the database.
   const away = 'postgres://x:x@127.0.0.1:1/x';
   const service = await startService(t, { DATABASE_URL: away }, { ready: false });
 
@@ -58,7 +58,7 @@ t.test('on a raw socket', async t => {
     ['broken HTTP is 400', 400, 'HELLO\r\n\r\n'],
     ['a broken header is 400', 400, 'GET / HTTP/1.1\r\nhost: x\r\nno colon\r\n\r\n'],
     [
-      'a length that is no number is 400',
+      'a content-length that is not a number is 400',
       400,
       'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n',
     ],
@@ -69,7 +69,7 @@ t.test('on a raw socket', async t => {
     ],
     ['a body of 5 MB is 413', 413, `${line}content-length: ${Buffer.byteLength(big)}\r\n\r\n${big}`],
     [
-      'a body of 5 MB of unknown length is 413',
+      'a chunked body of 5 MB is 413',
       413,
       `${line}transfer-encoding: chunked\r\n\r\n${big.length.toString(16)}\r\n${big}\r\n0\r\n\r\n`,
     ],
@@ -81,9 +81,9 @@ t.test('on a raw socket', async t => {
       t.ok(answer.seconds < 5, `within ${answer.seconds} s`);
     });
 
-  await t.test('a client that does not finish its request is cut with 408', async t => {
+  await t.test('a client that does not finish its request gets 408 and is disconnected', async t => {
     const clients = {
-      'says nothing': exchange(service, ''),
+      'sends nothing': exchange(service, ''),
       'sends half the headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-half'),
       'drips headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-drip: ', 'a'),
       'sends half the body': exchange(service, `${line}content-length: 900\r\n\r\n{`),
@@ -98,7 +98,7 @@ t.test('on a raw socket', async t => {
       });
   });
 
-  /** Sends a request and resets the connection in the same moment. */
+  /** Sends a request and resets the connection immediately. */
   async function sendAndReset(whenAccepted: boolean) {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -112,32 +112,32 @@ t.test('on a raw socket', async t => {
     ['before it is accepted', false],
     ['right after sending', true],
   ] as const)
-    await t.test(`a client that resets ${moment} is no failure`, async t => {
+    await t.test(`a client that resets ${moment} causes no error`, async t => {
       const clients = 300;
       let asked = 0;
-      const left = async () => {
+      const remaining = async () => {
         asked++;
         return Number((await call(service, 'GET', '/nothing')).headers['ratelimit-remaining']);
       };
-      const said = service.lines.length;
-      const before = await left();
+      const linesBefore = service.lines.length;
+      const before = await remaining();
       await Promise.all(Array.from({ length: clients }, () => sendAndReset(whenAccepted)));
-      // One that was reset before it was accepted may have no address any more; it is counted by another name.
+      // A connection reset before it was accepted may have lost its address, and counts under another key.
       if (whenAccepted)
-        await until('all are counted', async () => before - (await left()) === clients + asked - 1);
+        await until('all are counted', async () => before - (await remaining()) === clients + asked - 1);
       t.equal((await call(service, 'GET', '/health/live')).status, 200);
-      const failures = service.lines.slice(said).filter(({ level }) => level >= 50);
+      const failures = service.lines.slice(linesBefore).filter(({ level }) => level >= 50);
       t.same(failures.slice(0, 3), []);
     });
 
-  await t.test('and the service still answers', async t => {
+  await t.test('the service still answers afterwards', async t => {
     t.equal((await call(service, 'GET', '/health/live')).status, 200);
     t.equal(service.child.exitCode, null);
     t.equal(service.errors(), '');
   });
 });
 
-t.test('an ordinary client that sends 5 MB reads the 413, again and again', async t => {
+t.test('an ordinary client that sends 5 MB receives the 413 every time', async t => {
   const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
   for (let i = 0; i < 5; i++) {
     const reply = await fetch(`${service.url}/api/users`, {
@@ -151,7 +151,7 @@ t.test('an ordinary client that sends 5 MB reads the 413, again and again', asyn
   await untilReady(service);
 });
 
-t.test('a client that does not read what it asked for is cut, and nobody waits for it', async t => {
+t.test('a client that does not read its responses is disconnected, and delays no other client', async t => {
   const service = await startService(t, { DATA_DIR: makeDataFolder(t), REQUEST_TIMEOUT: '2' });
   const author = await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
   for (let i = 0; i < 100; i++)
@@ -161,24 +161,24 @@ t.test('a client that does not read what it asked for is cut, and nobody waits f
     const { text } = await call(service, 'GET', '/metrics');
     return Number(/^nodejs_active_resources\{type="TCPSocketWrap"\} (\d+)$/m.exec(text)?.[1]);
   };
-  const others = await openSockets();
+  const otherSockets = await openSockets();
   const asked = 500;
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
-  // Far more than the buffers between the two hold: what does not fit there would fill the memory of the server.
+  // Far more than the socket buffers hold: the rest would fill the memory of the server.
   socket.write('GET /api/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
-  await until('the server has its connection', async () => (await openSockets()) > others);
-  const cut = async () => {
+  await until('the server accepts the connection', async () => (await openSockets()) > otherSockets);
+  const disconnected = async () => {
     await sleep(300);
     t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);
-    return (await openSockets()) === others;
+    return (await openSockets()) === otherSockets;
   };
-  // 10 s for a request and 2 s for its answer, after the last byte that fitted somewhere.
-  await until('it is cut', cut, 60);
+  // 10 s for a request and 2 s for its answer, from the last byte that was buffered.
+  await until('it is disconnected', disconnected, 60);
   let answers = 0;
   socket.on('data', chunk => {
     answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
   });
   await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
-  t.ok(answers > 0 && answers < asked, `${answers} answers were on the way when it was cut`);
+  t.ok(answers > 0 && answers < asked, `${answers} answers were in transit when it was disconnected`);
 });

@@ -15,23 +15,23 @@ import { pay, secrets } from '../../rig/sender.ts';
 
 t.setTimeout(240_000);
 
-/** Runs a command of the project in this environment and returns its exit code and all that it said. */
+/** Runs a command of the project in this environment and returns its exit code and its output. */
 async function run(script: string, args: string[], env: Record<string, string>) {
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', join(process.cwd(), 'scripts', script), ...args],
     { cwd: tmpdir(), env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', text => {
-      said += text;
+      output += text;
     });
   const [code] = await once(child, 'close');
-  return { code, said };
+  return { code, output };
 }
 
-/** Something in every table that a user fills. */
+/** Adds rows to every table that requests write to. */
 async function fill(t: Test, env: Record<string, string>) {
   const service = await startService(t, { ...env, WEBHOOK_SECRETS: secrets });
   for (let i = 0; i < 30; i++) {
@@ -50,7 +50,7 @@ async function fill(t: Test, env: Record<string, string>) {
 
 type Contents = Record<string, string[]>;
 
-/** Every row of every table, as text. What names transactions of one server differs on another. */
+/** Every row of every table, as text. A horizon is left out: it names a transaction of one server. */
 async function contentsOf(t: Test, env: Record<string, string>): Promise<Contents> {
   const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
   await database.ready;
@@ -73,7 +73,7 @@ async function contentsOf(t: Test, env: Record<string, string>): Promise<Content
     'audit_log',
     'list_counts',
   ])
-    t.ok(contents[`public.${name}`]?.length, `there is something in ${name}`);
+    t.ok(contents[`public.${name}`]?.length, `${name} has rows`);
   return contents;
 }
 
@@ -89,54 +89,54 @@ async function tablesOf(db: Connection): Promise<string[]> {
 t.test('an embedded database is restored into an empty folder', async t => {
   const [from, to] = [{ DATA_DIR: makeFolder(t) }, { DATA_DIR: makeFolder(t) }];
   const file = join(makeFolder(t), 'backup.tgz');
-  t.match(await run('backup.ts', [file], from), { code: 1, said: /There is no database in/ });
+  t.match(await run('backup.ts', [file], from), { code: 1, output: /There is no database in/ });
   const service = await fill(t, from);
-  t.match(await run('backup.ts', [file], from), { code: 1, said: /Another process uses the data folder/ });
+  t.match(await run('backup.ts', [file], from), { code: 1, output: /Another process uses the data folder/ });
   t.notOk(existsSync(file));
   service.child.kill('SIGTERM');
   t.equal(await service.ended, 0);
 
   t.match(await run('backup.ts', [file], from), { code: 0 });
-  t.match(await run('backup.ts', [file], from), { code: 1, said: /already exists/ });
+  t.match(await run('backup.ts', [file], from), { code: 1, output: /already exists/ });
   t.match(await run('restore.ts', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), await contentsOf(t, from));
-  t.match(await run('restore.ts', [file], to), { code: 1, said: /There is a database in/ });
+  t.match(await run('restore.ts', [file], to), { code: 1, output: /There is a database in/ });
 
   const again = await startService(t, to);
   t.match(await call(again, 'GET', '/api/posts?limit=1'), { status: 200, body: { meta: { total: 30 } } });
 });
 
-t.test('half a backup is no backup, and leaves nothing that looks like a database', async t => {
+t.test('a broken backup is refused, and leaves nothing that looks like a database', async t => {
   const file = join(makeFolder(t), 'broken.tgz');
   writeFileSync(file, 'not a backup');
   const folder = makeFolder(t);
-  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /is no backup/ });
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, output: /is no backup/ });
   writeFileSync(file, Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(1000)]));
   t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1 });
   t.notOk(existsSync(join(folder, 'postgres')));
 });
 
-t.test('a backup of the other database is refused by name', async t => {
+t.test('a backup of the other kind of database is refused, and the error names the setting', async t => {
   const [file, folder] = [join(makeFolder(t), 'backup'), makeFolder(t)];
-  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /There is no file/ });
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, output: /There is no file/ });
   writeFileSync(file, 'PGDMP');
-  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, said: /Set DATABASE_URL/ });
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, output: /Set DATABASE_URL/ });
   writeFileSync(file, Buffer.from([0x1f, 0x8b]));
   t.match(await run('restore.ts', [file], { DATABASE_URL: process.env.TEST_POSTGRES_URL ?? '' }), {
     code: 1,
-    said: /without DATABASE_URL/,
+    output: /without DATABASE_URL/,
   });
 });
 
-t.test('without the programs of PostgreSQL the commands say what is missing', async t => {
+t.test('without the PostgreSQL programs the commands say what is missing', async t => {
   const env = { DATABASE_URL: process.env.TEST_POSTGRES_URL ?? '', PATH: makeFolder(t) };
   t.match(await run('backup.ts', [join(makeFolder(t), 'x')], env), {
     code: 1,
-    said: /pg_dump is not on the PATH/,
+    output: /pg_dump is not on the PATH/,
   });
 });
 
-// pg_dump refuses a server that is newer than itself: so a server of its own release is needed.
+// pg_dump refuses a server newer than itself, so these tests start a server of the same release.
 const bin = folderOf('initdb') ?? '';
 const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
 
@@ -150,18 +150,18 @@ t.test('a PostgreSQL database is restored into an empty one', { skip }, async t 
   t.match(await run('backup.ts', [file], from), { code: 0 });
   t.match(await run('restore.ts', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), contents);
-  t.match(await run('restore.ts', [file], to), { code: 1, said: /not empty: there is a table/ });
+  t.match(await run('restore.ts', [file], to), { code: 1, output: /not empty: there is a table/ });
 });
 
 t.test(
-  'after a restore the counts are right, also where transactions have lower numbers',
+  'after a restore the counts are right, even on a server with lower transaction ids',
   { skip },
   async t => {
     const [from, to] = [await startInstalled(t), await startInstalled(t)];
     const file = join(makeFolder(t), 'backup.dump');
     t.match(await run('seed.ts', ['--users', '300', '--posts', '3000'], from), { code: 0 });
     await queryPostgres(from.DATABASE_URL, burn(3000));
-    // Folds up to here, and leaves changes that are not folded.
+    // Folds the changes so far; the rows added next stay unfolded.
     t.match(await run('migrate.ts', [], from), { code: 0 });
     await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
     t.match(await run('backup.ts', [file], from), { code: 0 });
@@ -175,26 +175,26 @@ t.test(
     ]);
     t.ok(
       Number(copied?.xid) > Number(now?.xid),
-      'the horizon of the old server is not reached on the new one',
+      'the horizon of the old server is in the future of the new one',
     );
-    const totals = `select (select total from list_place('users', '', 0, false))::int as told, (select count(*) from users)::int as true`;
-    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ told: 303, true: 303 }]);
+    const totals = `select (select total from list_place('users', '', 0, false))::int as total, (select count(*) from users)::int as actual`;
+    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 303, actual: 303 }]);
     await queryPostgres(to.DATABASE_URL, addUsers('after', 5));
-    // Past the old horizon, where a copied one would begin to lie.
+    // Past the old horizon: had it been copied, totals would be wrong from here.
     await queryPostgres(to.DATABASE_URL, burn(4000));
-    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ told: 308, true: 308 }]);
+    t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 308, actual: 308 }]);
   },
 );
 
 const addUsers = (name: string, count: number) => `insert into users (id, name, email, created_at, updated_at)
   select gen_random_uuid(), 'x', '${name}' || n, now(), now() from generate_series(1, ${count}) as n`;
 
-/** Uses up so many numbers of transactions. */
+/** Uses up this many transaction ids. */
 const burn = (count: number) =>
   `do $$ begin for i in 1..${count} loop begin perform pg_current_xact_id(); create temp table burnt (); raise exception 'x';
    exception when others then null; end; end loop; end $$`;
 
-/** A server of the installed release, with an empty database. */
+/** Starts a server of the installed release, with an empty database. */
 async function startInstalled(t: Test) {
   const [folder, port] = [join(makeFolder(t), 'data'), await freePort()];
   mkdirSync(folder);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { call, makeFolder, spawnService, startService, until } from '../../rig/process.ts';
 
-/** A small disk of its own; undefined where this user may not make one. */
+/** Mounts a small disk; undefined if this user may not. */
 function makeDisk(t: Test, size: string): string | undefined {
   const folder = makeFolder(t);
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]);
@@ -13,15 +13,15 @@ function makeDisk(t: Test, size: string): string | undefined {
   return folder;
 }
 
-/** Takes all room but so many MiB. */
+/** Fills the disk except for `left` MiB. */
 function fill(disk: string, left: number): void {
   const { bavail, bsize } = statfsSync(disk);
   writeFileSync(join(disk, 'filling'), Buffer.alloc(bavail * bsize - left * 1024 * 1024));
 }
 
-t.test('a full disk: requests are refused, nothing is lost, and it goes on when there is room', async t => {
+t.test('a full disk: writes are refused, nothing is lost, and freeing space ends the outage', async t => {
   const disk = makeDisk(t, '200m');
-  if (disk === undefined) return t.pass('only who may mount a disk can try this');
+  if (disk === undefined) return t.pass('skipped: mounting a disk needs root');
   const env = { DATA_DIR: join(disk, 'data') };
   const service = await startService(t, env);
   const create = (i: number) =>
@@ -29,13 +29,13 @@ t.test('a full disk: requests are refused, nothing is lost, and it goes on when 
 
   let created = 0;
   let full = false;
-  let after = 0;
+  let refused = 0;
   const writing = (async () => {
-    for (let i = 0; after < 20; i++) {
+    for (let i = 0; refused < 20; i++) {
       const { status, body } = await create(i);
       if (status === 201) created++;
       else if (!full || status !== 503) throw new Error(`${status} ${JSON.stringify(body)}`);
-      else after++;
+      else refused++;
     }
   })();
   full = true;
@@ -49,7 +49,7 @@ t.test('a full disk: requests are refused, nothing is lost, and it goes on when 
   t.match(other.errors(), /The disk of .* is full/);
 
   rmSync(join(disk, 'filling'));
-  await until('there is room again', async () => (await create(-1)).status === 201);
+  await until('writes succeed again', async () => (await create(-1)).status === 201);
   const { body } = await call(service, 'GET', '/api/users?limit=1');
   t.equal(body.meta.total, created + 1);
   t.equal(service.lines.filter(({ msg }) => /The disk of .* is full/.test(msg)).length, 1);

@@ -14,7 +14,7 @@ import {
 
 t.setTimeout(180_000);
 
-/** Creates users without a pause until the service is gone; gives the ids that were answered with 201. */
+/** Creates users without a pause until the service is gone; returns the acknowledged ids. */
 async function createUntilGone(service: Service, client: number): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; ; i++) {
@@ -26,11 +26,11 @@ async function createUntilGone(service: Service, client: number): Promise<string
 }
 
 t.test(
-  'a data folder has one process; kill -9 loses nothing that was answered, and blocks nothing',
+  'a data folder has one process; kill -9 loses no acknowledged write and does not block the next start',
   async t => {
     const DATA_DIR = makeDataFolder(t);
     const first = await startService(t, { DATA_DIR });
-    await t.test('while a second process is refused, and told why', async t => {
+    await t.test('a second process is refused, with the reason', async t => {
       const second = spawnService(t, { DATA_DIR });
       t.equal(await second.ended, 1);
       t.match(
@@ -59,7 +59,7 @@ t.test(
   },
 );
 
-t.test('of two processes started at once on an empty folder one serves and one refuses', async t => {
+t.test('of two processes started at once on an empty folder one serves and one is refused', async t => {
   const DATA_DIR = makeFolder(t);
   const both = [spawnService(t, { DATA_DIR }), spawnService(t, { DATA_DIR })];
   t.equal(await Promise.race(both.map(service => service.ended)), 1);
@@ -68,20 +68,20 @@ t.test('of two processes started at once on an empty folder one serves and one r
   t.equal((await call(winner, 'GET', '/api/users')).status, 200);
 });
 
-t.test('a process killed while it makes the database leaves nothing that blocks the next start', async t => {
+t.test('a process killed while it creates the database does not block the next start', async t => {
   const DATA_DIR = makeFolder(t);
   const moments = [
-    // As soon as there is something, and then later and later in the work.
-    () => until('the folder is begun', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 90),
-    () => until('files are there', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 90),
-    () => until('it is in its place', () => existsSync(join(DATA_DIR, 'postgres')), 90),
+    // From the first file to just before the end.
+    () => until('the folder exists', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 90),
+    () => until('it has files', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 90),
+    () => until('it has its final name', () => existsSync(join(DATA_DIR, 'postgres')), 90),
   ];
   for (const moment of moments) {
     const killed = spawnService(t, { DATA_DIR });
     await moment();
     killed.child.kill('SIGKILL');
     t.equal(await killed.ended, 'SIGKILL');
-    t.equal(killed.port, 0, 'it did not serve yet');
+    t.equal(killed.port, 0, 'it was not serving yet');
   }
   const service = await startService(t, { DATA_DIR });
   t.equal((await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' })).status, 201);

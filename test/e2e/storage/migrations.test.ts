@@ -7,7 +7,7 @@ import { call, makeFolder, queryPostgres, spawnService, startService } from '../
 
 t.setTimeout(180_000);
 
-t.test('two instances started at once on an empty database are both ready, and migrate once', async t => {
+t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });
   const both = await Promise.all([startService(t, { DATABASE_URL }), startService(t, { DATABASE_URL })]);
 
@@ -25,7 +25,7 @@ t.test('two instances started at once on an empty database are both ready, and m
   t.same(ran, [{ n: files }]);
 });
 
-t.test('without the patch of the driver the service refuses to start on Postgres', async t => {
+t.test('the service refuses to start on Postgres with an unpatched driver', async t => {
   const folder = makeFolder(t);
   const driver = join(folder, 'postgres');
   cpSync(fileURLToPath(new URL('../../../node_modules/postgres', import.meta.url)), driver, {

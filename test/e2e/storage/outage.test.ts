@@ -20,18 +20,18 @@ const refused = {
   body: { error: { status: 503, details: { code: 'unavailable' } } },
 };
 
-const inShort = ({ status, seconds, text }: Reply) => `${status} after ${seconds} s: ${text}`;
+const summarize = ({ status, seconds, text }: Reply) => `${status} after ${seconds} s: ${text}`;
 
-/** Clients that read, write, and replace in a transaction, in parallel and without an end. */
+/** Clients that read, create and replace in parallel until they are stopped. */
 function makeLoad(service: Service, round: string) {
-  let going = true;
+  let running = true;
   const replies: Reply[] = [];
   const lost: string[] = [];
   const created: string[] = [];
-  /** The last replacement of each record that was answered with 200. */
+  /** The last acknowledged replacement of each record. */
   const replaced = new Map<string, number>();
   async function repeat(work: (i: number) => Promise<Reply>) {
-    for (let i = 0; going; i++, await sleep(5))
+    for (let i = 0; running; i++, await sleep(5))
       await work(i).then(
         reply => replies.push(reply),
         error => lost.push(String(error)),
@@ -60,22 +60,22 @@ function makeLoad(service: Service, round: string) {
   return {
     replies,
     stop: async () => {
-      going = false;
+      running = false;
       await Promise.all(clients);
       return { replies, lost, created, replaced };
     },
   };
 }
 
-/** Holds what was answered against what is stored, and the pool against what it was. */
+/** Compares the answers with what is stored, and the pool with its size before. */
 async function checkAfter(
   t: Test,
   service: Service,
   server: Server,
   { lost, created, replaced, replies }: Awaited<ReturnType<ReturnType<typeof makeLoad>['stop']>>,
 ) {
-  t.same(lost, [], 'no connection of a client was lost');
-  t.equal(service.child.exitCode, null, 'the process lives');
+  t.same(lost, [], 'no client lost its connection');
+  t.equal(service.child.exitCode, null, 'the process is still running');
   t.same(
     service.lines.filter(({ msg }) => msg === 'Internal error.'),
     [],
@@ -87,9 +87,9 @@ async function checkAfter(
   t.same(
     created.filter(id => !stored.has(id)),
     [],
-    'each is there',
+    'each is stored',
   );
-  // A replacement that got no answer may still have happened; an older one than the last answered may not win.
+  // A replacement without an answer may have been stored; one older than the last acknowledged may not be.
   for (const [id, last] of replaced) t.ok(Number(stored.get(id)) >= last, `${stored.get(id)} >= ${last}`);
 
   const all = await Promise.all(
@@ -101,12 +101,12 @@ async function checkAfter(
       });
     }),
   );
-  t.same(all.filter(({ status }) => status !== 200).map(inShort), []);
+  t.same(all.filter(({ status }) => status !== 200).map(summarize), []);
   const [connections] = await server.query(
     "select count(*)::int as n from pg_stat_activity where application_name = 'triport'",
   );
   const count = Number(connections?.n);
-  t.ok(count > 4 && count <= 8, `all four for writes, and at most as many for reads: ${count}`);
+  t.ok(count > 4 && count <= 8, `all four for writes, and at most four for reads: ${count}`);
 }
 
 t.test('while Postgres is away', async t => {
@@ -132,7 +132,7 @@ t.test('while Postgres is away', async t => {
   });
 
   await t.test(
-    'a crash of the server under load, twice: refusals, then recovery, and nothing lost',
+    'the server crashes twice under load: requests are refused, then the service recovers, and nothing is lost',
     async t => {
       const service = await startService(t, { DATABASE_URL: server.url });
       const load = makeLoad(service, `round ${++round}`.replace(' ', ''));
@@ -144,7 +144,7 @@ t.test('while Postgres is away', async t => {
         await sleep(1000);
         const during = load.replies.slice(before);
         t.ok(during.length > 50, `${during.length} answers while it was away`);
-        t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 1).map(inShort), []);
+        t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 1).map(summarize), []);
         t.match(during[0], refused);
         await server.start();
         await untilReady(service);
@@ -155,7 +155,7 @@ t.test('while Postgres is away', async t => {
   );
 
   await t.test(
-    'a server that freezes: refusals within a bounded time, then at once, then recovery',
+    'the server freezes: requests are refused within a bounded time, then at once, then the service recovers',
     async t => {
       const service = await startService(t, { DATABASE_URL: server.url });
       const load = makeLoad(service, `frozen${++round}`);
@@ -169,7 +169,7 @@ t.test('while Postgres is away', async t => {
       });
       t.match(await call(service, 'GET', '/health/ready'), { status: 503 });
       const during = load.replies.slice(before);
-      t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 9).map(inShort), []);
+      t.same(during.filter(reply => reply.status !== 503 || reply.seconds > 9).map(summarize), []);
       await sleep(1000);
       server.thaw();
       await untilReady(service);
@@ -179,7 +179,7 @@ t.test('while Postgres is away', async t => {
   );
 
   await t.test(
-    'an answer that takes longer than REQUEST_TIMEOUT is a 503, also to a request with a body',
+    'a request that takes longer than REQUEST_TIMEOUT gets 503, with or without a body',
     async t => {
       const service = await startService(t, {
         DATABASE_URL: server.url,
@@ -187,7 +187,7 @@ t.test('while Postgres is away', async t => {
       });
       const ada = { name: 'Ada', email: 'ada@example.com' };
       const { body: user } = await call(service, 'POST', '/api/users', ada);
-      // A server that stands still cannot end a statement by itself.
+      // A frozen server cannot cancel a statement by its own timeout.
       server.freeze();
       const both = await Promise.all([
         call(service, 'GET', `/api/users/${user.id}`),
@@ -196,7 +196,7 @@ t.test('while Postgres is away', async t => {
       server.thaw();
       for (const reply of both) {
         t.match(reply, { ...refused, text: /took too long/ });
-        t.ok(reply.seconds >= 2 && reply.seconds < 5, inShort(reply));
+        t.ok(reply.seconds >= 2 && reply.seconds < 5, summarize(reply));
       }
       t.equal((await call(service, 'GET', `/api/users/${user.id}`)).status, 200);
     },

@@ -16,11 +16,11 @@ import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 t.setTimeout(180_000);
 const sessions = 3;
 
-/** The time limits of docs/running-many.md, which the service sets itself when there is no pooler. */
+/** The timeouts of docs/running-many.md; without a pooler the service sets them itself. */
 const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('docs/running-many.md', 'utf8')) ?? [];
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 
-/** A real PgBouncer in transaction mode in front of a database. */
+/** Starts a PgBouncer in transaction mode in front of a database. */
 async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const folder = makeFolder(t);
@@ -40,7 +40,7 @@ max_client_conn = 500
 `,
   );
   chmodSync(file, 0o644);
-  // It does not work as root.
+  // PgBouncer refuses to run as root.
   const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   const child = spawn('pgbouncer', [file], { ...nobody, stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -54,7 +54,7 @@ max_client_conn = 500
 }
 
 const skip = !has('pgbouncer') && 'pgbouncer is not installed';
-t.test('through PgBouncer in transaction mode everything works, on few sessions', { skip }, async t => {
+t.test('everything works through PgBouncer in transaction mode, on few sessions', { skip }, async t => {
   const direct = await createPostgres(t, { empty: true });
   const name = new URL(direct).pathname.slice(1);
   await queryPostgres(direct, `alter database ${name} set timezone = 'Asia/Tokyo'`);
@@ -65,11 +65,11 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
     DATABASE_POOL_SIZE: '10',
     WEBHOOK_SECRETS: secrets,
   };
-  t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same limits with and without it');
-  // Both migrate, through the pooler, at once.
+  t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same timeouts with and without it');
+  // Both migrate through the pooler at once.
   const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
-  // Before they were ready they told that they were not.
-  const told = new Map([one, two].map(({ lines }) => [lines, lines.length]));
+  // Before they are ready they warn that they are not; only later warnings count.
+  const linesBefore = new Map([one, two].map(({ lines }) => [lines, lines.length]));
 
   const { body: user } = await call(one, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
   t.match(user.createdAt, /Z$/, 'times are in UTC whatever the database says');
@@ -79,8 +79,8 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
     data: { users: [{ name: 'Ada King', posts: [] }] },
   });
 
-  // More at once than there are sessions; transactions among them. Each changes a user of its own, or they would wait for
-  // each other.
+  // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they would
+  // wait for each other.
   const writers = Array.from({ length: 100 }, async (_, i) => {
     const writer = { name: 'Grace', email: `grace${i}@example.com` };
     return { ...writer, id: (await call(one, 'POST', '/api/users', writer)).body.id };
@@ -114,13 +114,13 @@ t.test('through PgBouncer in transaction mode everything works, on few sessions'
   t.equal((await all(one.url, '/api/webhook-events')).length, 101);
   for (const { lines } of [one, two])
     t.same(
-      lines.slice(told.get(lines)).filter(({ level }) => level >= 40),
+      lines.slice(linesBefore.get(lines)).filter(({ level }) => level >= 40),
       [],
-      'no complaint',
+      'no warning',
     );
 });
 
-/** The limits of the sessions in which the service writes. */
+/** The timeouts of the sessions in which the service writes. */
 async function limitsOf(url: string) {
   const pooled = url.endsWith('/pooled');
   const settings = readSettings({ NODE_ENV: 'test' });

@@ -9,10 +9,10 @@ import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
 
 t.setTimeout(220_000);
 
-const [writer, stranger] = ['127.0.0.2', '127.0.0.3'];
-/** Seconds by which the replica lags, always: less than the 5 s that are allowed. */
+const [writer, otherClient] = ['127.0.0.2', '127.0.0.3'];
+/** The replica always lags by this many seconds: less than the 5 s that are allowed. */
 const delay = 3;
-/** And the one that nobody may read from. */
+/** The lag of the replica that must not be read from. */
 const tooLong = 9;
 
 const skip = !hasRedis && 'redis-server is not installed';
@@ -36,12 +36,12 @@ t.test('reads from a replica that lags', { skip }, async t => {
     });
   const [one, two] = [await instance(), await instance()];
   const other = await instance({ DATABASE_REPLICA_URLS: far.url });
-  // The tables reach the replica, and each instance finds out.
+  // Until the tables reach the replica and each instance notices.
   await sleep((delay + 1) * 1000);
 
-  let made = 0;
+  let created = 0;
   const create = async (at: { url: string }, from: string) => {
-    const body = json({ name: 'Ada', email: `${++made}@example.com` });
+    const body = json({ name: 'Ada', email: `${++created}@example.com` });
     const { status, text } = await ask(`${at.url}/api/users`, { ...body, from });
     t.equal(status, 201);
     return JSON.parse(text).id as string;
@@ -58,49 +58,49 @@ t.test('reads from a replica that lags', { skip }, async t => {
     return JSON.parse(text).data.user !== null;
   };
 
-  /** Until the replica has it, or longer. */
-  async function sawForLong(t: Test, id: string, from: string) {
+  /** Reads for as long as the replica lags; every read must find the record. */
+  async function expectVisible(t: Test, id: string, from: string) {
     let stale = 0;
     for (const end = Date.now() + delay * 1000; Date.now() < end; await sleep(50))
       if (!(await sees(two, id, from))) stale++;
-    t.equal(stale, 0, 'it never misses what it wrote');
+    t.equal(stale, 0, 'a client always sees what it wrote');
   }
   const readAgain = () =>
     until('both instances read from the replica again', async () => {
       const id = await create(one, writer);
-      return !(await sees(one, id, stranger)) && !(await sees(two, id, stranger));
+      return !(await sees(one, id, otherClient)) && !(await sees(two, id, otherClient));
     });
 
-  await t.test('who wrote sees it at once on every instance; others later, from the replica', async t => {
+  await t.test('a client sees its own write at once on every instance; others see it later', async t => {
     await readAgain();
     const id = await create(one, writer);
     const at = Date.now();
     for (const instance of [one, two]) {
       t.equal(await sees(instance, id, writer), true);
-      t.equal(await query(instance, id, writer), true, 'by GraphQL');
-      t.equal(await total(instance, writer), made, 'lists and totals too');
-      t.equal(await sees(instance, id, stranger), false, 'a stranger is given what the replica has');
-      t.equal(await query(instance, id, stranger), false);
+      t.equal(await query(instance, id, writer), true, 'through GraphQL');
+      t.equal(await total(instance, writer), created, 'lists and totals too');
+      t.equal(await sees(instance, id, otherClient), false, 'another client reads from the replica');
+      t.equal(await query(instance, id, otherClient), false);
     }
-    await until('it arrives at the replica', () => sees(two, id, stranger));
+    await until('the replica has it', () => sees(two, id, otherClient));
     const seconds = (Date.now() - at) / 1000;
     t.ok(seconds > delay - 1, `after ${seconds} s`);
-    t.equal(await total(one, stranger), made);
+    t.equal(await total(one, otherClient), created);
   });
 
-  await t.test('a mutation of GraphQL is a write like any other', async t => {
+  await t.test('a GraphQL mutation counts as a write', async t => {
     const text = 'mutation { createUser(input: {name: "A", email: "graphql@example.com"}) { id } }';
     const { text: answer } = await ask(`${one.url}/api/graphql`, {
       ...json({ query: text }),
       from: '127.0.0.9',
     });
     const { id } = JSON.parse(answer).data.createUser;
-    made++;
+    created++;
     t.equal(await sees(two, id, '127.0.0.9'), true);
-    t.equal(await sees(two, id, stranger), false);
+    t.equal(await sees(two, id, otherClient), false);
   });
 
-  await t.test('many writers on both instances: none ever misses what he wrote', async t => {
+  await t.test('many writers on both instances always see their own writes', async t => {
     let stale = 0;
     let reads = 0;
     const end = Date.now() + 5000;
@@ -121,35 +121,37 @@ t.test('reads from a replica that lags', { skip }, async t => {
     t.equal(stale, 0);
   });
 
-  await t.test('a replica that is further behind than allowed is left out', async t => {
+  await t.test('a replica that lags more than allowed is not used', async t => {
     const id = await create(one, writer);
     const at = Date.now();
-    await until('the instance with the slow replica reads from the primary', () => sees(other, id, stranger));
+    await until('the instance with the slow replica reads from the primary', () =>
+      sees(other, id, otherClient),
+    );
     t.ok(Date.now() - at < (delay - 1) * 1000, `after ${Date.now() - at} ms`);
-    t.equal(await sees(one, id, stranger), false, 'the others read from theirs');
+    t.equal(await sees(one, id, otherClient), false, 'the others read from their replica');
     await sleep((delay + 1) * 1000);
   });
 
-  await t.test('while Redis is away everybody reads from the primary', async t => {
+  await t.test('while Redis is away all clients read from the primary', async t => {
     await redis.kill();
     const id = await create(one, writer);
-    t.equal(await sees(two, id, stranger), true);
+    t.equal(await sees(two, id, otherClient), true);
     await redis.start();
     await readAgain();
   });
 
-  await t.test('who wrote while Redis was away sees it when Redis is back, too', async t => {
+  await t.test('a client that wrote while Redis was away sees its write when Redis is back', async t => {
     await redis.kill();
     await sleep(1000);
     const id = await create(one, '127.0.3.1');
     await redis.start();
-    await sawForLong(t, id, '127.0.3.1');
+    await expectVisible(t, id, '127.0.3.1');
     await readAgain();
   });
 
   let outages = 2;
   for (const [fault, { begin, end }] of Object.entries(refusals))
-    await t.test(`a Redis that ${fault}: who wrote sees it on every instance`, async t => {
+    await t.test(`a Redis that ${fault}: a client sees its own writes on every instance`, async t => {
       await redis.command(begin);
       let stale = 0;
       let id = '';
@@ -161,10 +163,10 @@ t.test('reads from a replica that lags', { skip }, async t => {
         waits.push(Math.round(performance.now() - began));
         if (!(await sees(two, id, from))) stale++;
       }
-      t.equal(stale, 0, 'at once, and while it lasts');
+      t.equal(stale, 0, 'from the first write and throughout the outage');
       t.comment(`the writes took ${waits} ms`);
       await redis.command(end);
-      await sawForLong(t, id, '127.0.4.12');
+      await expectVisible(t, id, '127.0.4.12');
       await readAgain();
       outages++;
       for (const { lines } of [one, two])
@@ -172,41 +174,38 @@ t.test('reads from a replica that lags', { skip }, async t => {
           t.equal(lines.filter(({ msg }) => msg.includes(words)).length, outages, `"${words}" once`);
     });
 
-  await t.test(
-    'a replica that goes away takes no request with it, and is used again when it is back',
-    async t => {
-      const statuses: number[] = [];
-      let stopped = false;
-      const clients = Array.from({ length: 8 }, async (_, i) => {
-        while (!stopped)
-          statuses.push((await ask(`${one.url}/api/users?limit=3`, { from: `127.0.2.${i + 1}` })).status);
-      });
-      for (const signal of ['SIGQUIT', 'SIGINT'] as const) {
-        await sleep(500);
-        await lagging.stop(signal);
-        await sleep(500);
-        await lagging.start();
-      }
-      stopped = true;
-      await Promise.all(clients);
-      t.ok(statuses.length > 100, `${statuses.length} requests`);
-      t.same(new Set(statuses), new Set([200]));
-      await usedAgain(
-        t,
-        lagging,
-        () => create(one, writer),
-        id => sees(one, id, stranger),
-      );
-    },
-  );
+  await t.test('a replica that goes away fails no request, and is used again once it is back', async t => {
+    const statuses: number[] = [];
+    let stopped = false;
+    const clients = Array.from({ length: 8 }, async (_, i) => {
+      while (!stopped)
+        statuses.push((await ask(`${one.url}/api/users?limit=3`, { from: `127.0.2.${i + 1}` })).status);
+    });
+    for (const signal of ['SIGQUIT', 'SIGINT'] as const) {
+      await sleep(500);
+      await lagging.stop(signal);
+      await sleep(500);
+      await lagging.start();
+    }
+    stopped = true;
+    await Promise.all(clients);
+    t.ok(statuses.length > 100, `${statuses.length} requests`);
+    t.same(new Set(statuses), new Set([200]));
+    await expectUsedAgain(
+      t,
+      lagging,
+      () => create(one, writer),
+      id => sees(one, id, otherClient),
+    );
+  });
 });
 
-async function usedAgain(
+async function expectUsedAgain(
   t: Test,
   replica: LocalPostgres,
   create: () => Promise<string>,
   sees: (id: string) => Promise<boolean>,
 ) {
   t.same(await replica.query('select pg_is_in_recovery() as still'), [{ still: true }]);
-  await until('it is read from', async () => !(await sees(await create())));
+  await until('it is read again', async () => !(await sees(await create())));
 }

@@ -26,7 +26,7 @@ t.test(
   },
 );
 
-t.test('a worker of its own does what the instances have stored', { timeout: 120_000 }, async t => {
+t.test('a separate worker processes what the instances have stored', { timeout: 120_000 }, async t => {
   const env = {
     WEBHOOK_SECRETS: secrets,
     DATABASE_URL: await createPostgres(t, { empty: true }),
@@ -34,18 +34,18 @@ t.test('a worker of its own does what the instances have stored', { timeout: 120
   };
   const service = await startService(t, env);
   t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
-  t.equal(await total(service.url, '/api/subscriptions'), 0, 'nobody has worked yet');
+  t.equal(await total(service.url, '/api/subscriptions'), 0, 'no worker is running yet');
   const METRICS_PORT = String(await freePort());
   const worker = spawnService(t, { LOG_LEVEL: 'warn', METRICS_PORT, ...env }, [], 'src/worker.ts');
   const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
-  await until('the worker has done all of them', () => active(100), 60);
+  await until('the worker has processed all of them', () => active(100), 60);
 
   const measured = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
   t.match(measured, /^webhook_events_processed_total 100$/m);
 
   const before = Date.now();
   await pay(service.url, 'evt_quiet', 'cus_quiet');
-  await until('it has done one more', () => active(101), 5);
+  await until('it has processed one more', () => active(101), 5);
   t.ok(Date.now() - before < 900, `the worker was woken: ${Date.now() - before} ms`);
   t.equal(await worker.kill('SIGTERM'), 0);
   t.same([worker.lines, worker.errors()], [[], '']);

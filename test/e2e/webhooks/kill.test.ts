@@ -8,7 +8,7 @@ t.setTimeout(400_000);
 
 for (const backend of ['postgres', 'embedded'])
   t.test(
-    `killed in the middle of ${many} events, ${backend}: each that got 200 has its effect once`,
+    `killed in the middle of ${many} events (${backend}): every acknowledged event takes effect exactly once`,
     {
       timeout: 300_000,
     },
@@ -34,12 +34,12 @@ for (const backend of ['postgres', 'embedded'])
       );
 
       service = await startService(t, env);
-      const left = ['received', 'processing', 'failed'];
-      const isDone = async (status: string) =>
+      const unfinished = ['received', 'processing', 'failed'];
+      const hasNone = async (status: string) =>
         (await total(service.url, `/api/webhook-events?status=${status}`)) === 0;
       await until(
-        'nothing is left to do',
-        async () => (await Promise.all(left.map(isDone))).every(Boolean),
+        'no event is unfinished',
+        async () => (await Promise.all(unfinished.map(hasNone))).every(Boolean),
         120,
       );
       const events = await all(service.url, '/api/webhook-events');
@@ -48,19 +48,19 @@ for (const backend of ['postgres', 'embedded'])
       t.same(
         [...acknowledged].filter(n => !active.has(`cus_${n}`)),
         [],
-        'nothing that was acknowledged is lost',
+        'no acknowledged event is lost',
       );
-      t.equal(active.size, subscriptions.length, 'one subscription a customer');
+      t.equal(active.size, subscriptions.length, 'one subscription per customer');
       t.same(
         subscriptions.filter(({ createdAt, updatedAt }) => createdAt !== updatedAt),
         [],
         'written once',
       );
-      t.equal(events.length, subscriptions.length, 'what was stored without an answer has its effect too');
+      t.equal(events.length, subscriptions.length, 'events stored without an answer take effect too');
       t.ok(events.every(({ status }) => status === 'processed'));
 
       const again = await payMany(() => service.url, { from: 0, to: many });
-      t.equal(again.size, many, 'the provider sends all of them again');
+      t.equal(again.size, many, 'every event can be sent again');
       await until(
         'all are active',
         async () => (await total(service.url, '/api/subscriptions')) === many,
