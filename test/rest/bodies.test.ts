@@ -6,26 +6,26 @@ const json = { 'content-type': 'application/json' };
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 const good = { name: 'Ada', email: 'ada@example.com' };
 
-/** Sends what must be refused and gives back what the error says. */
+/** Sends a request that must be refused and returns the error. */
 async function refused(status: number, options: Call, method = 'POST', path = '/api/users') {
   const { error } = (await call(method, path, status, options)).body;
   return error as { message: string; details: { code: string } & { path: string; message: string }[] };
 }
 const raw = (bytes: string | Buffer) => refused(400, { raw: bytes, headers: json });
 
-t.test('a body that is no JSON is refused, and told apart', async t => {
+t.test('a body that is not JSON is refused with its own error', async t => {
   for (const bytes of ['{', 'nul', '{"name":}', "{'name':'x'}", '{"a":1}}', '{"a":1,}', '\u0000', '[', 'NaN'])
     t.match(await raw(bytes), { message: 'The body is not valid JSON.', details: { code: 'bad_request' } });
   t.match(await raw(''), { message: 'The body is empty. Send a JSON object.' });
   t.match((await refused(400, {})).details, [{ path: '', message: 'must be an object' }], 'no body at all');
 });
 
-t.test('a body that is JSON but no object is refused', async t => {
+t.test('a JSON body that is not an object is refused', async t => {
   for (const bytes of ['null', '[]', '"text"', '3', 'true', JSON.stringify([good])])
     t.match((await raw(bytes)).details, [{ path: '', message: 'must be an object' }], bytes);
 });
 
-t.test('20,000 nested brackets are refused like any other wrong value', async t => {
+t.test('20,000 nested brackets are refused like any other invalid value', async t => {
   const [open, close] = ['['.repeat(20_000), ']'.repeat(20_000)];
   t.match((await raw(open + close)).details, [{ path: '', message: 'must be an object' }]);
   t.match(await raw(open), { message: 'The body is not valid JSON.' });
@@ -35,7 +35,7 @@ t.test('20,000 nested brackets are refused like any other wrong value', async t 
   t.match((await raw(objects)).details[0], { path: '/email', message: 'is required' });
 });
 
-t.test('bytes that are not UTF-8 are refused and not replaced', async t => {
+t.test('a body that is not UTF-8 is refused, not repaired', async t => {
   for (const bytes of ['ff', 'c328', 'eda080', 'f8888080', '80']) {
     const body = Buffer.concat([
       Buffer.from('{"name":"'),
@@ -46,7 +46,7 @@ t.test('bytes that are not UTF-8 are refused and not replaced', async t => {
   }
 });
 
-t.test('NUL and halves of surrogate pairs are refused; a whole pair written as escapes is not', async t => {
+t.test('NUL and lone surrogates are refused; an escaped surrogate pair is accepted', async t => {
   for (const name of ['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00', '\\udc00\\ud800', 'x\\ud83d'])
     t.match(
       (await raw(`{"name":"${name}","email":"a@example.com"}`)).details,
@@ -57,12 +57,12 @@ t.test('NUL and halves of surrogate pairs are refused; a whole pair written as e
   t.equal((await call('POST', '/api/users', 201, { raw: pair, headers: json })).body.name, '😀');
 });
 
-t.test('a byte order mark at the start is no error', async () => {
+t.test('a byte order mark at the start is accepted', async () => {
   const body = `\ufeff${JSON.stringify({ ...good, email: 'bom@example.com' })}`;
   await call('POST', '/api/users', 201, { raw: body, headers: json });
 });
 
-t.test('an unknown member is refused by its name, and the nearest known one is named', async t => {
+t.test('an unknown member is refused by name, with the closest known name', async t => {
   for (const [member, near] of [
     ['nmae', 'name'],
     ['Name', 'name'],
@@ -78,7 +78,7 @@ t.test('an unknown member is refused by its name, and the nearest known one is n
     );
 });
 
-t.test('the members of the prototype are unknown members like any other', async t => {
+t.test('names from the prototype are unknown members like any other', async t => {
   const within = (member: string) => `${JSON.stringify(good).slice(0, -1)},${member}}`;
   for (const [member, path] of [
     ['"__proto__":{"name":"x"}', '/__proto__'],
@@ -88,10 +88,14 @@ t.test('the members of the prototype are unknown members like any other', async 
   ] as const)
     t.match((await raw(within(member))).details, [{ path, message: 'is not known' }]);
   const inherited = await raw(`{"__proto__":${JSON.stringify(good)}}`);
-  t.match(inherited.details[0], { path: '/name', message: 'is required' }, 'they are no members of the body');
+  t.match(
+    inherited.details[0],
+    { path: '/name', message: 'is required' },
+    'inherited values do not count as members',
+  );
 });
 
-t.test('the members that the service writes are refused in a new record', async t => {
+t.test('read-only members are refused in a new record', async t => {
   for (const [member, value] of Object.entries({
     id: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
     createdAt: '2026-01-01T00:00:00.000Z',
@@ -102,14 +106,14 @@ t.test('the members that the service writes are refused in a new record', async 
   }
 });
 
-t.test('a name of a member that is no good text is told in good text', async t => {
+t.test('an odd member name is reported as valid text', async t => {
   const { details } = await refused(400, { body: { ...good, [`${'x'.repeat(99)}😀`]: 1, 'a/b~c': 2 } });
-  t.equal(details[0]?.path, `/${'x'.repeat(99)}😀`, 'it is cut between characters');
-  t.equal(details[1]?.path, '/a~1b~0c', 'it is a JSON Pointer');
+  t.equal(details[0]?.path, `/${'x'.repeat(99)}😀`, 'truncated between characters');
+  t.equal(details[1]?.path, '/a~1b~0c', 'escaped as a JSON Pointer');
   t.equal((await raw('{"\\ud800":1}')).details[2]?.path, '/\ufffd');
 });
 
-t.test('of many violations the first twenty are told, and how many more there are', async t => {
+t.test('the error lists the first twenty violations and counts the rest', async t => {
   const body = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`m${i}`, 1]));
   const { details } = await refused(400, { body });
   t.equal(details.length, 21);
@@ -128,12 +132,12 @@ t.test('a body in another media type is refused', async t => {
   t.match(await refused(415, { raw: JSON.stringify(good), headers }), { message: /Compressed/ });
 });
 
-t.test('the media type may have parameters and capital letters', async () => {
+t.test('the media type is case-insensitive and may have parameters', async () => {
   const headers = { 'content-type': 'Application/JSON; Charset=UTF-8' };
   await call('POST', '/api/users', 201, { body: { ...good, email: 'type@example.com' }, headers });
 });
 
-t.test('a merge patch goes with PATCH and with nothing else', async t => {
+t.test('a merge patch is accepted by PATCH only', async t => {
   const { id } = await newUser();
   const patched = { raw: '{"name":"Grace"}', headers: mergePatch };
   t.equal((await call('PATCH', `/api/users/${id}`, 200, patched)).body.name, 'Grace');
@@ -144,9 +148,9 @@ t.test('a merge patch goes with PATCH and with nothing else', async t => {
   }
 });
 
-t.test('a body beyond the limit is too large, with and without a length', async t => {
+t.test('a body beyond the limit is refused, with and without a content-length', async t => {
   const large = `{"name":"${'x'.repeat(300_000)}"}`;
   t.match(await refused(413, { raw: large, headers: json }), { details: { code: 'too_large' } });
   const just = `{"name":"${'x'.repeat(200_000)}"}`;
-  t.match((await raw(just)).details[0], { path: '/email' }, 'one below it is read');
+  t.match((await raw(just)).details[0], { path: '/email' }, 'a body below the limit is read');
 });

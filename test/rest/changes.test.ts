@@ -2,7 +2,7 @@ import t from 'tap';
 import { build } from '../helper/app.ts';
 
 let clock = Date.parse('2026-11-21T09:30:00.000Z');
-/** Every record and every change has its own second. */
+/** A clock that advances a second at every reading. */
 function now() {
   clock += 1000;
   return new Date(clock);
@@ -14,7 +14,7 @@ const readOnly = (path: string) => ({
   message: 'is read-only and differs from the stored value',
 });
 
-t.test('what GET returned can be changed and put back whole', async t => {
+t.test('the body of a GET can be edited and sent back whole', async t => {
   const user = await newUser();
   const post = await newPost({ authorId: user.id, status: 'published' });
   for (const [path, record, change] of [
@@ -30,14 +30,14 @@ t.test('what GET returned can be changed and put back whole', async t => {
     }
 });
 
-t.test('a change moves updatedAt alone', async t => {
+t.test('a change updates updatedAt and nothing else', async t => {
   const user = await newUser();
   const { body } = await call('PATCH', `/api/users/${user.id}`, 200, { body: { name: 'Grace' } });
   t.same(body, { ...user, name: 'Grace', updatedAt: body.updatedAt });
   t.ok(body.updatedAt > user.updatedAt);
 });
 
-t.test('what changes nothing changes nothing, also not updatedAt', async t => {
+t.test('an update without changes leaves the record as it is, including updatedAt', async t => {
   const user = await newUser();
   const path = `/api/users/${user.id}`;
   for (const [method, body] of [
@@ -51,7 +51,7 @@ t.test('what changes nothing changes nothing, also not updatedAt', async t => {
   t.same((await call('GET', path, 200)).body, user);
 });
 
-t.test('read-only members are taken in another notation of the same time', async () => {
+t.test('a read-only time is accepted in another notation of the same instant', async () => {
   const user = await newUser();
   const path = `/api/users/${user.id}`;
   const at = new Date(user.createdAt);
@@ -64,7 +64,7 @@ t.test('read-only members are taken in another notation of the same time', async
     await call('PATCH', path, 200, { body: { createdAt } });
 });
 
-t.test('constant members that differ are refused, and then nothing is changed', async t => {
+t.test('a different read-only value is refused, and nothing is changed', async t => {
   const user = await newUser();
   const other = await newUser();
   const path = `/api/users/${user.id}`;
@@ -86,7 +86,7 @@ t.test('constant members that differ are refused, and then nothing is changed', 
   t.same((await call('GET', path, 200)).body, user);
 });
 
-t.test('what GET returned is stale once somebody else has changed the record (it was a 400)', async t => {
+t.test('a body read before another client changed the record is a 409 (bug: it was a 400)', async t => {
   const user = await newUser();
   const post = await newPost({ authorId: user.id });
   for (const [path, read, theirs, mine] of [
@@ -102,20 +102,17 @@ t.test('what GET returned is stale once somebody else has changed the record (it
     }
 });
 
-t.test(
-  'two changes within one millisecond have different times, so that the first is stale after the second',
-  async t => {
-    const { call, newUser } = await build(t, { now: () => new Date('2026-11-21T09:30:00.000Z') });
-    const user = await newUser();
-    const path = `/api/users/${user.id}`;
-    const { body: first } = await call('PATCH', path, 200, { body: { name: 'First' } });
-    const { body: second } = await call('PATCH', path, 200, { body: { name: 'Second' } });
-    t.ok(user.updatedAt < first.updatedAt && first.updatedAt < second.updatedAt);
-    await call('PUT', path, 409, { body: first });
-  },
-);
+t.test('two changes within a millisecond get different times, so the first becomes stale', async t => {
+  const { call, newUser } = await build(t, { now: () => new Date('2026-11-21T09:30:00.000Z') });
+  const user = await newUser();
+  const path = `/api/users/${user.id}`;
+  const { body: first } = await call('PATCH', path, 200, { body: { name: 'First' } });
+  const { body: second } = await call('PATCH', path, 200, { body: { name: 'Second' } });
+  t.ok(user.updatedAt < first.updatedAt && first.updatedAt < second.updatedAt);
+  await call('PUT', path, 409, { body: first });
+});
 
-t.test('read-only members of a wrong kind are invalid', async t => {
+t.test('read-only members of the wrong type are invalid', async t => {
   const { id } = await newUser();
   for (const body of [{ id: 7 }, { id: 'x' }, { createdAt: 'now' }, { createdAt: 1 }, { updatedAt: null }]) {
     const { error } = (await call('PATCH', `/api/users/${id}`, 400, { body })).body;
@@ -123,7 +120,7 @@ t.test('read-only members of a wrong kind are invalid', async t => {
   }
 });
 
-t.test('a replacement names every required member; an update may name any', async t => {
+t.test('a replacement needs every required member; an update needs none', async t => {
   const user = await newUser();
   const post = await newPost({ authorId: user.id });
   for (const [path, body, missing] of [
@@ -138,7 +135,7 @@ t.test('a replacement names every required member; an update may name any', asyn
   }
 });
 
-t.test('null removes nothing: members that are required cannot be without a value', async t => {
+t.test('null is refused for required members', async t => {
   const user = await newUser();
   const { id } = await newPost({ authorId: user.id });
   for (const [path, member] of [
@@ -163,13 +160,13 @@ t.test('an unknown member is refused by PUT and PATCH too', async t => {
   }
 });
 
-t.test('a text that looks like a time is compared as text (it was once compared as a time)', async t => {
+t.test('bug: text that looks like a time was compared as a time', async t => {
   const { id } = await newUser({ name: '2024-01-01T00:00:00Z' });
   const name = '2024-01-01T00:00:00.000Z';
   t.equal((await call('PATCH', `/api/users/${id}`, 200, { body: { name } })).body.name, name);
 });
 
-t.test('a replacement does not create', async () => {
+t.test('PUT does not create a record', async () => {
   const id = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
   await call('PUT', `/api/users/${id}`, 404, { body: { id, name: 'x', email: 'x@example.com' } });
   await call('GET', `/api/users/${id}`, 404);

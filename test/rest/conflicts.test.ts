@@ -5,7 +5,7 @@ const { call, app, newUser, newPost } = await build(t);
 const taken = { status: 409, details: { code: 'email_taken', path: '/email' } };
 const headers = { 'content-type': 'application/json' };
 
-/** Sends many at once and counts the answers by status. */
+/** Sends requests at once and counts the answers by status. */
 async function race(requests: { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body?: object }[]) {
   const replies = await Promise.all(
     requests.map(({ method, url, body }) =>
@@ -17,11 +17,11 @@ async function race(requests: { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url
   return { counts, replies };
 }
 
-/** The address with the capital letters that the bits of a number say. */
+/** The address in mixed case: each set bit makes one letter a capital. */
 const mixed = (email: string, bits: number) =>
   [...email].map((letter, at) => ((bits >> (at % 8)) & 1 ? letter.toUpperCase() : letter)).join('');
 
-t.test('an address is taken whatever its case', async t => {
+t.test('an address is unique regardless of case', async t => {
   await newUser({ email: 'Grace@Example.com' });
   for (const email of ['Grace@Example.com', 'grace@example.com', 'GRACE@EXAMPLE.COM']) {
     const { error } = (await call('POST', '/api/users', 409, { body: { name: 'x', email } })).body;
@@ -29,7 +29,7 @@ t.test('an address is taken whatever its case', async t => {
   }
 });
 
-t.test('an address cannot be taken over by PUT or PATCH; its own case may change', async t => {
+t.test("PUT and PATCH cannot take another user's address, but can change the case of one's own", async t => {
   await newUser({ email: 'first@example.com' });
   const { id, ...second } = await newUser({ email: 'second@example.com' });
   const path = `/api/users/${id}`;
@@ -41,7 +41,7 @@ t.test('an address cannot be taken over by PUT or PATCH; its own case may change
   t.equal(own.email, 'Second@Example.com');
 });
 
-t.test('of 100 parallel creates of one address, in mixed case, one wins and 99 conflict', async t => {
+t.test('of 100 parallel creates of one address in mixed case, 1 succeeds and 99 conflict', async t => {
   for (const round of [1, 2, 3]) {
     const email = `race${round}@example.com`;
     const { counts, replies } = await race(
@@ -57,7 +57,7 @@ t.test('of 100 parallel creates of one address, in mixed case, one wins and 99 c
   }
 });
 
-t.test('of 50 users who change to one address at once, one gets it', async t => {
+t.test('of 50 users that change to one address at once, 1 succeeds', async t => {
   const users = await Promise.all(Array.from({ length: 50 }, () => newUser()));
   const { counts } = await race(
     users.map(({ id }) => ({
@@ -69,7 +69,7 @@ t.test('of 50 users who change to one address at once, one gets it', async t => 
   t.same(counts, { 200: 1, 409: 49 });
 });
 
-t.test('of 20 parallel deletes one finds the record', async t => {
+t.test('of 20 parallel deletes, 1 finds the record', async t => {
   const user = await newUser();
   const post = await newPost({ authorId: user.id });
   for (const url of [`/api/posts/${post.id}`, `/api/users/${user.id}`]) {
@@ -89,7 +89,7 @@ t.test('parallel changes of different members are all kept', async t => {
   t.match((await call('GET', url, 200)).body, { name: 'Changed', email: 'changed@example.com' });
 });
 
-t.test('a cascade and new posts of the same user at once: all are gone, none is lost half way', async t => {
+t.test('a cascading delete in parallel with new posts of the user leaves no post behind', async t => {
   for (let round = 0; round < 5; round++) {
     const { id: authorId } = await newUser();
     const create = { method: 'POST' as const, url: '/api/posts', body: { title: 'Late', authorId } };
@@ -102,7 +102,7 @@ t.test('a cascade and new posts of the same user at once: all are gone, none is 
   }
 });
 
-t.test('a delete without cascade and a new post at once: one of them is refused', async t => {
+t.test('of a delete without cascade and a parallel new post, one is refused', async t => {
   for (let round = 0; round < 10; round++) {
     const { id: authorId } = await newUser();
     const { counts } = await race([
@@ -114,7 +114,7 @@ t.test('a delete without cascade and a new post at once: one of them is refused'
   }
 });
 
-t.test('posts that move between users who are being deleted: never an error of the service', async t => {
+t.test('moving posts between users that are being deleted never causes a 500', async t => {
   const [from, to] = [await newUser(), await newUser()];
   const posts = await Promise.all(Array.from({ length: 15 }, () => newPost({ authorId: from.id })));
   const { counts } = await race([

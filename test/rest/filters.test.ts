@@ -18,14 +18,14 @@ async function found(resource: string, query: Record<string, string>): Promise<s
   return body.data.map(({ id }: { id: string }) => id);
 }
 
-t.test('users by name, exactly', async t => {
+t.test('users are filtered by exact name', async t => {
   t.same(await found('users', { name: 'Ada' }), [ada.id]);
   t.same(await found('users', { name: bob.name }), [bob.id]);
   for (const name of ['Ad', 'ADA', 'Ada ', '%', 'A_a', "' or 1=1 --"])
     t.same(await found('users', { name }), []);
 });
 
-t.test('users by address, without regard to case', async t => {
+t.test('users are filtered by address, regardless of case', async t => {
   for (const email of ['Ada+x@Example.com', 'ada+x@example.com', 'ADA+X@EXAMPLE.COM'])
     t.same(await found('users', { email }), [ada.id]);
   t.same(await found('users', { email: 'nobody@example.com' }), []);
@@ -33,7 +33,7 @@ t.test('users by address, without regard to case', async t => {
   t.same(await found('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
 });
 
-t.test('posts by status, author and title, alone and combined', async t => {
+t.test('posts are filtered by status, author and title, alone and combined', async t => {
   t.same(await found('posts', { status: 'published' }), [first.id]);
   t.same(await found('posts', { status: 'draft' }), [second.id, third.id]);
   t.same(await found('posts', { author: ada.id }), [first.id, second.id]);
@@ -46,11 +46,11 @@ t.test('posts by status, author and title, alone and combined', async t => {
   t.same(await found('posts', { title: 'One', sort: '-createdAt' }), [third.id, first.id]);
 });
 
-t.test('a well-formed author of no user has no posts', async t => {
+t.test('filtering by an unknown author returns no posts', async t => {
   t.same(await found('posts', { author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' }), []);
 });
 
-t.test('a value that no record can have is refused', async t => {
+t.test('a filter value that no record can have is refused', async t => {
   for (const [resource, query, message] of [
     ['users', { email: 'ada' }, 'must be a valid e-mail address'],
     ['users', { email: '' }, 'must be a valid e-mail address'],
@@ -68,7 +68,7 @@ t.test('a value that no record can have is refused', async t => {
   }
 });
 
-t.test('an unknown parameter is refused by its name, on every route', async t => {
+t.test('an unknown parameter is refused by name on every route', async t => {
   for (const [method, path, name, near] of [
     ['GET', '/api/posts', 'authorId', 'author'],
     ['GET', '/api/posts', 'Status', 'status'],
@@ -87,12 +87,12 @@ t.test('an unknown parameter is refused by its name, on every route', async t =>
     const options = /P/.test(method) ? { body: { name: 'x', email: 'x@example.com' } } : {};
     const { error } = (await call(method, `${path}?${encodeURIComponent(name)}=1`, 400, options)).body;
     const message = `is not known${near ? `; did you mean "${near}"?` : ''}`;
-    const told = error.details.find((each: { in: string }) => each.in === 'query');
-    if (method === 'GET') t.same(told, { in: 'query', path: `/${name}`, message }, `${path}?${name}`);
+    const violation = error.details.find((each: { in: string }) => each.in === 'query');
+    if (method === 'GET') t.same(violation, { in: 'query', path: `/${name}`, message }, `${path}?${name}`);
   }
 });
 
-t.test('a repeated parameter is refused: which one was meant?', async t => {
+t.test('a repeated parameter is refused as ambiguous', async t => {
   for (const query of [
     'page=1&page=2',
     'page=1&page=1',
@@ -104,13 +104,13 @@ t.test('a repeated parameter is refused: which one was meant?', async t => {
   }
 });
 
-t.test('a query that cannot be decoded is refused and not taken literally', async t => {
+t.test('a query that cannot be decoded is refused, not taken literally', async t => {
   for (const value of ['%zz', '%', '%ff', '%e0%a4', '%ed%a0%80', 'a%2']) {
     const { error } = (await call('GET', `/api/users?name=${value}`, 400)).body;
     t.match(error, { message: 'The query is not valid percent-encoded UTF-8.' }, value);
   }
 });
 
-t.test('an empty query is none', async () => {
+t.test('an empty query is ignored', async () => {
   for (const query of ['?', '?&', '?&&']) await call('GET', `/api/users${query}`, 200);
 });

@@ -25,7 +25,7 @@ const odd = [
   '__proto__',
 ];
 
-t.test('an id that is of no record, or is none at all, is not found by any method', async t => {
+t.test('an unknown or malformed id is a 404 for every method', async t => {
   const bodies = {
     users: { name: 'Ada', email: 'ada@example.com' },
     posts: { title: 'Notes', authorId: (await newUser()).id },
@@ -43,14 +43,14 @@ t.test('an id that is of no record, or is none at all, is not found by any metho
     }
 });
 
-t.test('an id of the other resource is not found', async () => {
+t.test('the id of another resource is a 404', async () => {
   const user = await newUser();
   const post = await newPost({ authorId: user.id });
   await call('GET', `/api/posts/${user.id}`, 404);
   await call('GET', `/api/users/${post.id}`, 404);
 });
 
-t.test('an id that cannot be parsed is invalid in a body and in a query', async t => {
+t.test('a malformed id in a body or a query is invalid', async t => {
   for (const id of odd.slice(1).map(decodeURIComponent)) {
     const body = { title: 'Notes', authorId: id };
     const { error } = (await call('POST', '/api/posts', 400, { body })).body;
@@ -61,7 +61,7 @@ t.test('an id that cannot be parsed is invalid in a body and in a query', async 
   }
 });
 
-t.test('an empty id and a slash too many are not found', async () => {
+t.test('an empty id and an extra slash are a 404', async () => {
   for (const path of ['/api/users/', '/api/posts/', '/api/', '/api', '/api//users', '//api/users'])
     await call('GET', path, 404);
   const { id } = await newUser();

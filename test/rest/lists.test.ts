@@ -4,7 +4,7 @@ import { build } from '../helper/app.ts';
 import { longestLists } from '../helper/longest.ts';
 
 const { app, call, newUser, newPost } = await build(t);
-// 45 users, so that there are ties in the names and a last page that is not full.
+// 45 users: some names are equal, and the last page is not full.
 const users: User[] = [];
 for (let i = 0; i < 45; i++)
   users.push(await newUser({ name: `Name ${i % 4}`, email: `U${(i * 7) % 45}@example.com` }));
@@ -12,14 +12,14 @@ const ids = users.map(({ id }) => id);
 const list = async (query = '') => (await call('GET', `/api/users${query}`, 200)).body;
 const idsOf = (body: { data: User[] }) => body.data.map(({ id }) => id);
 
-t.test('a list is an envelope of 20 in the order of creation', async t => {
+t.test('a list returns 20 records in the order of creation', async t => {
   const body = await list();
   t.same(Object.keys(body), ['data', 'meta']);
   t.same(body.meta, { page: 1, limit: 20, total: 45, totalPages: 3 });
   t.same(body.data, users.slice(0, 20));
 });
 
-t.test('the pages of any size hold every record once', async t => {
+t.test('pages of any size contain every record exactly once', async t => {
   for (const limit of [1, 7, 20, 44, 45, 46, 100]) {
     const seen: string[] = [];
     const pages = Math.ceil(45 / limit);
@@ -32,12 +32,12 @@ t.test('the pages of any size hold every record once', async t => {
   }
 });
 
-t.test('past the end is an empty page with the true totals', async t => {
+t.test('a page past the end is empty and has the correct totals', async t => {
   for (const page of [4, 1000, 2147483647])
     t.same(await list(`?page=${page}`), { data: [], meta: { page, limit: 20, total: 45, totalPages: 3 } });
 });
 
-t.test('page and limit are whole numbers within their range, and the error names it', async t => {
+t.test('page and limit must be whole numbers in range, and the error names the range', async t => {
   const wrong = [
     '0',
     '-1',
@@ -66,7 +66,7 @@ t.test('page and limit are whole numbers within their range, and the error names
       }
 });
 
-t.test('every sort has a total order, both ways: equal values follow the order of creation', async t => {
+t.test('every sort is a total order in both directions: ties follow the order of creation', async t => {
   const by = (key: (user: User) => string) => (a: User, b: User) =>
     key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : ids.indexOf(a.id) - ids.indexOf(b.id);
   for (const [sort, key] of [
@@ -95,7 +95,7 @@ t.test('posts sort by title and by creation', async t => {
   t.same(await sorted('-title'), [' ', '10', '9', 'B', 'a', 'a', 'b', 'ä'].toReversed());
 });
 
-t.test('an unknown sort is refused with the list of known ones', async t => {
+t.test('an unknown sort is refused, and the error lists the known ones', async t => {
   for (const sort of [
     'id',
     'Name',
@@ -111,7 +111,7 @@ t.test('an unknown sort is refused with the list of known ones', async t => {
   }
 });
 
-t.test('every page links to its neighbours, with all that was asked', async t => {
+t.test('every page links to its neighbours with all query parameters', async t => {
   const relations = async (path: string) => {
     const { link = '' } = (await call('GET', path, 200)).headers;
     return Object.fromEntries(
@@ -128,7 +128,7 @@ t.test('every page links to its neighbours, with all that was asked', async t =>
   t.same(await relations('/api/users?page=99'), { first: '1', prev: '3', last: '3' });
 });
 
-t.test('the links can be followed to the end, and keep filters, sort and size', async t => {
+t.test('following the links reaches the end, and keeps filters, sort and size', async t => {
   const seen: string[] = [];
   let path: string | undefined = '/api/users?limit=4&sort=-name&name=Name+1';
   while (path) {
@@ -146,7 +146,7 @@ t.test('the links can be followed to the end, and keep filters, sort and size', 
   );
 });
 
-t.test('an empty list is a list of one page', async t => {
+t.test('an empty list has one page', async t => {
   const { call } = await build(t);
   const { body, headers } = await call('GET', '/api/posts', 200);
   t.same(body, { data: [], meta: { page: 1, limit: 20, total: 0, totalPages: 0 } });
@@ -154,19 +154,19 @@ t.test('an empty list is a list of one page', async t => {
   t.equal(headers.link, `${self}; rel="first", ${self}; rel="last"`);
 });
 
-// Bug: a long filter made a Link header of up to 24 kB, and events could be asked for with filters of any length.
-t.test('no query of any list makes headers that a balancer refuses', async t => {
+// Bug: a long filter caused a Link header of up to 24 kB, and filters of events had no length limit.
+t.test('no list query causes headers that a balancer refuses', async t => {
   const lists = longestLists(app.swagger());
   t.ok(lists.length >= 6, `${lists.length} lists`);
   for (const path of lists) {
-    // nginx and Node take no more than 16 kB of headers; clients send some of their own.
+    // nginx and Node accept at most 16 kB of headers, and clients send some of their own.
     t.ok(path.length < 8000, `${path.split('?')[0]}: ${path.length} characters are asked`);
     const size = JSON.stringify((await call('GET', path, 200)).headers).length;
     t.ok(size < 4000, `and ${size} answered`);
   }
 });
 
-t.test('a long filter has links to the neighbours alone', async t => {
+t.test('a list with a long filter links only to its neighbours', async t => {
   const { call, newUser, newPost } = await build(t);
   const author = await newUser();
   const title = 'x'.repeat(500);

@@ -25,12 +25,12 @@ t.test('a post is created, read, replaced, updated and deleted', async t => {
   t.match((await call('GET', path, 404)).body, { error: { message: 'Post not found.' } });
 });
 
-t.test('a new post is a draft unless it says otherwise', async t => {
+t.test('a new post is a draft by default', async t => {
   t.equal((await newPost({ authorId: ada.id })).status, 'draft');
   t.equal((await newPost({ authorId: ada.id, status: 'published' })).status, 'published');
 });
 
-t.test('to replace a post without a status makes it a draft; to update it does not', async t => {
+t.test('replacing a post without a status makes it a draft; updating it does not', async t => {
   const { id, title } = await newPost({ authorId: ada.id, status: 'published' });
   const { body: kept } = await call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'New' } });
   t.equal(kept.status, 'published');
@@ -38,14 +38,14 @@ t.test('to replace a post without a status makes it a draft; to update it does n
   t.equal(body.status, 'draft');
 });
 
-t.test('the longest title has 500 characters, each of any width', async t => {
+t.test('the longest title has 500 characters, however many bytes each takes', async t => {
   const title = '😀'.repeat(500);
   const post = await newPost({ authorId: ada.id, title });
   t.equal((await call('GET', `/api/posts/${post.id}`, 200)).body.title, title);
   await call('POST', '/api/posts', 400, { body: { title: `${title}x`, authorId: ada.id } });
 });
 
-t.test('a post cannot be made of wrong parts', async t => {
+t.test('a post with an invalid value is refused', async t => {
   const good = { title: 'Notes', authorId: ada.id };
   for (const [change, path, message] of [
     [{ title: undefined }, '/title', 'is required'],
@@ -67,7 +67,7 @@ t.test('a post cannot be made of wrong parts', async t => {
   }
 });
 
-t.test('a post cannot be given to nobody, neither by PUT nor by PATCH', async t => {
+t.test('PUT and PATCH cannot assign a post to an unknown author', async t => {
   const post = await newPost({ authorId: ada.id });
   for (const [method, body] of [
     ['PUT', { title: 'x', authorId: nobody }],
@@ -76,5 +76,5 @@ t.test('a post cannot be given to nobody, neither by PUT nor by PATCH', async t 
     const { error } = (await call(method, `/api/posts/${post.id}`, 400, { body })).body;
     t.same(error.details, [{ in: 'body', path: '/authorId', message: 'is the id of no user' }]);
   }
-  t.same((await call('GET', `/api/posts/${post.id}`, 200)).body, post, 'it is as it was');
+  t.same((await call('GET', `/api/posts/${post.id}`, 200)).body, post, 'the post is unchanged');
 });

@@ -26,7 +26,7 @@ t.test('a user is created, read, replaced, updated and deleted', async t => {
   t.match((await call('GET', path, 404)).body, { error: { message: 'User not found.', status: 404 } });
 });
 
-t.test('what people write comes back as it was written', async t => {
+t.test('text comes back exactly as it was written', async t => {
   for (const name of [
     ' two  spaces ',
     '0',
@@ -44,12 +44,12 @@ t.test('what people write comes back as it was written', async t => {
     t.same(
       found.body.data.map((each: { id: string }) => each.id),
       [user.id],
-      'and is found by it',
+      'the filter finds it',
     );
   }
 });
 
-t.test('an address keeps its letters; the longest has 254 characters', async t => {
+t.test('an address keeps its case; the longest has 254 characters', async t => {
   const local = `${'Ab.'.repeat(20)}c`;
   const host = `${'d'.repeat(60)}.`.repeat(3);
   const email = `${local}@${host}${'e'.repeat(254 - local.length - host.length - 1)}`;
@@ -58,7 +58,7 @@ t.test('an address keeps its letters; the longest has 254 characters', async t =
   await call('POST', '/api/users', 400, { body: { name: 'x', email: `${email}e` } });
 });
 
-t.test('a user cannot be made of a wrong name or address', async t => {
+t.test('a user with an invalid name or address is refused', async t => {
   for (const [body, path, message] of [
     [{ email: 'a@example.com' }, '/name', 'is required'],
     [{ name: 'Ada' }, '/email', 'is required'],
@@ -80,7 +80,7 @@ t.test('a user cannot be made of a wrong name or address', async t => {
   }
 });
 
-t.test('everything that is wrong is told at once', async t => {
+t.test('all violations are reported at once', async t => {
   const { error } = (await call('POST', '/api/users', 400, { body: { nam: 'Ada', email: 3 } })).body;
   t.equal(error.message, 'The input is not valid.');
   t.strictSame(error.details, [
