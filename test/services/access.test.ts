@@ -3,14 +3,14 @@ import t from 'tap';
 import { need } from '../../src/access/need.ts';
 import { type Actor, anyone, nobody, system, withIncludedScopes } from '../../src/core/actor.ts';
 
-t.test('each scope includes the ones before it, and unknown names mean nothing', async t => {
+t.test('each scope includes the lower ones, and unknown scopes are ignored', async t => {
   t.same(withIncludedScopes(['read']), ['read']);
   t.same(withIncludedScopes(['write']), ['read', 'write']);
   t.same(withIncludedScopes(['openid', 'admin']), ['read', 'write', 'admin']);
   t.same(withIncludedScopes(['Admin', 'root', '']), []);
 });
 
-t.test('need lets in who has the scope, and says to others what is missing', async t => {
+t.test('need() passes an actor with the scope, and tells others which one is missing', async t => {
   const reader: Actor = { kind: 'key', id: '1', name: 'reader', scopes: withIncludedScopes(['read']) };
   need({ actor: anyone }, 'admin');
   need({ actor: system('job') }, 'admin');
@@ -19,10 +19,10 @@ t.test('need lets in who has the scope, and says to others what is missing', asy
   t.throws(() => need({ actor: nobody }, 'read'), { code: 'unauthenticated' });
 });
 
-/** Work inside functions that have asked already; of an event, its signature is the right. */
+/** Functions without a check: their callers have checked, and an event is authorized by its signature. */
 const helpers = ['recordWrites', 'receiveEvent'];
 
-t.test('every service function asks before it does anything', async t => {
+t.test('every service function checks the scope before it does anything', async t => {
   const context = {
     actor: nobody,
     db: trap('the database'),
@@ -30,27 +30,27 @@ t.test('every service function asks before it does anything', async t => {
     door: 'rest',
     origin: null,
   };
-  let asked = 0;
+  let checked = 0;
   for (const file of globSync('src/{services,webhooks}/*.ts')) {
     const module = await import(`../../${file}`);
     for (const [name, service] of Object.entries(module)) {
       if (typeof service !== 'function' || helpers.includes(name)) continue;
       if (!/^(async )?function\s*\w*\(\s*context\b/.test(service.toString())) continue;
-      asked++;
+      checked++;
       await t.rejects(
         async () => service(context, {}, {}),
         { code: 'unauthenticated' },
-        `${name} in ${file} asks for a right first`,
+        `${name} in ${file} checks the scope first`,
       );
     }
   }
-  t.ok(asked >= 16, `${asked} service functions were found`);
+  t.ok(checked >= 16, `${checked} service functions were found`);
 });
 
-/** Whatever is done with it fails the test. */
+/** An object that fails the test when it is used. */
 function trap(name: string): never {
   const fail = () => {
-    throw new Error(`${name} was used before the right was asked`);
+    throw new Error(`${name} was used before the scope was checked`);
   };
   return new Proxy(() => {}, { get: fail, apply: fail }) as never;
 }

@@ -6,7 +6,7 @@ import { createUser, listUsers } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 
-t.test('walking the pages of a list meets every record once, in its order, with true totals', async t => {
+t.test('the pages of a list contain every record once, in order, with correct totals', async t => {
   const context = inside(await openTestDatabase(t));
   const { db } = context;
   const user = await createUser(context, { name: 'Ada', email: 'ada@example.com' });
@@ -31,7 +31,7 @@ t.test('walking the pages of a list meets every record once, in its order, with 
         total = meta.total;
       }
       const text = `${sort} ${Object.entries(filter)}`;
-      t.equal(walked.length, total, `${text}: the total is true`);
+      t.equal(walked.length, total, `${text}: the total is correct`);
       t.equal(new Set(walked.map(({ id }) => id)).size, total, `${text}: no record twice`);
       const key = sort.replace('-', '') as 'title' | 'createdAt';
       const keys = walked.map(post => `${post[key]} ${post.id}`);

@@ -15,7 +15,7 @@ const database = await openTestDatabase(t);
 const context = inside(database);
 const actions = ['user.create', 'post.create', 'post.change'] as const;
 const start = Date.UTC(2026, 0);
-/** Three entries a millisecond. */
+/** Three entries per millisecond. */
 const entries = Array.from({ length: 60 }, (_, i): AuditEntry => {
   const at = new Date(start + Math.floor(i / 3));
   const id = lowestId(at).replace('-0000-0000-', `-7000-8${i % 3}00-`);
@@ -52,29 +52,33 @@ const drawFilters = fc.record(
   { requiredKeys: [] },
 );
 
-t.test('by cursor a log is the same in both directions, with any filters and any page size', async t => {
-  const walk = async (filters: Filters, limit: number, way: 'after' | 'before') => {
+t.test('a log reads the same in both directions, with any filters and page size', async t => {
+  const walk = async (filters: Filters, limit: number, direction: 'after' | 'before') => {
     const seen: AuditEntry[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const { data, meta } = await listAudit(context, { ...filters, limit, [way]: cursor });
-      const [ahead, back] = way === 'after' ? [meta.next, meta.previous] : [meta.previous, meta.next];
-      if (back === null && cursor !== '') throw new Error('the way back is missing');
-      if (back !== null && cursor === '') throw new Error('there is nothing behind the first page');
-      if (data.length === 0 && seen.length > 0) throw new Error('an empty page was promised as the next one');
-      seen.splice(way === 'after' ? seen.length : 0, 0, ...data);
+      const { data, meta } = await listAudit(context, { ...filters, limit, [direction]: cursor });
+      const [ahead, back] = direction === 'after' ? [meta.next, meta.previous] : [meta.previous, meta.next];
+      if (back === null && cursor !== '') throw new Error('the cursor back is missing');
+      if (back !== null && cursor === '') throw new Error('the first page has a cursor to an earlier one');
+      if (data.length === 0 && seen.length > 0) throw new Error('a cursor led to an empty page');
+      seen.splice(direction === 'after' ? seen.length : 0, 0, ...data);
       cursor = ahead;
     }
     return seen;
   };
   const property = fc.asyncProperty(drawFilters, fc.integer({ min: 1, max: 9 }), async (filters, limit) => {
     const expected = fitting(filters);
-    for (const way of ['after', 'before'] as const)
-      t.same(await walk(filters, limit, way), expected, `${way} ${limit} ${JSON.stringify(filters)}`);
+    for (const direction of ['after', 'before'] as const)
+      t.same(
+        await walk(filters, limit, direction),
+        expected,
+        `${direction} ${limit} ${JSON.stringify(filters)}`,
+      );
   });
   await fc.assert(property, { seed, numRuns: 60 });
 });
 
-/** Does something while these entries are gone. */
+/** Runs work while these entries are deleted. */
 async function without(gone: AuditEntry[], work: (inside: typeof context) => Promise<void>) {
   const ids = gone.map(({ id }) => id);
   const done = database.writes.transaction(async tx => {
@@ -86,7 +90,7 @@ async function without(gone: AuditEntry[], work: (inside: typeof context) => Pro
   await t.rejects(done, { message: 'Rollback' });
 }
 
-t.test('a cursor keeps its meaning when its record is gone', async t => {
+t.test('a cursor stays valid when its record is deleted', async t => {
   const { data, meta } = await listAudit(context, { limit: 5 });
   t.same(data, newestFirst.slice(0, 5));
   await without(newestFirst.slice(4, 6), async inside => {
@@ -95,7 +99,7 @@ t.test('a cursor keeps its meaning when its record is gone', async t => {
   });
 });
 
-t.test('from an empty page the way leads back to all there is', async t => {
+t.test('an empty page has a cursor back to the remaining entries', async t => {
   const filters = { limit: 14, createdBefore: at(5) };
   const newest = await listAudit(context, filters);
   t.same(newest.data, newestFirst.slice(45, 59));
@@ -115,7 +119,7 @@ t.test('from an empty page the way leads back to all there is', async t => {
   });
 });
 
-t.test('a cursor of other filters, another log or with a typing error is refused by its name', async t => {
+t.test('a malformed cursor, or one of other filters or another log, is refused by name', async t => {
   const { next } = (await listAudit(context, { limit: 2, action: 'user.create' })).meta;
   const cursor = next ?? '';
   const message = 'is not a cursor of this list with these filters';
@@ -144,7 +148,7 @@ t.test('a cursor of other filters, another log or with a typing error is refused
   t.equal((await listAudit(context, { limit: 7, ...same })).data.length, 7, 'the page size may change');
 });
 
-t.test('times are bounds in whole milliseconds, finer ones are the next', async t => {
+t.test('time filters are in milliseconds, and finer times are rounded up', async t => {
   const { createdAt } = entries[30] as AuditEntry;
   const finer = createdAt.replace('Z', '5Z');
   const read = async (query: Filters) => (await listAudit(context, { limit: 100, ...query })).data;
@@ -162,9 +166,9 @@ t.test('times are bounds in whole milliseconds, finer ones are the next', async 
   t.ok(entries.every(entry => timeOf(entry.id).toISOString() === entry.createdAt));
 });
 
-// Bug: with `column = $1 order by id`, the plan for any value read the whole primary key for a value that is rare.
+// Bug: with `column = $1 order by id`, the generic plan read the whole primary key for a rare value.
 const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, too';
-t.test('a page by a filter is read from the index of its column, whatever the value', { skip }, async t => {
+t.test('a filtered page is read from the index of its column, whatever the value', { skip }, async t => {
   const indexes = [
     [auditLog, auditLog.action, 'audit_log_action_index'],
     [auditLog, auditLog.recordId, 'audit_log_record_index'],
@@ -179,7 +183,7 @@ t.test('a page by a filter is read from the index of its column, whatever the va
       const choice = { towards, lead: 'it' as const, used: ['it' as const] };
       const statement = selectRecords(rules, choice).toSQL().sql;
       const lines = await database.writes.transaction(async tx => {
-        // The tables are so small that reading them whole is cheaper.
+        // These tables are so small that a sequential scan is cheaper.
         await orm(tx).execute(sql`set local enable_seqscan = off`);
         return tx.rows(`explain (generic_plan) ${statement}`, []);
       });

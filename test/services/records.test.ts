@@ -8,13 +8,13 @@ const stored = {
   updatedAt: '2026-01-01T00:00:00.000Z',
 };
 
-t.test('only what differs is a change', async t => {
+t.test('only members that differ are changes', async t => {
   t.equal(changesTo(stored, {}), undefined);
   t.equal(changesTo(stored, stored), undefined);
   t.same(changesTo(stored, { ...stored, name: 'x' }), { name: 'x' });
 });
 
-t.test('read-only times are compared as times, everything else as it is', async t => {
+t.test('read-only times are compared as times, everything else as text', async t => {
   t.equal(
     changesTo(stored, { createdAt: '2026-01-01T01:00:00+01:00', updatedAt: '2026-01-01T00:00:00Z' }),
     undefined,
@@ -22,7 +22,7 @@ t.test('read-only times are compared as times, everything else as it is', async 
   t.same(changesTo(stored, { name: stored.createdAt }), { name: stored.createdAt });
 });
 
-t.test('every constant member that differs is told', async t => {
+t.test('every read-only member that differs is reported', async t => {
   for (const input of [{ id: 'x' }, { createdAt: '2027-01-01T00:00:00Z' }, { id: 'x', createdAt: 'never' }])
     try {
       changesTo(stored, { ...input, name: 'x' });

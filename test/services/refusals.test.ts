@@ -9,11 +9,11 @@ import { explain } from '../../src/services/refusals.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
-/** An error as the query builder wraps the one of a driver. */
+/** A driver error as the query builder wraps it. */
 const failure = (members: object) =>
   new DrizzleQueryError('insert', ['ada@example.com'], Object.assign(new Error('x'), members));
 
-t.test('a constraint that refuses a write has a meaning, with either driver', async t => {
+t.test('a constraint violation becomes an error for the client, with either driver', async t => {
   for (const name of ['constraint', 'constraint_name']) {
     t.match(explain(failure({ code: '23505', [name]: 'users_email_key' })), {
       code: 'conflict',
@@ -26,7 +26,7 @@ t.test('a constraint that refuses a write has a meaning, with either driver', as
   }
 });
 
-t.test('a foreign key refuses in two directions, and the callers of both learn which', async t => {
+t.test('a violated foreign key tells a missing author from a user with posts', async t => {
   const { newUser, newPost, database } = await build(t);
   const user = await newUser();
   const { id: _, ...post } = await newPost({ authorId: user.id });
@@ -43,12 +43,12 @@ t.test('a foreign key refuses in two directions, and the callers of both learn w
   t.match(await refused(remove(inside(database), user.id)), { code: 'conflict' });
 });
 
-t.test('a statement that was ended because it took too long is not told as an outage', async t => {
-  const told = explain(failure({ code: '57014' }));
-  t.match(told, { code: 'unavailable', message: 'The service took too long. Try again shortly.' });
+t.test('a statement timeout is not reported as an outage', async t => {
+  const explained = explain(failure({ code: '57014' }));
+  t.match(explained, { code: 'unavailable', message: 'The service took too long. Try again shortly.' });
 });
 
-t.test('a server that is away, full or too slow is unavailable', async t => {
+t.test('a database that is away, full or too slow is unavailable', async t => {
   for (const code of [
     'ECONNREFUSED',
     'ECONNRESET',
@@ -58,7 +58,7 @@ t.test('a server that is away, full or too slow is unavailable', async t => {
     '53300',
     '57P01',
     '57P03',
-    // A standby where the primary was, before it is promoted.
+    // A standby at the address of the primary, not promoted yet.
     '25006',
     '25P03',
     '57014',
@@ -68,7 +68,7 @@ t.test('a server that is away, full or too slow is unavailable', async t => {
     t.equal(explain(failure({ code })).code, 'unavailable', code);
 });
 
-t.test('what is not understood stays inside', async t => {
+t.test('an unexpected error is hidden from the client', async t => {
   for (const error of [
     failure({ code: '42P01' }),
     failure({ code: '23514', constraint: 'x' }),
@@ -76,15 +76,15 @@ t.test('what is not understood stays inside', async t => {
     'x',
     null,
   ]) {
-    const told = explain(error);
-    t.equal(told.code, 'internal');
-    t.equal(told.message, 'Internal error.');
-    t.equal(told.cause, error, 'and whole for the log');
-    t.notMatch(JSON.stringify(told.details), /ada/);
+    const explained = explain(error);
+    t.equal(explained.code, 'internal');
+    t.equal(explained.message, 'Internal error.');
+    t.equal(explained.cause, error, 'the log gets the original error');
+    t.notMatch(JSON.stringify(explained.details), /ada/);
   }
 });
 
-t.test('an error that callers know already stays what it is', async t => {
+t.test('an AppError is returned unchanged', async t => {
   const error = notFound('User');
   t.equal(explain(error), error);
   t.ok(error instanceof AppError);
