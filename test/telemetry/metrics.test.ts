@@ -11,7 +11,7 @@ import { build } from '../helper/app.ts';
 import { backend, openTestDatabase } from '../helper/database.ts';
 import { buildDoor, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
-t.test('requests are counted by the pattern of their route, never by their path', async t => {
+t.test('requests are counted by route pattern, never by path', async t => {
   const metrics = new Metrics();
   const { call, newUser } = await build(t, { metrics });
   const { id } = await newUser();
@@ -32,7 +32,7 @@ t.test('requests are counted by the pattern of their route, never by their path'
   t.notMatch(await metrics.read(), id);
 });
 
-t.test('/metrics tells of the webhooks, the database, the queue, the caches and the process', async t => {
+t.test('/metrics covers webhooks, the database, the queue, caches and the process', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   await deliver(paymentEvent());
   await deliver(paymentEvent());
@@ -58,7 +58,7 @@ t.test('/metrics tells of the webhooks, the database, the queue, the caches and 
   t.match(text, /^nodejs_eventloop_lag_p99_seconds [\d.]+$/m);
 });
 
-t.test('events that nobody works on are counted, with the age of the oldest', async t => {
+t.test('waiting events are counted, with the age of the oldest', async t => {
   const database = await openTestDatabase(t);
   const metrics = openMetrics(database);
   const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
@@ -73,10 +73,14 @@ t.test('events that nobody works on are counted, with the age of the oldest', as
   t.ok(age >= 60 && age < 70, `${age} s`);
   await database.close();
   t.same(await countsOf(metrics, 'database_up'), new Map([['', 0]]));
-  t.same(await countsOf(metrics, 'webhook_oldest_waiting_seconds'), new Map(), 'no value, not an old one');
+  t.same(
+    await countsOf(metrics, 'webhook_oldest_waiting_seconds'),
+    new Map(),
+    'no value rather than an old one',
+  );
 });
 
-t.test('where keys are asked for, an admin may read; with a port of its own it is not here', async t => {
+t.test('with AUTH_MODE=required /metrics needs admin; with METRICS_PORT it moves there', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   await call('GET', '/metrics', 401);
   const reader = await makeKey(database, ['read']);
@@ -88,7 +92,7 @@ t.test('where keys are asked for, an admin may read; with a port of its own it i
   t.equal((await other.app.inject('/metrics')).statusCode, 404);
 });
 
-t.test('the port of its own answers with the numbers and with nothing else', async t => {
+t.test('METRICS_PORT serves the metrics and nothing else', async t => {
   const metrics = new Metrics();
   const server = await serveMetrics(metrics, { METRICS_PORT: 0, HOST: '127.0.0.1' });
   t.teardown(() => server.close());
@@ -97,7 +101,7 @@ t.test('the port of its own answers with the numbers and with nothing else', asy
   t.equal((await fetch(url)).status, 404);
 });
 
-t.test('the dashboard and the alerts name only metrics that there are', async t => {
+t.test('the dashboard and the alerts use only metrics that exist', async t => {
   const database = await openTestDatabase(t);
   const metrics = openMetrics(database);
   await build(t, { metrics });
@@ -105,10 +109,10 @@ t.test('the dashboard and the alerts name only metrics that there are', async t 
   // The embedded database has no connections.
   if (backend === 'embedded') real.add('database_connections').add('database_statements_waiting');
   for (const file of ['deploy/grafana-dashboard.json', 'deploy/alerts.yml']) {
-    const used = new Set(readFileSync(file, 'utf8').match(ours));
+    const used = new Set(readFileSync(file, 'utf8').match(ownMetrics));
     t.ok(used.size > 5, `${file} names ${used.size} metrics`);
     for (const name of used)
       t.ok(real.has(name) || real.has(name.replace(/_(bucket|count|sum)$/, '')), `${name} in ${file}`);
   }
 });
-const ours = /\b(?:http|webhooks?|database|gathered|cache|process|nodejs)_[a-z0-9_]+/g;
+const ownMetrics = /\b(?:http|webhooks?|database|gathered|cache|process|nodejs)_[a-z0-9_]+/g;

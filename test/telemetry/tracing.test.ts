@@ -26,7 +26,7 @@ const spansOf = (digit: string, last: string) => spansOfTrace(traceOf(digit), la
 const textOf = ({ attributes }: Span) =>
   attributes.find(({ key }) => key === 'db.query.text')?.value.stringValue ?? '';
 
-t.test('one trace leads from the arrival of a webhook to the activation', async t => {
+t.test('one trace covers a webhook from its arrival to the activation', async t => {
   const { deliver, eventually } = await buildDoor(t);
   await deliver(paymentEvent(), 200, caller('a'));
   await eventually('customer=cus_1', 'processed');
@@ -34,7 +34,7 @@ t.test('one trace leads from the arrival of a webhook to the activation', async 
   const trace = await spansOf('a', 'process webhook event');
   const find = (name: string) => trace.find(span => span.name === name) as Span;
   const arrival = find('POST /api/webhooks/:provider');
-  t.equal(arrival.parentSpanId, 'a'.repeat(16), 'the trace of the caller goes on');
+  t.equal(arrival.parentSpanId, 'a'.repeat(16), "it continues the caller's trace");
   const stored = trace.find(span => /insert into "webhook_events"/.test(textOf(span))) as Span;
   t.equal(stored.parentSpanId, find('transaction').spanId);
   t.equal(find('transaction').parentSpanId, arrival.spanId);
@@ -44,11 +44,11 @@ t.test('one trace leads from the arrival of a webhook to the activation', async 
   const activation = trace.find(span => /insert into "subscriptions"/.test(textOf(span))) as Span;
   const around = trace.find(({ spanId }) => spanId === activation.parentSpanId) as Span;
   t.match(around, { name: 'transaction', parentSpanId: processed.spanId });
-  t.notMatch(JSON.stringify(trace), 'cus_1', 'values are in no span');
+  t.notMatch(JSON.stringify(trace), 'cus_1', 'no span contains values');
   t.same(new Set(trace.map(({ service }) => service)), new Set(['triport-test']));
 });
 
-t.test('GraphQL: the operation is below the request, and its statements below the operation', async t => {
+t.test('a GraphQL operation is a child of its request, and the parent of its statements', async t => {
   const { call, newUser } = await build(t);
   await newUser();
   const body = { query: 'query Names { users { name posts { title } } }' };
@@ -61,7 +61,7 @@ t.test('GraphQL: the operation is below the request, and its statements below th
   t.same(new Set(statements.map(span => span.parentSpanId)), new Set([operation.spanId]));
 });
 
-t.test('a statement is named by what it does first and to which table', async t => {
+t.test('the span of a statement is named by its first command and table', async t => {
   const names: Record<string, string> = {
     'select "id" from "users" where "users"."id" = $1 for update': 'select users',
     'update "users" set "updated_at" = $1 from json_to_recordset($2) as job': 'update users',
@@ -76,7 +76,7 @@ t.test('a statement is named by what it does first and to which table', async t 
   for (const [text, name] of Object.entries(names)) t.equal(nameOf(text), name);
 });
 
-t.test('log lines of a request carry its trace and its id; health has no trace', async t => {
+t.test('log lines have the trace and id of their request; health checks have no trace', async t => {
   const lines: string[] = [];
   const settings = readSettings({ NODE_ENV: 'test' });
   const log = openLog(settings, false, { write: line => lines.push(line) });
@@ -95,7 +95,7 @@ t.test('log lines of a request carry its trace and its id; health has no trace',
   );
 });
 
-t.test('a statement belongs to the transaction it is run in', async t => {
+t.test('a statement belongs to the transaction that runs it', async t => {
   const context = inside(await openTestDatabase(t));
   for (const name of ['first', 'second', 'third']) {
     const taken = inTransaction(context, async within => {
