@@ -1,7 +1,7 @@
 import t from 'tap';
 import { buildDoor, paymentEvent, signatureOf } from '../helper/webhooks.ts';
 
-t.test('every kind of body that a provider may send is kept and acknowledged', async t => {
+t.test('any JSON body that a provider sends is stored and acknowledged', async t => {
   const { call, deliver } = await buildDoor(t);
   const bodies = [
     '[]',
@@ -34,7 +34,7 @@ t.test('every kind of body that a provider may send is kept and acknowledged', a
   ];
   for (const body of bodies) await deliver(body);
   const list = await call('GET', '/api/webhook-events?limit=100&status=ignored', 200);
-  t.equal(list.body.data.length, bodies.length, 'no two of them are taken for one');
+  t.equal(list.body.data.length, bodies.length, 'no two are taken for the same event');
   for (const [i, stored] of list.body.data.toReversed().entries()) {
     const { body } = await call('GET', `/api/webhook-events/${stored.id}`, 200);
     t.ok(body.body === bodies[i], `unchanged: ${bodies[i]?.slice(0, 60)}`);
@@ -44,7 +44,7 @@ t.test('every kind of body that a provider may send is kept and acknowledged', a
   t.equal((await call('GET', '/api/subscriptions', 200)).body.meta.total, 0);
 });
 
-t.test('any content type, or none, is the same body', async t => {
+t.test('the content type of a webhook is ignored', async t => {
   const { call } = await buildDoor(t);
   for (const [i, type] of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''].entries()) {
     const raw = JSON.stringify({ id: `evt_${i}` });
@@ -54,7 +54,7 @@ t.test('any content type, or none, is the same body', async t => {
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 4);
 });
 
-t.test('a customer may be a number, an expanded object or of another script', async t => {
+t.test('a customer may be a number, an expanded object or in any script', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   const customers: [unknown, string][] = [
     [42, '42'],
@@ -70,11 +70,11 @@ t.test('a customer may be a number, an expanded object or of another script', as
   }
   await call('GET', `/api/subscriptions/${encodeURIComponent('客'.repeat(255))}`, 404);
   await call('GET', '/api/subscriptions/%00', 404);
-  // Bug: NUL in this filter reached the database, which refuses it, and made a 500.
+  // Bug: NUL in this filter reached the database, which refused it: a 500.
   await call('GET', '/api/subscriptions?provider=%00', 400);
 });
 
-t.test('bug: a customer of 130 emoji was ignored, because each was counted as two characters', async t => {
+t.test('bug: a customer of 130 emoji was ignored, because each counted as two characters', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   for (const length of [130, 255]) {
     const customer = '😀'.repeat(length);
@@ -88,15 +88,15 @@ t.test('bug: a customer of 130 emoji was ignored, because each was counted as tw
   t.match(ignored, { customer: null, lastError: 'the customer is longer than 255 characters' });
 });
 
-t.test('bug: a long id or type of an event was cut in the middle of a character', async t => {
+t.test('bug: a long event id or type was cut in the middle of a character', async t => {
   const { call, deliver } = await buildDoor(t);
   const shown = `x${'😀'.repeat(254)}`;
   await deliver({ id: `${shown}😀`, type: `${shown}😀` });
   const { body } = await call('GET', `/api/webhook-events?type=${encodeURIComponent(shown)}`, 200);
-  t.match(body.data, [{ eventId: shown, type: shown }], 'a filter finds what is shown');
+  t.match(body.data, [{ eventId: shown, type: shown }], 'a filter matches the shown value');
 });
 
-t.test('the same id of two providers is two events', async t => {
+t.test('the same id from two providers is two events', async t => {
   const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: ['a'], acme: ['b'] }) };
   const { call, eventually } = await buildDoor(t, { settings });
   const raw = JSON.stringify(paymentEvent());

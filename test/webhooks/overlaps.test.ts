@@ -13,8 +13,8 @@ import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 const retries = 10;
 
-/** An event that nobody works on by himself, and its job in the hands of two workers: the first one was thought dead. */
-async function heldByTwo(t: Parameters<typeof buildDoor>[0], before = 0) {
+/** An event claimed by two workers: the job passed to the second because the first seemed dead. */
+async function claimTwice(t: Parameters<typeof buildDoor>[0], before = 0) {
   const { call, database, deliver, jobs } = await buildDoor(t);
   await jobs.close();
   await deliver(paymentEvent());
@@ -32,40 +32,37 @@ async function heldByTwo(t: Parameters<typeof buildDoor>[0], before = 0) {
   return { context, job, stale, fresh, stored };
 }
 
-// The second one then found the event `failed`, did nothing, and ended its job: nobody would have tried it again.
-t.test('a worker that comes back and fails does not take an event from the one that has it now', async t => {
-  const { context, job, stale, fresh, stored } = await heldByTwo(t);
+// Otherwise the second worker would find the event `failed` and end its job: nothing would retry the event.
+t.test('a failure of a stale worker does not take the event from its current worker', async t => {
+  const { context, job, stale, fresh, stored } = await claimTwice(t);
   t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
   t.match(
     await stored(),
     { status: 'processing', attempts: 2, failures: [] },
-    'a later attempt is under way',
+    'the later attempt is still running',
   );
   const done = await processEvents(context, handlers, [job], 'processing');
   t.match(done, [{ id: fresh.id }]);
   t.match(await stored(), { status: 'processed' });
 });
 
-t.test('nor does it keep one from the other, when it began again and failed', async t => {
-  const { context, job, stale, fresh, stored } = await heldByTwo(t);
+t.test('a failure of the current worker does not keep the stale one from succeeding', async t => {
+  const { context, job, stale, fresh, stored } = await claimTwice(t);
   t.equal(await failEvent(context, fresh, new Error('its connection was cut'), retries), 'failed');
   t.match(await processEvents(context, handlers, [job], 'processing'), [{ id: stale.id }]);
   t.match(await stored(), { status: 'processed', lastError: null });
 });
 
-t.test(
-  'and if it was the last attempt, the event is not dead before the one under way has ended',
-  async t => {
-    const { context, stale, fresh, stored } = await heldByTwo(t, retries);
-    t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
-    t.match(await stored(), { status: 'processing' });
-    t.equal(await failEvent(context, fresh, new Error('always'), retries), 'dead');
-    t.match(await stored(), { status: 'dead', lastError: 'always' });
-  },
-);
+t.test('a stale failure on the last attempt leaves the event to the attempt that still runs', async t => {
+  const { context, stale, fresh, stored } = await claimTwice(t, retries);
+  t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
+  t.match(await stored(), { status: 'processing' });
+  t.equal(await failEvent(context, fresh, new Error('always'), retries), 'dead');
+  t.match(await stored(), { status: 'dead', lastError: 'always' });
+});
 
-t.test('of two that both succeed one has the effect', async t => {
-  const { context, job, stored } = await heldByTwo(t);
+t.test('of two workers that both succeed, only one takes effect', async t => {
+  const { context, job, stored } = await claimTwice(t);
   const done = await Promise.all(
     [job, job].map(event => processEvents(context, handlers, [event], 'processing')),
   );
@@ -73,8 +70,8 @@ t.test('of two that both succeed one has the effect', async t => {
   t.match(await stored(), { status: 'processed' });
 });
 
-// All of a batch were counted at once: neighbours of an event that ends the process again and again died with it.
-t.test('an event that waits while its neighbour is tried has not been tried', async t => {
+// Bug: a whole batch was counted at once, so an event that kept ending the process made its neighbours dead too.
+t.test('an attempt counts when its event is tried, not when its batch starts', async t => {
   const { call, database, deliver, jobs, metrics } = await buildDoor(t);
   await jobs.close();
   for (const n of [1, 2, 3]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
@@ -85,7 +82,7 @@ t.test('an event that waits while its neighbour is tried has not been tried', as
   const seen: number[][] = [];
   const handle = async ({ db }: Context) => void seen.push(await attempts(db));
 
-  // The queue would hand out what it has in one or several batches.
+  // A queue that passes on its batches by hand.
   let work: Work = async () => [];
   const queue = {
     ready: Promise.resolve(),
@@ -98,11 +95,11 @@ t.test('an event that waits while its neighbour is tried has not been tried', as
   };
   const handlers = new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]);
   const settings = readSettings({ NODE_ENV: 'test' });
-  const hands = startJobs({ settings, database, queue, metrics, log: testLog, handlers });
-  t.teardown(() => hands.close());
+  const worker = startJobs({ settings, database, queue, metrics, log: testLog, handlers });
+  t.teardown(() => worker.close());
   const { body } = await call('GET', '/api/webhook-events', 200);
   const due = body.data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: true }));
-  // They belong to somebody else by now.
+  // The batch has expired: its events belong to another worker.
   t.same(
     await work(due, AbortSignal.abort()),
     due.map(() => 'not reached in time'),

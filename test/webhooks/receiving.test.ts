@@ -3,7 +3,7 @@ import t from 'tap';
 import { timeOf } from '../../src/core/ids.ts';
 import { buildDoor, paymentEvent, signatureOf } from '../helper/webhooks.ts';
 
-t.test('a payment as the provider sends it activates the subscription', async t => {
+t.test('a real payment event activates the subscription', async t => {
   const { call, eventually } = await buildDoor(t);
   const raw = readFileSync(
     new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
@@ -23,7 +23,7 @@ t.test('a payment as the provider sends it activates the subscription', async t 
   t.equal(detail.body.body, raw);
 });
 
-t.test('a repeated event changes nothing at all', async t => {
+t.test('a repeated event changes nothing', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   await deliver(paymentEvent());
   await eventually('type=payment_intent.succeeded', 'processed');
@@ -35,12 +35,12 @@ t.test('a repeated event changes nothing at all', async t => {
   await eventually('limit=1', 'processed');
   t.same((await call('GET', '/api/subscriptions', 200)).body, before.body);
   const after = (await call('GET', '/api/webhook-events', 200)).body;
-  t.equal(after.data.length, 2, 'the same event is stored once, another of the same customer beside it');
+  t.equal(after.data.length, 2, 'a repeated event is stored once, another event of the customer separately');
   t.same(after.data[1], events.body.data[0]);
 });
 
-// Bug: as in the audit log, an event could be older than the time in its id, by which it is found.
-t.test('an event is found by its time, also when the clock steps back', async t => {
+// Bug: as in the audit log, an event could be older than the time in its id, which filters compare.
+t.test('an event is found by its time even after the clock steps back', async t => {
   let clock = Date.now();
   const { call, deliver } = await buildDoor(t, { now: () => new Date(clock) });
   for (const id of ['evt_1', 'evt_2', 'evt_3']) {
@@ -51,7 +51,7 @@ t.test('an event is found by its time, also when the clock steps back', async t 
   t.same(
     data.map(({ eventId }: { eventId: string }) => eventId),
     ['evt_3', 'evt_2', 'evt_1'],
-    'the newest first',
+    'newest first',
   );
   for (const { id, createdAt } of data) t.equal(timeOf(id).toISOString(), createdAt);
   const found = async (query: string) =>

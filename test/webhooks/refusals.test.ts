@@ -7,7 +7,7 @@ const raw = JSON.stringify(event);
 const seconds = () => Math.floor(Date.now() / 1000);
 const path = '/api/webhooks/stripe';
 
-t.test('what is not signed as it is sent is refused without a reason, and the reason is counted', async t => {
+t.test('a wrong signature is refused without the reason, which only the metrics show', async t => {
   const { call, metrics } = await buildDoor(t);
   const refusals: [string, string | Buffer, Record<string, string>][] = [
     ['no_header', raw, {}],
@@ -36,7 +36,7 @@ t.test('what is not signed as it is sent is refused without a reason, and the re
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0, 'nothing was stored');
 });
 
-t.test('a signature is good for the tolerance, in both directions', async t => {
+t.test('a timestamp may be off by the tolerance in both directions', async t => {
   const { call, eventually } = await buildDoor(t);
   for (const timestamp of [seconds() - 290, seconds() + 290]) {
     const headers = { 'stripe-signature': signatureOf(raw, { timestamp }) };
@@ -45,7 +45,7 @@ t.test('a signature is good for the tolerance, in both directions', async t => {
   await eventually('customer=cus_1', 'processed');
 });
 
-t.test('several secrets and several signatures: any that fit, and which one did is counted', async t => {
+t.test('any pair of secret and signature may match, and the secret that did is counted', async t => {
   const secrets = JSON.stringify({ stripe: ['whsec_new', secret] });
   const { call, metrics } = await buildDoor(t, { settings: { WEBHOOK_SECRETS: secrets } });
   const both = `${signatureOf(raw, { key: 'whsec_unknown' })},${signatureOf(raw).split(',')[1]}`;
@@ -59,7 +59,7 @@ t.test('several secrets and several signatures: any that fit, and which one did 
   t.equal(counted.get(received('repeated', '0')), 1);
 });
 
-t.test('an unknown provider is not found, and a body can be too large', async t => {
+t.test('an unknown provider is a 404, and a body that is too large a 413', async t => {
   const { call, deliver } = await buildDoor(t);
   const headers = { 'paypal-signature': signatureOf(raw) };
   t.match((await call('POST', '/api/webhooks/paypal', 404, { raw, headers })).body.error, { status: 404 });
@@ -68,7 +68,7 @@ t.test('an unknown provider is not found, and a body can be too large', async t 
   t.match((await call('GET', path, 405)).headers.allow, /POST/);
 });
 
-t.test('what is signed but is not JSON is refused', async t => {
+t.test('a signed body that is not JSON is refused', async t => {
   const { call, deliver } = await buildDoor(t);
   for (const body of ['', 'ok', '{"a":1', '{"id":"evt_1"} x']) {
     const answer = await deliver(body, 400);
@@ -78,7 +78,7 @@ t.test('what is signed but is not JSON is refused', async t => {
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0);
 });
 
-t.test('webhooks are outside the rate limit', async t => {
+t.test('the rate limit does not apply to webhooks', async t => {
   const { deliver } = await buildDoor(t, { settings: { RATE_LIMIT_MAX: 2 } });
   for (let i = 0; i < 5; i++) await deliver({ id: `evt_${i}`, type: 'charge.captured' });
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
-t.test('each replay is in the audit log, by one or by many', async t => {
+t.test('each replay is in the audit log, whether of one event or by filter', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
   const ignored = (id: string) => ({ ...paymentEvent({ id }), type: 'customer.created' });
   await deliver(ignored('evt_1'));

@@ -8,7 +8,7 @@ import { inside } from '../helper/access.ts';
 import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
 t.test(
-  'a handler that throws nine times and then works: its effect happens once',
+  'a handler that throws nine times and then succeeds takes effect once',
   { timeout: 90_000 },
   async t => {
     let calls = 0;
@@ -29,10 +29,10 @@ t.test(
   },
 );
 
-t.test('one that never works ends as dead, is seen, is replayed after the mend and is processed', async t => {
+t.test('an event that always fails becomes dead, is counted, and can be replayed after a fix', async t => {
   let broken = true;
   const handle = async () => {
-    if (broken) throw new Error('the mend is missing');
+    if (broken) throw new Error('not fixed yet');
   };
   const { call, deliver, eventually, metrics } = await buildDoor(t, {
     handle,
@@ -40,9 +40,9 @@ t.test('one that never works ends as dead, is seen, is replayed after the mend a
   });
   await deliver(paymentEvent());
   const dead = await eventually('status=dead', 'dead');
-  t.match(dead, { attempts: 2, lastError: 'the mend is missing', processedAt: null });
+  t.match(dead, { attempts: 2, lastError: 'not fixed yet', processedAt: null });
   t.equal((await countsOf(metrics, 'webhook_attempts_failed_total')).get('{outcome="dead"}'), 1);
-  // The provider may send it again: it is stored, and that is all.
+  // Sent again by the provider, it is acknowledged but not retried.
   await deliver(paymentEvent());
   t.equal((await call('GET', `/api/webhook-events/${dead.id}`, 200)).body.status, 'dead');
 
@@ -55,7 +55,7 @@ t.test('one that never works ends as dead, is seen, is replayed after the mend a
   await call('POST', '/api/webhook-events/nothing/replay', 404);
 });
 
-t.test('a replay ends the retries of the round before', async t => {
+t.test('a replay ends the retries of the previous round', async t => {
   const handle = async () => {
     throw new Error('always');
   };
@@ -66,21 +66,25 @@ t.test('a replay ends the retries of the round before', async t => {
   await call('POST', `/api/webhook-events/${id}/replay`, 200);
   await eventually('status=failed', 'failed');
   const context = inside(database);
-  t.equal(await claimEvent(context, { event: id, round: 0 }), undefined, 'that job finds nothing to do');
+  t.equal(
+    await claimEvent(context, { event: id, round: 0 }),
+    undefined,
+    'the job of the previous round has nothing to do',
+  );
   t.match(await claimEvent(context, { event: id, round: 1 }), { id, attempts: 2 });
 });
 
-t.test('many are replayed by filter, and the answer says how many', async t => {
+t.test('events are replayed by filter, and the answer counts them', async t => {
   let broken = true;
   const handle = async () => {
-    if (broken) throw new Error('the mend is missing');
+    if (broken) throw new Error('not fixed yet');
   };
   const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
   for (let i = 0; i < 6; i++)
     await deliver(paymentEvent({ id: `evt_${i}`, customer: i < 4 ? 'cus_a' : 'cus_b' }));
   await deliver({ id: 'evt_other', type: 'charge.captured' });
   const dead = async () => (await call('GET', '/api/webhook-events?status=dead', 200)).body.data.length;
-  // With a pause: on the embedded database calls after calls would let no timer have its turn.
+  // The pause lets timers run: back-to-back calls to the embedded database starve them.
   for (const end = Date.now() + 60_000; (await dead()) < 6 && Date.now() < end; ) await sleep(25);
   broken = false;
   const path = '/api/webhook-events/replay';
@@ -103,7 +107,7 @@ t.test('many are replayed by filter, and the answer says how many', async t => {
   await call('POST', path, 400, { body: { staus: 'dead' } });
 });
 
-t.test('one event that fails does not take with it those that are processed beside it', async t => {
+t.test('one failing event does not fail the others of its batch', async t => {
   const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
     if (customer === 'cus_3') throw new Error('only this one');
   };
@@ -115,7 +119,7 @@ t.test('one event that fails does not take with it those that are processed besi
   t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.data.length, 7);
 });
 
-t.test('an event during which the process ended too often is dead, and its neighbours are not', async t => {
+t.test('an event that ends the process too often becomes dead, the others of its batch do not', async t => {
   const { database, deliver, eventually, jobs, restart } = await buildDoor(t);
   await jobs.close();
   for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));

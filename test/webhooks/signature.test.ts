@@ -25,28 +25,25 @@ t.test("we sign as the provider's own package does", async t => {
   t.equal(ours['stripe-signature'], signatureOf(body.toString(), { key: 'whsec_1', timestamp }));
 });
 
-t.test(
-  'each scheme believes what it signed, says which secret it was, and believes nothing else',
-  async t => {
-    for (const scheme of ['timestamped', 'sha256', 'standard']) {
-      const secrets = ['whsec_dGhlIG5ldyBzZWNyZXQgaXM=', 'whsec_dGhlIG9sZCBzZWNyZXQgd2Fz'];
-      const accepting = provider({ scheme, secrets });
-      const old = provider({ scheme, secrets: secrets.slice(1) });
-      const headers = sign(old, body, { now: time, id: 'msg_1' });
-      const id = scheme === 'standard' ? 'msg_1' : undefined;
-      t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1, id }, scheme);
-      t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), by), { reason: 'wrong_secret' });
-      t.match(verify(accepting, {}, body, by), { reason: 'no_header' });
-      const late = verify(accepting, headers, body, {
-        now: new Date(time.getTime() + 812_000),
-        tolerance: 300,
-      });
-      t.match(late, scheme === 'sha256' ? { genuine: true } : { reason: 'stale', seconds: 812 }, scheme);
-    }
-  },
-);
+t.test('each scheme accepts its own signature, names the secret, and rejects all else', async t => {
+  for (const scheme of ['timestamped', 'sha256', 'standard']) {
+    const secrets = ['whsec_dGhlIG5ldyBzZWNyZXQgaXM=', 'whsec_dGhlIG9sZCBzZWNyZXQgd2Fz'];
+    const accepting = provider({ scheme, secrets });
+    const old = provider({ scheme, secrets: secrets.slice(1) });
+    const headers = sign(old, body, { now: time, id: 'msg_1' });
+    const id = scheme === 'standard' ? 'msg_1' : undefined;
+    t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1, id }, scheme);
+    t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), by), { reason: 'wrong_secret' });
+    t.match(verify(accepting, {}, body, by), { reason: 'no_header' });
+    const late = verify(accepting, headers, body, {
+      now: new Date(time.getTime() + 812_000),
+      tolerance: 300,
+    });
+    t.match(late, scheme === 'sha256' ? { genuine: true } : { reason: 'stale', seconds: 812 }, scheme);
+  }
+});
 
-t.test('the example of the Standard Webhooks specification is believed', async t => {
+t.test('the example of the Standard Webhooks specification is accepted', async t => {
   const headers = {
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
@@ -60,13 +57,13 @@ t.test('the example of the Standard Webhooks specification is believed', async t
   t.same(verdict, { genuine: true, secret: 0, id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' });
 });
 
-t.test('the header of a provider can be named', async t => {
+t.test('the signature header of a provider can be configured', async t => {
   const hub = provider({ scheme: 'sha256', header: 'x-hub-signature-256', secrets: ['s'] });
   const headers = { 'x-hub-signature-256': `sha256=${createHmac('sha256', 's').update(body).digest('hex')}` };
   t.match(verify(hub, headers, body, by), { genuine: true });
 });
 
-t.test('no header, however it looks, is an exception or a way in', async t => {
+t.test('no forged header throws or is accepted', async t => {
   const providers = ['timestamped', 'sha256', 'standard'].map(scheme =>
     provider({ scheme, secrets: ['MfKQ9r8GKYqrTwjUPD8ILA=='] }),
   );
@@ -86,7 +83,7 @@ t.test('no header, however it looks, is an exception or a way in', async t => {
   t.doesNotThrow(() => fc.assert(guess, { seed }));
 });
 
-t.test('wrong settings are told without repeating a secret', async t => {
+t.test('invalid settings are reported without repeating a secret', async t => {
   const wrong: [string, RegExp][] = [
     ['whsec_x', /must be a JSON object/],
     ['["whsec_x"]', /must be a JSON object/],
