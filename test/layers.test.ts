@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 
-/** The layers of ARCHITECTURE.md, from the ground up; imports go down, never up. */
+/** The layers of ARCHITECTURE.md from the bottom up. */
 const layers = [
   { layer: 1, files: /^schemas\// },
   { layer: 2, files: /^drizzle\// },
@@ -17,8 +17,8 @@ const forbidden: Record<number, RegExp> = {
   1: /^(?!@sinclair\/typebox$)/,
   4: /^(@?fastify|mercurius|graphql|node:http)/,
 };
-/** The doors: a door never imports another one. */
-const doorOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec(file)?.[1];
+/** A transport never imports another one. */
+const transportOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec(file)?.[1];
 
 const sources = globSync('{schemas,drizzle,src,plugins,scripts,test/rig}/**/*.ts');
 
@@ -38,13 +38,13 @@ t.test('imports go down, never up, and every file has a layer', async t => {
         layerOf(target) <= layer,
         `${file} (layer ${layer}) imports ${target}: move it to layer ${layerOf(target)}`,
       );
-      const [door, other] = [doorOf(file), doorOf(target)];
-      t.notOk(door && other && door !== other, `${file} reaches through another door: ${target}`);
+      const [transport, other] = [transportOf(file), transportOf(target)];
+      t.notOk(transport && other && transport !== other, `${file} imports from another transport: ${target}`);
     }
   }
 });
 
-t.test('the environment is read by the process alone', async t => {
+t.test('only the process layer reads the environment', async t => {
   for (const file of sources.filter(file => layerOf(file) < 7 && file !== 'src/config/settings.ts'))
     t.notMatch(readFileSync(file, 'utf8'), /process\.env/, file);
 });
