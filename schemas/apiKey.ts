@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { idInPath, nullableTime, readOnly, strict, Time, text } from './common.ts';
+import { idInPath, nullableTime, readOnly, strict, string, Time, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 /** What a caller may do. Each scope includes the ones before it. */
@@ -36,21 +36,17 @@ export type ApiKey = Static<typeof ApiKey>;
 export const NewApiKey = strict(
   {
     ...members,
-    key: Type.String({
-      description: 'The complete key, to be sent as `Authorization: Bearer …`. It is never shown again.',
-      examples: ['triport_019aa5d07c2e7d4f9b1a3f6c2f1e8a90_…'],
-    }),
+    key: string(
+      'The complete key, to be sent as `Authorization: Bearer …`. It is never shown again.',
+      'triport_019aa5d07c2e7d4f9b1a3f6c2f1e8a90_…',
+    ),
   },
   { $id: 'NewApiKey', description: 'A new key with its secret.' },
 );
 export type NewApiKey = Static<typeof NewApiKey>;
 
 export const ApiKeyCreate = strict(
-  {
-    name,
-    scopes: scopeList,
-    expiresAt: Type.Optional(Time('When the key stops working; never if absent.')),
-  },
+  { name, scopes: scopeList, expiresAt: Type.Optional(Time('When the key stops working; never if absent.')) },
   { $id: 'ApiKeyCreate', description: 'The key to create.' },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;

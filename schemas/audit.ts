@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, nullableText, oneOf, readOnly, strict, Time, text } from './common.ts';
+import { exampleId, nullableText, oneOf, readOnly, strict, string, Time, text } from './common.ts';
 import { cursorListOf, cursorPaging, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
@@ -21,22 +21,13 @@ export const doors = ['rest', 'graphql', 'webhook', 'job', 'command'] as const;
 export type Door = (typeof doors)[number];
 
 const action = oneOf(auditActions, 'What was done.', 'user.change');
-const recordId = Type.String({
-  description: 'The id of the record; for a subscription `<provider>:<customer>`.',
-  examples: Id.examples,
-});
-
 const StateChange = strict({
-  event: Type.String({
-    description: 'The id of the webhook event that changed the state.',
-    examples: Id.examples,
-  }),
+  event: string('The id of the webhook event that changed the state.', exampleId),
   eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
   from: nullableText('The state before; null if there was no subscription.', 'past_due'),
-  to: Type.String({ description: 'The state after.', examples: ['active'] }),
+  to: string('The state after.', 'active'),
 });
-type StateChange = Static<typeof StateChange>;
-const stateChange = Type.Unsafe<StateChange | null>({
+const nullableStateChange = Type.Unsafe<Static<typeof StateChange> | null>({
   ...StateChange,
   type: ['object', 'null'],
   description: 'For `subscription.change`: the event, and the states before and after. Otherwise null.',
@@ -49,7 +40,7 @@ export const AuditEntry = strict(
     id: readOnly.id,
     createdAt: Time('When it was done.'),
     action,
-    recordId,
+    recordId: string('The id of the record; for a subscription `<provider>:<customer>`.', exampleId),
     changed: Type.Array(Type.String(), {
       description: 'The names of the members that a change of a user or post wrote, without their values.',
       examples: [['name']],
@@ -59,14 +50,11 @@ export const AuditEntry = strict(
       'The id of the key, or the subject of the token.',
       '019aa5d0-51e4-7b0a-8c3d-2f7e9a6b1c40',
     ),
-    actorName: Type.String({
-      description: 'The name of the key, token or job.',
-      examples: ['nightly import'],
-    }),
+    actorName: string('The name of the key, token or job.', 'nightly import'),
     door: oneOf(doors, 'The interface that the write came through.'),
     address: nullableText('The IP address of the request.', '203.0.113.7'),
     requestId: nullableText('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
-    details: stateChange,
+    details: nullableStateChange,
   },
   {
     $id: 'AuditEntry',
@@ -77,8 +65,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 
 /** `<provider>:<customer>`. */
 const longestRecordId = 64 + 1 + longestCustomer;
-const only = (description: string) =>
-  Type.Optional(text(1, longestRecordId, description, '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'));
+const only = (description: string) => Type.Optional(text(1, longestRecordId, description, exampleId));
 export const AuditQuery = strict({
   ...cursorPaging,
   action: Type.Optional({ ...action, description: 'Only entries with this action.' }),

@@ -1,17 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { oneOf, strict } from './common.ts';
+import { oneOf, strict, string } from './common.ts';
 
 export const Violation = strict(
   {
     in: oneOf(['body', 'query', 'path', 'header'], 'The part of the request that is wrong.'),
-    path: Type.String({
-      description: 'Where in that part, as a JSON Pointer. Empty for the part itself.',
-      examples: ['/email'],
-    }),
-    message: Type.String({
-      description: 'What is wrong there.',
-      examples: ['must be a valid e-mail address'],
-    }),
+    path: string('Where in that part, as a JSON Pointer. Empty for the part itself.', '/email'),
+    message: string('What is wrong there.', 'must be a valid e-mail address'),
   },
   { $id: 'Violation', description: 'One thing that is wrong with a request.' },
 );
@@ -20,7 +14,7 @@ export type Violation = Static<typeof Violation>;
 export const ErrorEnvelope = strict(
   {
     error: strict({
-      message: Type.String({ description: 'An explanation for people.' }),
+      message: string('An explanation for people.'),
       status: Type.Integer({
         minimum: 400,
         maximum: 599,

@@ -1,5 +1,15 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { idInPath, nullableText, nullableTime, oneOf, readOnly, strict, wholeText } from './common.ts';
+import {
+  idInPath,
+  integer,
+  nullableText,
+  nullableTime,
+  oneOf,
+  readOnly,
+  strict,
+  string,
+  wholeText,
+} from './common.ts';
 import { cursorListOf, cursorPaging, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
@@ -30,7 +40,7 @@ const members = {
   ),
   customer: nullableText('The customer that it is about.', 'cus_NffrFeUfNV2Hib'),
   status,
-  attempts: Type.Integer({ description: 'How many times processing was started.', examples: [1] }),
+  attempts: integer('How many times processing was started.', 1),
   lastError: nullableText('The error of the last attempt.', 'database error 57014'),
   createdAt: { ...readOnly.createdAt, description: 'When the event was received.' },
   updatedAt: readOnly.updatedAt,
@@ -44,18 +54,18 @@ export const WebhookEvent = strict(members, {
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
 const Failure = strict({
-  attempt: Type.Integer({ description: 'The number of the attempt.', examples: [1] }),
+  attempt: integer('The number of the attempt.', 1),
   at: Type.String({ format: 'date-time', examples: readOnly.createdAt.examples }),
-  error: Type.String({ description: 'Its error.', examples: ['database error 57014'] }),
+  error: string('Its error.', 'database error 57014'),
 });
 export type Failure = Static<typeof Failure>;
 
 export const WebhookEventDetail = strict(
   {
     ...members,
-    replays: Type.Integer({ description: 'How many times an operator replayed it.', examples: [0] }),
+    replays: integer('How many times an operator replayed it.', 0),
     failures: Type.Array(Failure, { description: 'The attempts that failed since the last replay.' }),
-    body: Type.String({ description: 'The body exactly as it was received.', examples: ['{"id":"evt_1"}'] }),
+    body: string('The body exactly as it was received.', '{"id":"evt_1"}'),
   },
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },
 );
@@ -92,11 +102,8 @@ export type ReplayFilter = Static<typeof ReplayFilter>;
 
 export const Replayed = strict(
   {
-    replayed: Type.Integer({ description: 'How many events will be processed again.', examples: [12] }),
-    remaining: Type.Integer({
-      description: 'How many more match. Repeat the request for those.',
-      examples: [0],
-    }),
+    replayed: integer('How many events will be processed again.', 12),
+    remaining: integer('How many more match. Repeat the request for those.', 0),
   },
   { $id: 'Replayed', description: 'The result of a replay.' },
 );

@@ -1,17 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { strict } from './common.ts';
+import { strict, string } from './common.ts';
 
 const orNull = <T>(type: 'string' | 'object', description: string, example: unknown) =>
   Type.Optional(Type.Unsafe<T | null>({ type: [type, 'null'], description, examples: [example] }));
 
-const query = Type.String({
-  description: 'The GraphQL document. May be absent if `extensions.persistedQuery` names it.',
-  examples: ['query Newest($limit: Int) { posts(limit: $limit) { title author { name } } }'],
-});
+const query = Type.Optional(
+  string(
+    'The GraphQL document. May be absent if `extensions.persistedQuery` names it.',
+    'query Newest($limit: Int) { posts(limit: $limit) { title author { name } } }',
+  ),
+);
 
 export const GraphQLRequest = strict(
   {
-    query: Type.Optional(query),
+    query,
     operationName: orNull<string>('string', 'Which operation of the document to run.', 'Newest'),
     variables: orNull<Record<string, unknown>>('object', 'The values of the variables.', { limit: 3 }),
     extensions: orNull<Record<string, unknown>>(
@@ -24,17 +26,16 @@ export const GraphQLRequest = strict(
 );
 export type GraphQLRequest = Static<typeof GraphQLRequest>;
 
-const json = (description: string) => Type.Optional(Type.String({ description }));
 /** The same in a query string, with objects as JSON. Queries only. */
 export const GraphQLQuery = strict({
-  query: Type.Optional(query),
-  operationName: Type.Optional(Type.String({ description: 'Which operation of the document to run.' })),
-  variables: json('The values of the variables, as JSON.'),
-  extensions: json('Protocol extensions, as JSON.'),
+  query,
+  operationName: Type.Optional(string('Which operation of the document to run.')),
+  variables: Type.Optional(string('The values of the variables, as JSON.')),
+  extensions: Type.Optional(string('Protocol extensions, as JSON.')),
 });
 
 const GraphQLError = strict({
-  message: Type.String({ description: 'An explanation for people.' }),
+  message: string('An explanation for people.'),
   locations: Type.Optional(
     Type.Array(strict({ line: Type.Integer(), column: Type.Integer() }), {
       description: 'Where in the document the error is.',
@@ -47,8 +48,8 @@ const GraphQLError = strict({
   ),
   extensions: Type.Object(
     {
-      code: Type.String({ description: 'A stable code.', examples: ['BAD_USER_INPUT'] }),
-      requestId: Type.String({ description: 'Identifies this request in the log.' }),
+      code: string('A stable code.', 'BAD_USER_INPUT'),
+      requestId: string('Identifies this request in the log.'),
     },
     { additionalProperties: true },
   ),

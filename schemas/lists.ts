@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
-import { nullableText, ref, strict } from './common.ts';
+import { integer, nullableText, ref, strict } from './common.ts';
 
 export const pageLimit = { default: 20, maximum: 100 };
 
@@ -52,10 +52,10 @@ export const sortBy = <T extends string>(fields: readonly T[]) =>
 
 export const PageMeta = strict(
   {
-    page: Type.Integer({ description: 'The number of this page.', examples: [1] }),
-    limit: Type.Integer({ description: 'The page size used.', examples: [20] }),
-    total: Type.Integer({ description: 'How many records there are in all.', examples: [41] }),
-    totalPages: Type.Integer({ description: 'The total divided by the limit, rounded up.', examples: [3] }),
+    page: integer('The number of this page.', 1),
+    limit: integer('The page size used.', 20),
+    total: integer('How many records there are in all.', 41),
+    totalPages: integer('The total divided by the limit, rounded up.', 3),
   },
   { $id: 'PageMeta', description: 'Which page of the list this is.' },
 );
@@ -65,7 +65,7 @@ const cursor = (description: string) =>
   nullableText(description, 'Jx2d0bQmMDE5YWE1ZDAtN2MyZS03ZDRmLTliMWEtM2Y2YzJmMWU4YTkw');
 export const CursorMeta = strict(
   {
-    limit: Type.Integer({ description: 'The page size used.', examples: [20] }),
+    limit: integer('The page size used.', 20),
     next: cursor('The cursor to send as `after` for the next page; null on the last page.'),
     previous: cursor('The cursor to send as `before` for the previous page; null on the first page.'),
   },

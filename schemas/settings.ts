@@ -7,7 +7,10 @@ import { strict } from './common.ts';
  */
 const whole = (minimum: number, maximum: number, value: number, description: string) =>
   Type.Integer({ minimum, maximum, default: value, description });
-const text = (value: string, description: string) => Type.String({ default: value, description });
+const optionalWhole = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
+const text = (value: string, description: string, options: StringOptions = {}) =>
+  Type.String({ ...options, default: value, description });
 const optional = (description: string, options: StringOptions = {}) =>
   Type.Optional(Type.String({ ...options, description }));
 const secret = (description: string, options: StringOptions = {}) =>
@@ -15,11 +18,10 @@ const secret = (description: string, options: StringOptions = {}) =>
 const oneOf = <const T extends string>(values: T[], value: T | undefined, description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: values, ...(value && { default: value }), description });
 
-const postgres = {
-  pattern: '^postgres(ql)?://',
-  patternMessage: 'must start with postgres:// or postgresql://',
-};
-const http = { pattern: '^https?://', patternMessage: 'must start with http:// or https://' };
+const begins = (pattern: string, words: string) => ({ pattern, patternMessage: `must start with ${words}` });
+const postgres = begins('^postgres(ql)?://', 'postgres:// or postgresql://');
+const http = begins('^https?://', 'http:// or https://');
+const redis = begins('^rediss?://', 'redis:// or rediss://');
 
 export const Settings = strict({
   NODE_ENV: oneOf(
@@ -28,7 +30,7 @@ export const Settings = strict({
     '`production` refuses to start until `AUTH_MODE` is set.',
   ),
   PORT: whole(0, 65535, 3000, 'The port to listen on. 0 picks a free one.'),
-  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'The address to listen on.' }),
+  HOST: text('127.0.0.1', 'The address to listen on.', { minLength: 1 }),
   DATABASE_URL: secret(
     'The URL of a PostgreSQL database. Without it, an embedded PostgreSQL keeps its data in `DATA_DIR`.',
     postgres,
@@ -52,11 +54,7 @@ export const Settings = strict({
     'A direct URL of the same database for the queue, which needs LISTEN and cannot use a pooler.',
     postgres,
   ),
-  DATA_DIR: Type.String({
-    minLength: 1,
-    default: './data',
-    description: 'The folder of the embedded database.',
-  }),
+  DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),
   LOG_LEVEL: oneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     'info',
@@ -80,13 +78,10 @@ export const Settings = strict({
     '',
     'Origins whose pages may call the API, separated by commas, or `*` for all. Empty allows none but this service.',
   ),
-  RATE_LIMIT_MAX: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1000000000,
-      description:
-        'Requests per window for every client, instead of 600 for an API key and 300 for an address.',
-    }),
+  RATE_LIMIT_MAX: optionalWhole(
+    1,
+    1000000000,
+    'Requests per window for every client, instead of 600 for an API key and 300 for an address.',
   ),
   RATE_LIMIT_WINDOW: whole(1, 86400, 60, 'The length of the rate limit window, in seconds.'),
   TRUST_PROXY: text(
@@ -95,7 +90,7 @@ export const Settings = strict({
   ),
   REDIS_URL: secret(
     'A Redis or Valkey server that holds the rate limits of all instances. Without it, each instance counts its own.',
-    { pattern: '^rediss?://', patternMessage: 'must start with redis:// or rediss://' },
+    redis,
   ),
   WEBHOOK_SECRETS: secret(
     'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object with `scheme` (`timestamped`, `sha256` or `standard`), `header` and `secrets`. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
@@ -166,13 +161,10 @@ export const Settings = strict({
     0,
     'Seconds after SIGTERM during which `/health/ready` is 503 while requests are still served, so that a load balancer stops sending them. 0 without a load balancer.',
   ),
-  METRICS_PORT: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 65535,
-      description:
-        'A separate port for `/metrics` without authentication, also in `npm run worker`. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
-    }),
+  METRICS_PORT: optionalWhole(
+    0,
+    65535,
+    'A separate port for `/metrics` without authentication, also in `npm run worker`. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`. Without it there are no traces. The other standard `OTEL_*` variables work too.',

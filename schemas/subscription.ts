@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullableTime, oneOf, readOnly, strict, text, wholeText } from './common.ts';
+import { nullableTime, oneOf, readOnly, strict, string, text, wholeText } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 /** The states of Stripe. Today, events set only `active`. */
@@ -43,7 +43,7 @@ export const Subscription = strict(
 export type Subscription = Static<typeof Subscription>;
 
 export const SubscriptionPath = strict({
-  customer: Type.String({ description: 'The identifier of the customer.', examples: customer.examples }),
+  customer: string('The identifier of the customer.', 'cus_NffrFeUfNV2Hib'),
 });
 
 export const SubscriptionChoice = strict({

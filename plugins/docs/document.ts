@@ -49,12 +49,7 @@ export const documentFor = (version: string) => ({
   servers: [{ url: '/', description: 'This service' }],
   security: [],
   tags,
-  components: {
-    headers,
-    examples: conflictExamples,
-    responses: errorResponses,
-    securitySchemes,
-  } as object,
+  components: { headers, examples: conflictExamples, responses: errorResponses, securitySchemes } as object,
 });
 
 export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {

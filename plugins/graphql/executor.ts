@@ -119,10 +119,7 @@ function execute(
   context: OperationContext,
 ): Promise<ExecutionResult | undefined> {
   const name = definition.name?.value;
-  const attributes = {
-    'graphql.operation.type': definition.operation,
-    'graphql.operation.name': name ?? '',
-  };
+  const attributes = { 'graphql.operation.type': definition.operation, 'graphql.operation.name': name ?? '' };
   return inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
     app.graphql(document, { ...context }, variables, name),
   ).catch((error: MercuriusError) => {
