@@ -73,15 +73,12 @@ export function completeOperation(operation: Operation, { config = {} }: RouteOp
   for (const [status, response] of Object.entries(operation.responses))
     Object.assign(response, { headers: headersOf(status, isList, isLimited) });
   const hasBody = operation.requestBody !== undefined;
-  const codes: ErrorCode[] = [
-    'invalid',
-    ...(isGuarded ? (['unauthenticated', 'forbidden'] as const) : []),
-    ...(parameters.some(each => each.in === 'path') ? (['not_found'] as const) : []),
-    ...(hasBody ? (['timeout', 'too_large'] as const) : []),
-    ...(hasBody && !anyMediaType ? (['unsupported_media_type'] as const) : []),
-    ...(isLimited ? (['rate_limited'] as const) : []),
-    ...(['headers_too_large', 'internal', 'unavailable'] as const),
-  ];
+  const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
+  if (isGuarded) codes.push('unauthenticated', 'forbidden');
+  if (parameters.some(each => each.in === 'path')) codes.push('not_found');
+  if (hasBody) codes.push('timeout', 'too_large');
+  if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
+  if (isLimited) codes.push('rate_limited');
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
   operation.responses = { ...errorResponsesOf(codes, conflicts), ...operation.responses };
 }

@@ -1,11 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
-import { AppError, statusOf } from '../../src/core/errors.ts';
+import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
-import { logResponse, setHeaders } from './headers.ts';
+import { setHeaders } from './headers.ts';
+import { logResponse } from './logging.ts';
 
 /** Every error of REST gets the same body, wherever it was thrown. */
 export default fp(async (app: FastifyInstance) => {
@@ -14,12 +17,11 @@ export default fp(async (app: FastifyInstance) => {
     throw unknownPath();
   });
   // Before the body of a request to an unknown path is read, and after the request was counted.
-  app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 ? unknownPath() : undefined);
-  });
+  app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? unknownPath() : undefined));
 });
 
-const unknownPath = () => new AppError('not_found', 'There is nothing at this path.');
+const nothingHere = 'There is nothing at this path.';
+const unknownPath = () => new AppError('not_found', nothingHere);
 
 export const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },
@@ -60,7 +62,6 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
   logResponse(request, reply);
 }
 
-/** The headers that go with an error. */
 export function headersOf({ code, details }: AppError): Record<string, string> {
   const { reason, scope, retryAfter } = details as Record<string, unknown>;
   switch (code) {
@@ -78,18 +79,21 @@ export function headersOf({ code, details }: AppError): Record<string, string> {
 }
 
 /** The errors of Fastify, see fastify.dev/docs/latest/Reference/Errors. */
-const fromFastify: Record<string, () => AppError> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new AppError(
-      'unsupported_media_type',
-      'The media type of the body is not supported. Send application/json.',
-    ),
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('too_large', 'The body is too large.'),
-  FST_ERR_CTP_EMPTY_JSON_BODY: () => badRequest('The body is empty. Send a JSON object.'),
-  FST_ERR_CTP_INVALID_JSON_BODY: () => badRequest('The body is not valid JSON.'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => badRequest('The length of the body differs from Content-Length.'),
-  FST_ERR_BAD_URL: () => badRequest('The path is not valid percent-encoded UTF-8.'),
-  FST_STATIC_FORBIDDEN_PATH: unknownPath,
+const fromFastify: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The media type of the body is not supported. Send application/json.',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The length of the body differs from Content-Length.'],
+  FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
+  FST_STATIC_FORBIDDEN_PATH: ['not_found', nothingHere],
+};
+
+/** What Node refuses before there is a request. */
+const fromNode: Record<string, [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
 };
 
 export const badRequest = (message: string) => new AppError('bad_request', message);
@@ -99,10 +103,26 @@ export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;
   const known = fromFastify[code];
-  if (known) return known();
+  if (known) return new AppError(...known);
   // The message of an error that is not the client's fault stays internal.
   if (code.startsWith('FST_') && statusCode === 400) return badRequest(message);
   // The client left while it was sending. Its ECONNRESET must not be taken for one of the database.
   if (statusCode === 400) return badRequest('The body did not arrive completely.');
   return explain(thrown);
+}
+
+/** Answers what never became a request. There is no reply object, so the response is written by hand. */
+export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [code, message] = fromNode[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP.'];
+  const status = statusOf[code];
+  const body = JSON.stringify(toEnvelope(new AppError(code, message)));
+  const id = randomUUID();
+  this.log.info({ reqId: id, status, reason: error.code, address: socket.remoteAddress }, 'broken HTTP');
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    // A peer that never reads would keep the socket open for ever.
+    () => socket.destroy(),
+  );
 }

@@ -19,10 +19,6 @@ export default fp(async app => {
     setHeaders(request, reply);
     done();
   });
-  app.addHook('onResponse', (request, reply, done) => {
-    logResponse(request, reply);
-    done();
-  });
 });
 
 export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
@@ -32,26 +28,3 @@ export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 /** The `Vary` of a response that depends on `Accept`; CORS may have added `Origin`. */
 export const varying = (reply: FastifyReply) => [reply.getHeader('vary') ?? [], 'accept'].flat().join(', ');
-
-/** One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address. */
-export function logResponse(request: FastifyRequest, reply: FastifyReply): void {
-  request.log.info(
-    {
-      method: request.method,
-      path: withoutAddresses(request.url.split(/[?#]/, 1)[0] ?? ''),
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      address: request.ip,
-    },
-    'answered',
-  );
-}
-
-const isAddress = (text: string) => /@|%40/i.test(text);
-
-/** Segment by segment: one pattern for the whole path would take half a second for the longest one. */
-function withoutAddresses(path: string): string {
-  if (!isAddress(path)) return path.slice(0, 300);
-  const segments = path.split('/').map(segment => (isAddress(segment) ? '[address]' : segment));
-  return segments.join('/').slice(0, 300);
-}

@@ -42,35 +42,28 @@ export default fp<Options>(async (app, { credentials, limits }) => {
 
 function identify(app: FastifyInstance, credentials: Credentials, limits: RateLimits): void {
   /** A lookup costs work: an address that has guessed too often gets none. */
-  async function find(request: FastifyRequest, authorization: string): Promise<void> {
+  async function find(request: FastifyRequest, authorization: string): Promise<Actor> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
     const usage = await limits.store.add(name, 0);
     if (usage.used >= maximum) throw rateLimited(usage.endsIn);
     try {
-      request.caller = await credentials.find(authorization);
+      return await credentials.find(authorization);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
       throw error;
     }
   }
 
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers;
     const { scope } = request.routeOptions.config;
-    if (authorization === undefined || scope === 'public' || scope === undefined) return done();
+    if (authorization === undefined || scope === 'public' || scope === undefined) return;
     // Shared caches must not keep responses that needed credentials.
     reply.header('cache-control', 'no-store');
-    const refuse = (error: unknown) => {
-      request.refusal = error;
-      done();
-    };
     try {
-      const known = credentials.recall(authorization);
-      if (known === undefined) return void find(request, authorization).then(() => done(), refuse);
-      request.caller = known;
-      done();
+      request.caller = credentials.recall(authorization) ?? (await find(request, authorization));
     } catch (error) {
-      refuse(error);
+      request.refusal = error;
     }
   });
   app.addHook('onClose', () => credentials.close());

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from '@sinclair/typebox';
+import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { strict } from '../../schemas/common.ts';
@@ -12,7 +13,11 @@ const partOf = { body: 'body', querystring: 'query', params: 'path', headers: 'h
 const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
-/** Parses bodies strictly, and checks each part of a request by its schema. */
+type Serializer = (value: unknown) => string;
+const serializers = new Map<string, Serializer>();
+const schema = Object.fromEntries(components.map(component => [component.$id, component]));
+
+/** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 export default fp(async app => {
   for (const component of components) app.addSchema(component);
 
@@ -40,6 +45,15 @@ export default fp(async app => {
       const violations = check(value);
       return violations ? { error: invalid(violations) } : { value };
     };
+  });
+
+  // Fastify would compile a response schema for each route and status, which took most of the start.
+  app.setSerializerCompiler(({ schema: response }) => {
+    const key = JSON.stringify(response);
+    const serialize =
+      serializers.get(key) ?? (fastJson(response as fastJson.Schema, { schema }) as Serializer);
+    serializers.set(key, serialize);
+    return serialize;
   });
 
   // A route without a schema for the query accepts no parameters.

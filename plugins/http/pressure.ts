@@ -38,6 +38,8 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   const pressure: Pressure = { inFlight: 0 };
   app.decorate('pressure', pressure);
   app.decorateRequest('deadline', null);
+  const help = 'Requests that are being processed.';
+  metrics.watch('http_requests_in_flight', help, undefined, () => pressure.inFlight);
   const refusal = openShedding(app, settings, metrics, pressure);
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
