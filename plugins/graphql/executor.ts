@@ -2,11 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import {
   type ExecutionResult,
   type GraphQLError,
-  type GraphQLSchema,
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
-  type ValidationRule,
   validate,
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
@@ -38,16 +36,6 @@ declare module 'mercurius' {
 
 type Variables = Record<string, unknown>;
 
-interface Result extends ExecutionResult {
-  /** How many records were read. */
-  records: number;
-}
-
-interface Validation {
-  rules: readonly ValidationRule[];
-  options: { maxErrors: number; hideSuggestions: boolean };
-}
-
 /** After this many runs a query is compiled, which halves the cost of the next ones. */
 const runsBeforeCompiling = 2;
 /** Records that one request may read in all. */
@@ -72,20 +60,31 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     errorFormatter: response => ({ statusCode: 200, response }),
   });
 
+  /** Tells an invalid document from invalid variables, for which Mercurius has one error. */
+  function refusalOf(operation: Operation, variables: Variables): DocumentError {
+    const { document, definition } = operation;
+    operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
+    if (operation.validationErrors.length > 0)
+      return new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', operation.validationErrors));
+    const { variableDefinitions = [] } = definition;
+    const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
+    return new DocumentError(withCode('BAD_USER_INPUT', errors));
+  }
+
+  /** The result, and how many records were read. */
   async function run(
     context: Context,
     operation: Operation,
     variables: Variables,
     isAnswered: () => boolean,
-  ): Promise<Result> {
+  ) {
     const budget = new RecordBudget(maxRecords);
-    const warnings: GraphQLError[] = [];
     const loaders = makeLoaders(context, budget);
+    const warnings: GraphQLError[] = [];
     const maxList = settings.GRAPHQL_MAX_LIST;
     const inOperation = { context, loaders, budget, maxList, warnings, isAnswered };
     const result = await execute(app, operation, variables, inOperation);
-    if (result?.data === undefined)
-      throw refusalOf(schema, operation, variables, { rules: [...specifiedRules, ...rules], options });
+    if (result?.data === undefined) throw refusalOf(operation, variables);
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     return { data: result.data, errors: [...(result.errors ?? []), ...warnings], records: budget.spent };
@@ -93,37 +92,20 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
   return { schema, run };
 }
 
-/** Tells an invalid document from invalid variables, for which Mercurius has one error. */
-function refusalOf(
-  schema: GraphQLSchema,
-  operation: Operation,
-  variables: Variables,
-  { rules, options }: Validation,
-): DocumentError {
-  const { document, definition } = operation;
-  operation.validationErrors ??= withCode(
-    'GRAPHQL_VALIDATION_FAILED',
-    validate(schema, document, rules, options),
-  );
-  if (operation.validationErrors.length > 0) return new DocumentError(operation.validationErrors);
-  const { variableDefinitions = [] } = definition;
-  const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
-  return new DocumentError(withCode('BAD_USER_INPUT', errors));
-}
-
 /** The result, or undefined if the document or the variables are not valid. */
-function execute(
+async function execute(
   app: FastifyInstance,
-  { document, definition }: Operation,
+  { document, definition: { name, operation: kind } }: Operation,
   variables: Variables,
   context: OperationContext,
 ): Promise<ExecutionResult | undefined> {
-  const name = definition.name?.value;
-  const attributes = { 'graphql.operation.type': definition.operation, 'graphql.operation.name': name ?? '' };
-  return inChildSpan(`graphql ${definition.operation}`, { attributes }, () =>
-    app.graphql(document, { ...context }, variables, name),
-  ).catch((error: MercuriusError) => {
-    if (error.code === 'MER_ERR_GQL_VALIDATION') return undefined;
+  const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
+  try {
+    return await inChildSpan(`graphql ${kind}`, { attributes }, () =>
+      app.graphql(document, { ...context }, variables, name?.value),
+    );
+  } catch (error) {
+    if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') return undefined;
     throw error;
-  });
+  }
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
-import { type AppError, invalid, statusOf } from '../../src/core/errors.ts';
+import { invalid, statusOf } from '../../src/core/errors.ts';
 import { headersOf, logFailure, translate } from '../http/errors.ts';
 import { varying } from '../http/headers.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
@@ -74,8 +74,6 @@ export function sendFailure(thrown: unknown, request: FastifyRequest, reply: Fas
   const status = statusOf[error.code];
   logFailure(request, error);
   reply.headers(headersOf(error));
-  return sendOutcome(request, reply, { errors: [asGraphQL(error)] }, status);
+  const errors = [new GraphQLError(error.message, { extensions: extensionsOf(error, '') })];
+  return sendOutcome(request, reply, { errors }, status);
 }
-
-const asGraphQL = (error: AppError) =>
-  new GraphQLError(error.message, { extensions: extensionsOf(error, '') });

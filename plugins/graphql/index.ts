@@ -100,7 +100,7 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, watchCache
     }
     // Without a prototype: a compiled query used its `toString` as the value of `$toString`.
     const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
-    const price = checkQueryLimits(schema, operation, variables, limits);
+    const price = checkQueryLimits({ schema, operation, variables, limits });
     // The request itself is already counted.
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body);

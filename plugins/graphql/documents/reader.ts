@@ -25,13 +25,6 @@ export interface Operation {
   validationErrors?: readonly GraphQLError[];
 }
 
-interface Document {
-  node: DocumentNode;
-  definitions: OperationDefinitionNode[];
-  operations: Map<OperationDefinitionNode, Operation>;
-  fragments: Map<string, FragmentDefinitionNode>;
-}
-
 /** How many documents stay parsed: those that were used most recently. */
 export const keptDocuments = 256;
 
@@ -40,34 +33,37 @@ export type WatchCache = (name: string, size: () => number) => void;
 
 /** Returns the function that reads an operation. Length and tokens are limited before anything else. */
 export function makeReader({ length, tokens }: { length: number; tokens: number }, watchCache: WatchCache) {
-  const kept = new RecentCache<Document>(keptDocuments);
+  const kept = new RecentCache<Operation[]>(keptDocuments);
   watchCache('graphql_documents', () => kept.size);
 
   return (text: string, name: string | undefined): Operation => {
-    const document = kept.get(text) ?? parseDocument(text, length, tokens);
-    kept.set(text, document);
-    return selectOperation(document, name);
+    const operations = kept.get(text) ?? parseOperations(text, length, tokens);
+    kept.set(text, operations);
+    return selectOperation(operations, name);
   };
 }
 
-function parseDocument(text: string, length: number, tokens: number): Document {
+function parseOperations(text: string, length: number, tokens: number): Operation[] {
   if (text.length > length)
     throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', text.length, length)]);
   const node = parseNode(text, tokens);
-  const fragments = node.definitions.filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION);
-  return {
-    node,
-    definitions: node.definitions.filter(definition => definition.kind === Kind.OPERATION_DEFINITION),
-    operations: new Map(),
-    fragments: new Map(fragments.map(fragment => [fragment.name.value, fragment])),
-  };
+  const fragments = new Map(
+    node.definitions
+      .filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map(fragment => [fragment.name.value, fragment]),
+  );
+  return (
+    node.definitions
+      .filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
+      // A copy of the document, because Mercurius keeps one compiled query for each document object.
+      .map(definition => ({ document: { ...node }, definition, fragments }))
+  );
 }
 
 function parseNode(text: string, maxTokens: number): DocumentNode {
   try {
     const node = parse(text, { maxTokens });
-    refuseProto(node);
-    unlinkTokens(node.loc?.startToken);
+    clearTokens(node);
     return node;
   } catch (error) {
     const tokens = countTokens(text);
@@ -80,25 +76,17 @@ function parseNode(text: string, maxTokens: number): DocumentNode {
   }
 }
 
-/**
- * Mercurius keeps variables and results in plain objects: a `limit` from a variable of this name was not applied, and a
- * field under this alias was missing.
- */
-function refuseProto({ loc }: DocumentNode): void {
-  for (let token = loc?.startToken ?? null; token; token = token.next)
+/** Refuses what Mercurius cannot run, and unlinks the tokens. */
+function clearTokens({ loc }: DocumentNode): void {
+  let token: { -readonly [K in keyof Token]: Token[K] } | null = loc?.startToken ?? null;
+  while (token) {
+    // Variables and results are plain objects: such a variable had no value, and such a field was missing.
     if (token.kind === TokenKind.NAME && token.value === '__proto__')
       throw new GraphQLError('The name __proto__ cannot be used.', {
         source: loc?.source ?? null,
         positions: [token.start],
       });
-}
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
-/** Mercurius copies a document recursively, and a linked list of tokens is as deep as the document is long. */
-function unlinkTokens(first: Token | undefined): void {
-  let token: Writable<Token> | null = first ?? null;
-  while (token) {
+    // Documents are copied recursively, and a linked list of tokens is as deep as the document is long.
     const next: Token | null = token.next;
     token.prev = token.next = null;
     token = next;
@@ -116,25 +104,16 @@ function countTokens(text: string): number {
   return count;
 }
 
-function selectOperation(document: Document, name: string | undefined): Operation {
-  const { node, definitions, operations, fragments } = document;
-  const definition =
-    name === undefined ? definitions[0] : definitions.find(candidate => candidate.name?.value === name);
-  if (!definition || (name === undefined && definitions.length > 1))
-    throw unknownOperation(name, definitions);
-  if (definition.operation === OperationTypeNode.SUBSCRIPTION)
+function selectOperation(operations: Operation[], name: string | undefined): Operation {
+  if (operations.length === 0) throw refuse('BAD_REQUEST', 'The document has no operation.');
+  if (name === undefined && operations.length > 1)
+    throw refuse('BAD_REQUEST', 'The document has several operations. Select one with operationName.');
+  const operation = operations.find(
+    ({ definition }) => name === undefined || definition.name?.value === name,
+  );
+  if (!operation)
+    throw refuse('BAD_REQUEST', 'The document has no operation with the name in operationName.');
+  if (operation.definition.operation === OperationTypeNode.SUBSCRIPTION)
     throw refuse('GRAPHQL_VALIDATION_FAILED', 'Subscriptions are not supported. Use a query.');
-  const known = operations.get(definition);
-  if (known) return known;
-  // A copy, because Mercurius keeps one compiled query for each document object.
-  const operation = { document: { ...node }, definition, fragments };
-  operations.set(definition, operation);
   return operation;
-}
-
-function unknownOperation(name: string | undefined, definitions: OperationDefinitionNode[]): DocumentError {
-  if (definitions.length === 0) return refuse('BAD_REQUEST', 'The document has no operation.');
-  if (name === undefined)
-    return refuse('BAD_REQUEST', 'The document has several operations. Select one with operationName.');
-  return refuse('BAD_REQUEST', 'The document has no operation with the name in operationName.');
 }

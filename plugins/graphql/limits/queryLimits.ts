@@ -35,6 +35,13 @@ const estimatedLength = 5;
 /** The schema is answered from memory, but a query can select it many times over. */
 const introspectionCost = 250;
 
+interface Query {
+  schema: GraphQLSchema;
+  operation: Operation;
+  variables: Record<string, unknown>;
+  limits: QueryLimits;
+}
+
 /** What a selection inherits from the fields around it. */
 interface Parent {
   type: GraphQLNamedType | undefined;
@@ -51,10 +58,7 @@ interface Parent {
  * have their values. It stops at the first limit that is exceeded, so no document can keep it busy.
  */
 class CostVisitor {
-  readonly #schema: GraphQLSchema;
-  readonly #operation: Operation;
-  readonly #variables: Record<string, unknown>;
-  readonly #limits: QueryLimits;
+  readonly #query: Query;
   #aliases = 0;
   #nodes = 0;
   #cost = 0;
@@ -62,17 +66,15 @@ class CostVisitor {
   /** Whether other variables could have led to another result. */
   usesVariables = false;
 
-  constructor(schema: GraphQLSchema, operation: Operation, variables: object, limits: QueryLimits) {
-    this.#schema = schema;
-    this.#operation = operation;
-    this.#variables = { ...variables };
-    this.#limits = limits;
+  constructor(query: Query) {
+    this.#query = query;
   }
 
   /** Returns the price of the operation: at least the requests that REST would need, one for each root field. */
   visit(): number {
-    const { operation, selectionSet } = this.#operation.definition;
-    const type = this.#schema.getRootType(operation) ?? undefined;
+    const { schema, operation } = this.#query;
+    const { selectionSet, operation: kind } = operation.definition;
+    const type = schema.getRootType(kind) ?? undefined;
     this.#visitSelections(selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
     return Math.max(1, this.#roots, priceOf(this.#cost));
   }
@@ -87,7 +89,7 @@ class CostVisitor {
   }
 
   #visitSpread(name: string, parent: Parent): void {
-    const fragment = this.#operation.fragments.get(name);
+    const fragment = this.#query.operation.fragments.get(name);
     // Unknown, or inside itself: the validation that follows refuses the document.
     if (!fragment || parent.spreads.includes(name)) return;
     const narrowed = this.#narrow(parent, fragment.typeCondition.name.value);
@@ -95,7 +97,7 @@ class CostVisitor {
   }
 
   #narrow(parent: Parent, typeName: string | undefined): Parent {
-    return typeName === undefined ? parent : { ...parent, type: this.#schema.getType(typeName) };
+    return typeName === undefined ? parent : { ...parent, type: this.#query.schema.getType(typeName) };
   }
 
   #visitField(node: FieldNode, parent: Parent): void {
@@ -131,20 +133,19 @@ class CostVisitor {
     this.usesVariables = true;
     const variable = value.name.value;
     // The default is for a variable that is absent, not for one that is null.
-    const given = Object.hasOwn(this.#variables, variable)
-      ? this.#variables[variable]
-      : this.#defaultOf(variable);
+    const { variables } = this.#query;
+    const given = Object.hasOwn(variables, variable) ? variables[variable] : this.#defaultOf(variable);
     return typeof given === 'number' ? pageSize(given) : undefined;
   }
 
   #defaultOf(name: string): number | undefined {
-    const { variableDefinitions = [] } = this.#operation.definition;
+    const { variableDefinitions = [] } = this.#query.operation.definition;
     const value = variableDefinitions.find(({ variable }) => variable.name.value === name)?.defaultValue;
     return value?.kind === Kind.INT ? Number(value.value) : undefined;
   }
 
   #check(limit: keyof QueryLimits, value: number, path: string[], node: SelectionNode): void {
-    const maximum = this.#limits[limit];
+    const maximum = this.#query.limits[limit];
     if (value > maximum)
       throw new DocumentError([limitError(...exceeded[limit], value, maximum, { path, node })]);
   }
@@ -157,14 +158,10 @@ const pageSize = (limit: number) => Math.max(1, limit);
 export const priceOf = (cost: number) => Math.ceil(cost / pageLimit.maximum);
 
 /** Refuses an operation that exceeds a limit; returns how many requests it counts as. */
-export function checkQueryLimits(
-  schema: GraphQLSchema,
-  operation: Operation,
-  variables: object,
-  limits: QueryLimits,
-): number {
+export function checkQueryLimits(query: Query): number {
+  const { operation } = query;
   if (operation.price !== undefined) return operation.price;
-  const visitor = new CostVisitor(schema, operation, variables, limits);
+  const visitor = new CostVisitor(query);
   const price = visitor.visit();
   if (!visitor.usesVariables) operation.price = price;
   return price;
