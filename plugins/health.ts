@@ -9,7 +9,6 @@ const route = routesOf('Service');
 // A probe gets an answer however busy the service is.
 const config = { rateLimit: false, shed: false } as const;
 
-/** For orchestrators and load balancers. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: () => boolean }> = async (
   app,
   { database, leaving },

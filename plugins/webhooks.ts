@@ -12,7 +12,6 @@ import { receiveEvent } from '../src/webhooks/inbox.ts';
 import { verify } from '../src/webhooks/signature.ts';
 import { routesOf } from './http/routes.ts';
 
-/** Bytes of an event. */
 const bodyLimit = 2 * 1024 * 1024;
 /** Seconds that a signature may be old, or ahead of our clock. */
 const tolerance = 300;
@@ -42,7 +41,6 @@ is processed. An event may be sent any number of times: it is stored once and ta
 \`payment_intent.succeeded\` the subscription of \`data.object.customer\` becomes active; events of other types are stored
 and ignored. If the service cannot store the event, the response is a 503: send it again.`;
 
-/** Where payment providers send their events. */
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { settings, handlers } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
@@ -84,8 +82,10 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
 function parseAsBytes(app: FastifyInstance): void {
   const anyType = 'application/octet-stream';
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser<Buffer>(
+    anyType,
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, body: Buffer) => body,
   );
   // Fastify would refuse a malformed media type before the parser.
   app.addHook('onRequest', (request, _reply, done) => {

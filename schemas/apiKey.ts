@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { idInPath, nullableTime, readOnly, strict, string, Time, text } from './common.ts';
+import { nullableTime, readOnly, strict, string, Time, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 /** What a caller may do. Each scope includes the ones before it. */
@@ -50,8 +50,6 @@ export const ApiKeyCreate = strict(
   { $id: 'ApiKeyCreate', description: 'The key to create.' },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
-
-export const ApiKeyPath = strict({ key_id: idInPath('key') });
 
 export const apiKeySorts = ['createdAt', 'name'] as const;
 export const ApiKeyQuery = strict({

@@ -63,7 +63,6 @@ export const AuditEntry = strict(
 );
 export type AuditEntry = Static<typeof AuditEntry>;
 
-/** `<provider>:<customer>`. */
 const longestRecordId = 64 + 1 + longestCustomer;
 const only = (description: string) => Type.Optional(text(1, longestRecordId, description, exampleId));
 export const AuditQuery = strict({

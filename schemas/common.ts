@@ -42,9 +42,7 @@ export const nullableText = (description: string, example: string) =>
 export const nullableTime = (description: string) =>
   Type.Unsafe<string | null>({ ...Time(description), type: ['string', 'null'] });
 
-/** One of a few fixed values. */
 export const oneOf = <T extends string>(values: readonly T[], description: string, example = values[0]) =>
   Type.Unsafe<T>({ type: 'string', enum: values, description, examples: [example] });
 
-/** The parameter of a path that names a record. */
 export const idInPath = (record: string) => string(`The id of the ${record}.`, exampleId);

@@ -1,22 +1,11 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import {
-  idInPath,
-  integer,
-  nullableText,
-  nullableTime,
-  oneOf,
-  readOnly,
-  strict,
-  string,
-  wholeText,
-} from './common.ts';
+import { integer, nullableText, nullableTime, oneOf, readOnly, strict, string, wholeText } from './common.ts';
 import { cursorListOf, cursorPaging, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: no handler. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
-/** The states from which an event can be processed again. */
 export const replayable = ['failed', 'dead', 'ignored'] as const;
 
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
@@ -70,8 +59,6 @@ export const WebhookEventDetail = strict(
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },
 );
 export type WebhookEventDetail = Static<typeof WebhookEventDetail>;
-
-export const EventPath = strict({ event_id: idInPath('event') });
 
 const only = <T extends TSchema>(schema: T, what: string) =>
   Type.Optional({ ...schema, description: `Only events ${what}.` });

@@ -3,7 +3,6 @@ import { integer, nullableText, ref, strict } from './common.ts';
 
 export const pageLimit = { default: 20, maximum: 100 };
 
-/** The query parameters of every list with pages. */
 export const paging = {
   page: Type.Integer({
     minimum: 1,
@@ -20,7 +19,6 @@ export const paging = {
 };
 
 const cursorParameter = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
-/** The query parameters of every list with cursors. */
 export const cursorPaging = {
   limit: paging.limit,
   after: cursorParameter(
@@ -35,7 +33,6 @@ const time = (description: string) =>
   Type.Optional(
     Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] }),
   );
-/** The query parameters that filter by the time of creation. */
 export const period = {
   createdSince: time('Only records created at or after this time, RFC 3339.'),
   createdBefore: time('Only records created before this time, RFC 3339.'),
@@ -78,7 +75,5 @@ const envelopeOf = <T extends TObject, M extends TObject>(item: T, meta: M, $id:
     { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta: ref(meta) },
     { $id, description: `A page of a list of ${item.$id}.` },
   );
-/** The body of a list with pages. */
 export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, PageMeta, $id);
-/** The body of a list with cursors. */
 export const cursorListOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, CursorMeta, $id);

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, idInPath, oneOf, readOnly, strict, text } from './common.ts';
+import { Id, oneOf, readOnly, strict, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 const title = text(1, 500, 'The title, 1 to 500 characters.', 'Notes on the engine');
@@ -20,8 +20,6 @@ export const Post = strict(
   { $id: 'Post', description: 'A text by one user.' },
 );
 export type Post = Static<typeof Post>;
-
-export const PostPath = strict({ post_id: idInPath('post') });
 
 export const PostCreate = strict(
   { title, status: optionalStatus, authorId },

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullableTime, oneOf, readOnly, strict, string, text, wholeText } from './common.ts';
+import { nullableTime, oneOf, readOnly, strict, text, wholeText } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 /** The states of Stripe. Today, events set only `active`. */
@@ -41,10 +41,6 @@ export const Subscription = strict(
   },
 );
 export type Subscription = Static<typeof Subscription>;
-
-export const SubscriptionPath = strict({
-  customer: string('The identifier of the customer.', 'cus_NffrFeUfNV2Hib'),
-});
 
 export const SubscriptionChoice = strict({
   provider: Type.Optional({

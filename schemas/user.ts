@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { idInPath, readOnly, strict, text } from './common.ts';
+import { readOnly, strict, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
 
 const name = text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace');
@@ -15,8 +15,6 @@ export const User = strict(
   { $id: 'User', description: 'A person who writes posts.' },
 );
 export type User = Static<typeof User>;
-
-export const UserPath = strict({ user_id: idInPath('user') });
 
 export const UserCreate = strict({ name, email }, { $id: 'UserCreate', description: 'A new user.' });
 export type UserCreate = Static<typeof UserCreate>;

@@ -55,8 +55,8 @@ export interface Parts {
 
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(parts: Parts) {
-  const { settings, database, queue, log, metrics = new Metrics(), now = () => new Date() } = parts;
-  const { leaving = () => false } = parts;
+  const { settings, database, queue, log, metrics = new Metrics() } = parts;
+  const { now = () => new Date(), leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openRateLimits(settings, log);

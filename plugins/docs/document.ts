@@ -26,7 +26,6 @@ const tags = [
   { name: 'Service', description: 'What the service is, and whether it is well.' },
 ];
 
-/** One header for both kinds of credentials. Each operation names its scope in `security`. */
 const securitySchemes = {
   bearer: {
     type: 'http',
@@ -36,7 +35,6 @@ const securitySchemes = {
   },
 };
 
-/** The document without its paths, which come from the routes. */
 export const documentFor = (version: string) => ({
   openapi: '3.1.0',
   info: {

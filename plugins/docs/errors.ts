@@ -48,7 +48,6 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unavailable: { 'Retry-After': header('RetryAfter') },
 };
 
-/** The error responses, named once for the whole document. */
 export const errorResponses = Object.fromEntries(
   Object.entries(described).map(([name, [description, message = description, details]]) => {
     const code = name as ErrorCode;
@@ -58,7 +57,6 @@ export const errorResponses = Object.fromEntries(
   }),
 );
 
-/** One example for each code of a 409. */
 export const conflictExamples = Object.fromEntries(
   Object.entries(conflicts).map(([code, { summary, message, details }]) => [
     code,
@@ -66,18 +64,15 @@ export const conflictExamples = Object.fromEntries(
   ]),
 );
 
-const conflictResponse = (codes: readonly Conflict[]) => ({
-  description: 'The request conflicts with stored data; `details.code` says how.',
-  headers: always,
-  content: {
-    'application/json': {
-      schema,
-      examples: Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }])),
-    },
-  },
-});
+function conflictResponse(codes: readonly Conflict[]) {
+  const examples = Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }]));
+  return {
+    description: 'The request conflicts with stored data; `details.code` says how.',
+    headers: always,
+    content: { 'application/json': { schema, examples } },
+  };
+}
 
-/** The responses of an operation with these errors, by status. */
 export const errorResponsesOf = (
   codes: ErrorCode[],
   conflicts: readonly Conflict[],

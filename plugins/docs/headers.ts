@@ -6,7 +6,6 @@ const required = (schema: object, description: string, example: unknown) => ({
   required: true,
 });
 
-/** The response headers, named once for the whole document. */
 export const headers = {
   RequestId: required(
     text,
@@ -39,9 +38,9 @@ export const limitHeaders = {
   'RateLimit-Reset': header('RateLimitReset'),
 };
 
-/** The headers of a response with this status. A request that is shed with a 503 was not counted. */
 export const headersOf = (status: string, isList: boolean, isLimited: boolean) => ({
   ...always,
+  // A request that is shed with a 503 was not counted.
   ...(isLimited && status !== '503' && limitHeaders),
   ...(status === '503' && { 'Retry-After': header('RetryAfter') }),
   ...(status === '201' && { Location: header('Location') }),

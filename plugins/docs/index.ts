@@ -7,9 +7,7 @@ import { completeOperation, documentFor, type Operation } from './document.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The codes of this route's 409. */
     conflicts?: readonly Conflict[];
-    /** The media type of the body does not matter. */
     anyMediaType?: true;
   }
 }

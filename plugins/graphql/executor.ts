@@ -22,7 +22,6 @@ export interface OperationContext {
   context: Context;
   loaders: Loaders;
   budget: RecordBudget;
-  /** How many records a list without a page may have. */
   maxList: number;
   /** What the caller must know besides errors: a list that was cut. */
   warnings: GraphQLError[];
@@ -38,10 +37,8 @@ type Variables = Record<string, unknown>;
 
 /** After this many runs a query is compiled, which halves the cost of the next ones. */
 const runsBeforeCompiling = 2;
-/** Records that one request may read in all. */
 const maxRecords = 50_000;
 
-/** Returns the schema, and the function that runs an operation of it. */
 export async function openExecutor(app: FastifyInstance, settings: Settings) {
   const schema = makeSchema();
   const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
@@ -71,7 +68,6 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     return new DocumentError(withCode('BAD_USER_INPUT', errors));
   }
 
-  /** The result, and how many records were read. */
   async function run(
     context: Context,
     operation: Operation,

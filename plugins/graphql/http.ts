@@ -20,7 +20,6 @@ export function mediaTypeFor(accept = ''): (typeof mediaTypes)[number] {
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 
-/** A GET as the request of a POST. */
 export function fromQuery(query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest {
   const { query: text, operationName, variables, extensions } = query;
   return {
@@ -43,7 +42,6 @@ function objectIn(name: string, json: string | undefined): Record<string, unknow
 }
 
 export interface Outcome {
-  /** Absent when nothing ran. */
   data?: unknown;
   errors?: readonly GraphQLError[];
 }

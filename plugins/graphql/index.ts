@@ -16,7 +16,6 @@ import { makeTool } from './tool/index.ts';
 
 export { schemaText } from './schema.ts';
 
-/** Of a document. */
 const maxCharacters = 50_000;
 const route = routesOf('GraphQL');
 const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
@@ -32,13 +31,10 @@ const result = as(
 const refused = as(GraphQLErrors, 'Nothing ran; `errors` says why.');
 const refusals = { 400: refused, 401: refused, 403: refused, 429: refused, 500: refused, 503: refused };
 
-interface Options {
-  settings: Settings;
-  metrics: Metrics;
-}
-
-/** One endpoint, by POST and GET, and the browser tool at the same path. */
-export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, { settings, metrics }) => {
+export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: Metrics }> = async (
+  app,
+  { settings, metrics },
+) => {
   app.setErrorHandler(sendFailure);
   const answer = await openEndpoint(app, settings, (name, size) => metrics.watchCache(name, size));
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && settings.GRAPHQL_TRUSTED_DOCUMENTS === undefined;
@@ -101,7 +97,6 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, watchCache
     // Without a prototype: a compiled query used its `toString` as the value of `$toString`.
     const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
     const price = checkQueryLimits({ schema, operation, variables, limits });
-    // The request itself is already counted.
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body);
     const context = isQuery ? readingContext : request.context;

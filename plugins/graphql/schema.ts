@@ -8,7 +8,6 @@ import { users } from './resources/users.ts';
 type Resolver = NonNullable<IResolverOptions['resolve']>;
 type Resolvers = Record<string, Resolver>;
 
-/** What one resource adds to the schema. */
 export interface Resource {
   sdl: string[];
   Query: Resolvers;
@@ -31,7 +30,6 @@ type Mutation
 
 export const makeSchema = () => buildSchema([base, ...resources.flatMap(({ sdl }) => sdl)].join('\n\n'));
 
-/** The schema as text, for schema.graphql and for tools. */
 export const schemaText = () => `${printSchema(makeSchema())}\n`;
 
 const merge = (parts: (Resolvers | undefined)[]): Resolvers => Object.assign({}, ...parts);

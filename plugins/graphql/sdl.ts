@@ -1,7 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { idPattern } from '../../schemas/common.ts';
 
-/** The GraphQL enums of a schema, by the name of the member. */
 type Enums = Record<string, string>;
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
@@ -29,14 +28,14 @@ export const toType = (schema: TObject, enums: Enums = {}, name = schema.$id) =>
 export const toInput = (schema: TObject, enums: Enums = {}) =>
   toSDL(`input ${schema.$id}Input`, schema, enums);
 
-export const toEnum = (name: string, description: string, values: readonly string[]) =>
+export const toEnum = (name: string, { description, enum: values }: TSchema) =>
   `${describe(description)} enum ${name} { ${values.join(' ')} }`;
 
 /** GraphQL names cannot start with a sign: what is `-title` in REST is `title_desc` here. */
-export const toSortEnum = (name: string, fields: readonly string[]) =>
-  toEnum(
-    name,
-    'The order of a list. Equal values are in the order of creation.',
-    fields.flatMap(field => [field, `${field}_desc`]),
-  );
+export const toSortEnum = (name: string, { properties }: TObject) =>
+  toEnum(name, {
+    ...properties.sort,
+    description: 'The order of a list. Equal values are in the order of creation.',
+    enum: properties.sort?.enum.map((value: string) => value.replace(/^-(\w+)$/, '$1_desc')),
+  } as TSchema);
 export const fromSortEnum = (value: string) => value.replace(/^(\w+)_desc$/, '-$1');

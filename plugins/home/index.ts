@@ -24,7 +24,6 @@ const style = /<style>([\s\S]*)<\/style>/.exec(template)?.[1] ?? '';
 const styleHash = createHash('sha256').update(style).digest('base64');
 const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
-/** The home page: HTML for a browser, JSON for other clients. */
 export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, { version }) => {
   app.get(
     '/',
@@ -40,7 +39,7 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }
-      const page = fillTemplate({
+      const parts: Record<string, string> = {
         version: escapeHtml(version),
         description: escapeHtml(description),
         origin: escapeHtml(`${request.protocol}://${request.host}`),
@@ -48,7 +47,8 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
           .map(countHtml)
           .join(''),
         links: links.map(linkHtml).join(''),
-      });
+      };
+      const page = template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
       return reply
         .type('text/html; charset=utf-8')
         .header('content-security-policy', policy)
@@ -63,6 +63,3 @@ const countHtml = ([name, count]: [string, number]) =>
   `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
 const linkHtml = ({ path, text }: (typeof links)[number]) =>
   `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`;
-
-const fillTemplate = (parts: Record<string, string>) =>
-  template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');

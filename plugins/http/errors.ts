@@ -90,7 +90,6 @@ const fromFastify: Record<string, [ErrorCode, string]> = {
   FST_STATIC_FORBIDDEN_PATH: ['not_found', nothingHere],
 };
 
-/** What Node refuses before there is a request. */
 const fromNode: Record<string, [ErrorCode, string]> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
@@ -98,7 +97,6 @@ const fromNode: Record<string, [ErrorCode, string]> = {
 
 export const badRequest = (message: string) => new AppError('bad_request', message);
 
-/** Any thrown value as the error that the caller gets. */
 export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;

@@ -12,7 +12,6 @@ declare module 'fastify' {
     scope?: Scope | 'public';
   }
   interface FastifyRequest {
-    /** The caller, known or not. */
     readonly actor: Actor;
     /** The caller that the credentials belong to. */
     caller: Actor | null;
@@ -21,24 +20,20 @@ declare module 'fastify' {
   }
 }
 
-interface Options {
-  /** Absent in an open service. */
-  credentials: Credentials | undefined;
-  limits: RateLimits;
-}
-
 /** Identifies the caller. A refusal is thrown later, because refused requests count against the rate limit too. */
-export default fp<Options>(async (app, { credentials, limits }) => {
-  const unknownCaller = credentials ? nobody : anyone;
-  app.decorateRequest('caller', null);
-  app.decorateRequest('actor', {
-    getter(this: FastifyRequest) {
-      return this.caller ?? unknownCaller;
-    },
-  });
-  app.decorateRequest('refusal', null);
-  if (credentials) identify(app, credentials, limits);
-});
+export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
+  async (app, { credentials, limits }) => {
+    const unknownCaller = credentials ? nobody : anyone;
+    app.decorateRequest('caller', null);
+    app.decorateRequest('actor', {
+      getter(this: FastifyRequest) {
+        return this.caller ?? unknownCaller;
+      },
+    });
+    app.decorateRequest('refusal', null);
+    if (credentials) identify(app, credentials, limits);
+  },
+);
 
 function identify(app: FastifyInstance, credentials: Credentials, limits: RateLimits): void {
   /** A lookup costs work: an address that has guessed too often gets none. */

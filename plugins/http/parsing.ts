@@ -28,13 +28,7 @@ export default fp(async app => {
   app.addContentTypeParser<Buffer>(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
-    (request, body, done) => {
-      try {
-        done(null, parseBody(request, body));
-      } catch (error) {
-        done(error as Error);
-      }
-    },
+    async (request: FastifyRequest, body: Buffer) => parseBody(request, body),
   );
 
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => {

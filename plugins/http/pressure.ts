@@ -12,17 +12,13 @@ declare module 'fastify' {
     shed?: boolean;
   }
   interface FastifyInstance {
-    readonly pressure: Pressure;
+    /** How many requests are being processed. */
+    readonly pressure: { inFlight: number };
   }
   interface FastifyRequest {
     /** Ends a request that takes too long; null before its handler starts and after its response. */
     deadline: NodeJS.Timeout | null;
   }
-}
-
-export interface Pressure {
-  /** Requests that are being processed. */
-  inFlight: number;
 }
 
 /** All in milliseconds. */
@@ -35,12 +31,12 @@ const warnEvery = 10_000;
  * arrival until its response is ready: clients that send or read slowly do not count.
  */
 export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
-  const pressure: Pressure = { inFlight: 0 };
-  app.decorate('pressure', pressure);
+  app.decorate('pressure', { inFlight: 0 });
+  const { pressure } = app;
   app.decorateRequest('deadline', null);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, undefined, () => pressure.inFlight);
-  const refusal = openShedding(app, settings, metrics, pressure);
+  const refusal = openShedding(app, settings, metrics);
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
@@ -73,8 +69,8 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
 
 const isCounted = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
 
-/** Returns the function that refuses a request while there are too many. */
-function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics, pressure: Pressure) {
+function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics) {
+  const { pressure } = app;
   const isDelayed = watchDelay(app, settings.MAX_EVENT_LOOP_DELAY);
   let lastWarning = Number.NEGATIVE_INFINITY;
   return (): AppError | undefined => {

@@ -12,7 +12,6 @@ import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace context of this request; null without tracing. */
     traced: Context | null;
   }
 }

@@ -1,19 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import {
-  ApiKey,
-  ApiKeyCreate,
-  ApiKeyList,
-  ApiKeyPath,
-  ApiKeyQuery,
-  NewApiKey,
-} from '../../schemas/apiKey.ts';
-import { ref } from '../../schemas/common.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, listKeys, revokeKey } from '../../src/services/apiKeys.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
-const params = ApiKeyPath;
+const params = strict({ key_id: idInPath('key') });
 
 /** `onRevoked` makes this instance forget a key at once; other instances stop accepting it within seconds. */
 export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) => void }> = async (

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref } from '../../schemas/common.ts';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
 import {
-  EventPath,
   EventQuery,
   Replayed,
   ReplayFilter,
@@ -13,9 +12,8 @@ import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
 const route = routesOf('Webhook events');
-const one = { params: EventPath, response: { 200: ref(WebhookEventDetail) } };
+const one = { params: strict({ event_id: idInPath('event') }), response: { 200: ref(WebhookEventDetail) } };
 
-/** For operators: which events were received, what became of them, and processing them again. */
 export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/webhook-events',

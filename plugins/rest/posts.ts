@@ -1,20 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref } from '../../schemas/common.ts';
-import {
-  Post,
-  PostCreate,
-  PostList,
-  PostPath,
-  PostQuery,
-  PostReplace,
-  PostUpdate,
-} from '../../schemas/post.ts';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
+import { Post, PostCreate, PostList, PostQuery, PostReplace, PostUpdate } from '../../schemas/post.ts';
 import { changePost, createPost, deletePost, getPost, listPosts } from '../../src/services/posts.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, mergePatch, sendCreated, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Posts');
-const params = PostPath;
+const params = strict({ post_id: idInPath('post') });
 const one = { params, response: { 200: ref(Post) } };
 const changed = { ...one, config: { conflicts: ['stale'] } } as const;
 

@@ -2,16 +2,13 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
 
-/** The media types of a PATCH. */
 export const mergePatch = ['application/json', 'application/merge-patch+json'];
 
-/** The schema of a response without a body. */
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 
 /** The path alone: a request line may be an absolute URL with a host that the client made up. */
 const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
 
-/** A page of a list, with links to the pages around it. */
 export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -27,7 +24,6 @@ export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   return page;
 }
 
-/** A new record, with the URL to read it from. */
 export function sendCreated<T extends { id: string }>(
   request: FastifyRequest,
   reply: FastifyReply,

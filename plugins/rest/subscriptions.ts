@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref } from '../../schemas/common.ts';
+import { ref, strict, string } from '../../schemas/common.ts';
 import {
   Subscription,
   SubscriptionChoice,
   SubscriptionList,
-  SubscriptionPath,
   SubscriptionQuery,
 } from '../../schemas/subscription.ts';
 import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
@@ -12,6 +11,7 @@ import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
 const route = routesOf('Subscriptions');
+const params = strict({ customer: string('The identifier of the customer.', 'cus_NffrFeUfNV2Hib') });
 
 export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
@@ -29,7 +29,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       config: { conflicts: ['several_providers'] },
       description:
         'A customer with subscriptions from several providers gets a 409 whose `details` lists them, unless `provider` selects one.',
-      params: SubscriptionPath,
+      params,
       querystring: SubscriptionChoice,
       response: { 200: ref(Subscription) },
     }),

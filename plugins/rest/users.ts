@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref } from '../../schemas/common.ts';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
 import {
   User,
   UserCreate,
   UserList,
-  UserPath,
   UserQuery,
   UserRemoval,
   UserReplace,
@@ -15,7 +14,7 @@ import { routesOf } from '../http/routes.ts';
 import { deleted, mergePatch, sendCreated, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Users');
-const params = UserPath;
+const params = strict({ user_id: idInPath('user') });
 const one = { params, response: { 200: ref(User) } };
 const changed = { ...one, config: { conflicts: ['email_taken', 'stale'] } } as const;
 const description =

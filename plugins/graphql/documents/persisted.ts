@@ -8,22 +8,14 @@ import { RecentCache } from './recentCache.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** How many texts are kept for clients. */
 const keptTexts = 500;
 
-export interface PersistedDocuments {
-  /** The text that a request contains, or names by its hash. */
-  find(request: GraphQLRequest): string;
-  /** For a document within the limits: no other text is kept. */
-  keep(request: GraphQLRequest): void;
-}
-
 /** Automatic persisted queries: a client sends the hash, and the text only when the hash is unknown. */
-export function automaticDocuments(watchCache: WatchCache): PersistedDocuments {
+export function automaticDocuments(watchCache: WatchCache) {
   const texts = new RecentCache<string>(keptTexts);
   watchCache('graphql_texts', () => texts.size);
   return {
-    find(request) {
+    find(request: GraphQLRequest): string {
       const hash = hashOf(request);
       const { query = hash && texts.get(hash) } = request;
       if (query === undefined) throw hash === undefined ? noQuery() : unknownHash();
@@ -31,15 +23,15 @@ export function automaticDocuments(watchCache: WatchCache): PersistedDocuments {
         throw refuse('BAD_REQUEST', 'The hash in persistedQuery does not match the query.', 400);
       return query;
     },
-    keep(request) {
+    /** For a document within the limits: no other text is kept. */
+    keep(request: GraphQLRequest): void {
       const hash = hashOf(request);
       if (hash !== undefined && request.query !== undefined) texts.set(hash, request.query);
     },
   };
 }
 
-/** Trusted documents: only those in a file run. */
-export function trustedDocuments(path: string): PersistedDocuments {
+export function trustedDocuments(path: string): ReturnType<typeof automaticDocuments> {
   const texts = new Map(Object.entries(readDocuments(path)));
   return {
     find(request) {

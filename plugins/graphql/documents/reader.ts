@@ -21,14 +21,11 @@ export interface Operation {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** How many requests it counts as; set when that does not depend on variables. */
   price?: number;
-  /** Set once it was validated. */
   validationErrors?: readonly GraphQLError[];
 }
 
-/** How many documents stay parsed: those that were used most recently. */
 export const keptDocuments = 256;
 
-/** Registers a cache with the metrics. */
 export type WatchCache = (name: string, size: () => number) => void;
 
 /** Returns the function that reads an operation. Length and tokens are limited before anything else. */

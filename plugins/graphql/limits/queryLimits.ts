@@ -46,10 +46,8 @@ interface Query {
 interface Parent {
   type: GraphQLNamedType | undefined;
   path: string[];
-  /** How many records there can be at this level. */
   records: number;
   introspection: boolean;
-  /** The fragments that are being spread here. */
   spreads: readonly string[];
 }
 

@@ -21,7 +21,6 @@ export function listQuery<T extends TSchema>(schema: T) {
   };
 }
 
-/** The resolvers of a list and of its count. */
 export function listResolvers<S extends TSchema & { static: PageRequest }, T>(
   read: (context: Context, query: Static<S>) => Promise<Page<T>>,
   schema: S,

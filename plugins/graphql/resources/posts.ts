@@ -1,23 +1,15 @@
-import {
-  Post,
-  PostCreate,
-  PostQuery,
-  PostReplace,
-  PostUpdate,
-  postSorts,
-  postStatuses,
-} from '../../../schemas/post.ts';
+import { Post, PostCreate, PostQuery, PostReplace, PostUpdate } from '../../../schemas/post.ts';
 import { orNotFound } from '../../../src/core/errors.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../../src/services/posts.ts';
-import { type ById, inputCheck, type WithInput } from '../inputs.ts';
+import { type ById, changing, creating } from '../inputs.ts';
 import type { Resource } from '../schema.ts';
 import { toEnum, toInput, toSortEnum, toType } from '../sdl.ts';
 import { listResolvers } from './lists.ts';
 
 const enums = { status: 'PostStatus' };
 const sdl = [
-  toEnum('PostStatus', 'Whether a post is published.', postStatuses),
-  toSortEnum('PostSort', postSorts),
+  toEnum('PostStatus', Post.properties.status),
+  toSortEnum('PostSort', PostQuery),
   toType(Post, enums),
   toInput(PostCreate, enums),
   toInput(PostReplace, enums),
@@ -50,9 +42,6 @@ extend type Mutation {
 ];
 
 const { list, count } = listResolvers(listPosts, PostQuery);
-const toCreate = inputCheck(PostCreate);
-const toReplace = inputCheck(PostReplace);
-const toUpdate = inputCheck(PostUpdate);
 
 export const posts: Resource = {
   sdl,
@@ -67,10 +56,9 @@ export const posts: Resource = {
     },
   },
   Mutation: {
-    createPost: (_, { input }: WithInput, { context }) => createPost(context, toCreate(input)),
-    replacePost: (_, { id, input }: ById & WithInput, { context }) =>
-      changePost(context, id, toReplace(input)),
-    updatePost: (_, { id, input }: ById & WithInput, { context }) => changePost(context, id, toUpdate(input)),
+    createPost: creating(createPost, PostCreate),
+    replacePost: changing(changePost, PostReplace),
+    updatePost: changing(changePost, PostUpdate),
     deletePost: async (_, { id }: ById, { context }) => {
       await deletePost(context, id);
       return id;

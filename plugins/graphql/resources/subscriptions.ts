@@ -1,9 +1,4 @@
-import {
-  Subscription,
-  SubscriptionQuery,
-  subscriptionSorts,
-  subscriptionStatuses,
-} from '../../../schemas/subscription.ts';
+import { Subscription, SubscriptionQuery } from '../../../schemas/subscription.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions.ts';
 import type { Resource } from '../schema.ts';
@@ -11,8 +6,8 @@ import { toEnum, toSortEnum, toType } from '../sdl.ts';
 import { listResolvers } from './lists.ts';
 
 const sdl = [
-  toEnum('SubscriptionStatus', 'The state of a subscription.', subscriptionStatuses),
-  toSortEnum('SubscriptionSort', subscriptionSorts),
+  toEnum('SubscriptionStatus', Subscription.properties.status),
+  toSortEnum('SubscriptionSort', SubscriptionQuery),
   // In GraphQL, Subscription is the name of a root type.
   toType(Subscription, { status: 'SubscriptionStatus' }, 'CustomerSubscription'),
   /* GraphQL */ `

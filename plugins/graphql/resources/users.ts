@@ -1,17 +1,17 @@
 import { strict } from '../../../schemas/common.ts';
 import { paging } from '../../../schemas/lists.ts';
-import { User, UserCreate, UserQuery, UserReplace, UserUpdate, userSorts } from '../../../schemas/user.ts';
+import { User, UserCreate, UserQuery, UserReplace, UserUpdate } from '../../../schemas/user.ts';
 import { skipped } from '../../../src/core/pages.ts';
 import { postMembers } from '../../../src/services/relations.ts';
 import { changeUser, createUser, deleteUser, listUsers } from '../../../src/services/users.ts';
 import { selectedFields } from '../documents/selection.ts';
-import { type ById, inputCheck, type WithInput } from '../inputs.ts';
+import { type ById, changing, creating } from '../inputs.ts';
 import type { Resource } from '../schema.ts';
 import { toInput, toSortEnum, toType } from '../sdl.ts';
 import { type Arguments, listQuery, listResolvers, wholeList } from './lists.ts';
 
 const sdl = [
-  toSortEnum('UserSort', userSorts),
+  toSortEnum('UserSort', UserQuery),
   toType(User),
   toInput(UserCreate),
   toInput(UserReplace),
@@ -47,9 +47,6 @@ extend type Mutation {
 
 const { list, count } = listResolvers(listUsers, UserQuery);
 const postsQuery = listQuery(strict(paging));
-const toCreate = inputCheck(UserCreate);
-const toReplace = inputCheck(UserReplace);
-const toUpdate = inputCheck(UserUpdate);
 
 export const users: Resource = {
   sdl,
@@ -74,10 +71,9 @@ export const users: Resource = {
     },
   },
   Mutation: {
-    createUser: (_, { input }: WithInput, { context }) => createUser(context, toCreate(input)),
-    replaceUser: (_, { id, input }: ById & WithInput, { context }) =>
-      changeUser(context, id, toReplace(input)),
-    updateUser: (_, { id, input }: ById & WithInput, { context }) => changeUser(context, id, toUpdate(input)),
+    createUser: creating(createUser, UserCreate),
+    replaceUser: changing(changeUser, UserReplace),
+    updateUser: changing(changeUser, UserUpdate),
     deleteUser: async (_, { id, cascade }: ById & { cascade: boolean }, { context }) => {
       await deleteUser(context, id, { cascade });
       return id;
