@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type ASTNode, GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { type ASTNode, GraphQLError } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
 import type { AppError, ErrorCode } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
@@ -48,25 +48,24 @@ export function limitError(
 }
 
 /** The errors as a caller sees them. Internal ones go to the log instead. */
-export function publicErrors(errors: readonly GraphQLError[], request: FastifyRequest) {
-  return errors.map(error => {
-    const { extensions, ...formatted } = publicError(error, request);
-    return { ...formatted, extensions: { ...extensions, requestId: request.id } };
+export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRequest) =>
+  errors.map(error => {
+    const { message, locations, path } = error;
+    const origin = { ...(locations && { locations }), ...(path && { path }) };
+    // With a code: one of ours, or one about the document. Both are written for callers. Errors of compiled queries
+    // have no extensions at all.
+    if (typeof error.extensions?.code === 'string') {
+      const limited = 'maximum' in error.extensions && { path };
+      return { message, ...origin, extensions: { ...limited, ...error.extensions, requestId: request.id } };
+    }
+    const known = explain(error.originalError ?? error);
+    logFailure(request, known, { path: path?.join('.') });
+    return {
+      message: known.message,
+      ...origin,
+      extensions: { ...extensionsOf(known), requestId: request.id },
+    };
   });
-}
-
-function publicError(error: GraphQLError, request: FastifyRequest): GraphQLFormattedError {
-  const { message, locations, path } = error;
-  const origin = { ...(locations && { locations }), ...(path && { path }) };
-  // With a code: one of ours, or one about the document. Both are written for callers.
-  if (typeof error.extensions?.code === 'string') {
-    const extensions = 'maximum' in error.extensions ? { path, ...error.extensions } : error.extensions;
-    return { message, ...origin, extensions };
-  }
-  const known = explain(error.originalError ?? error);
-  logFailure(request, known, { path: path?.join('.') });
-  return { message: known.message, ...origin, extensions: extensionsOf(known) };
-}
 
 /** The code and the details of an error. Details that only repeat the code are left out. */
 export function extensionsOf({ code, details }: AppError, body = '/input') {

@@ -23,11 +23,11 @@ export default fp(async (app: FastifyInstance) => {
 const nothingHere = 'There is nothing at this path.';
 const unknownPath = () => new AppError('not_found', nothingHere);
 
-export const toEnvelope = (error: AppError): ErrorEnvelope => ({
+const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },
 });
 
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   logFailure(request, error);
   reply.headers(headersOf(error));

@@ -15,15 +15,9 @@ import { pageLimit } from '../../../schemas/lists.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
 
-export interface QueryLimits {
-  depth: number;
-  aliases: number;
-  nodes: number;
-  cost: number;
-}
-
+type Limit = 'depth' | 'aliases' | 'nodes' | 'cost';
 /** The code of the error, and what there is too much of. */
-const exceeded: Record<keyof QueryLimits, [string, string]> = {
+const exceeded: Record<Limit, [string, string]> = {
   depth: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
   aliases: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
   nodes: ['NODE_LIMIT_EXCEEDED', 'nodes'],
@@ -39,7 +33,7 @@ interface Query {
   schema: GraphQLSchema;
   operation: Operation;
   variables: Record<string, unknown>;
-  limits: QueryLimits;
+  limits: Record<Limit, number>;
 }
 
 /** What a selection inherits from the fields around it. */
@@ -70,9 +64,8 @@ class CostVisitor {
 
   /** Returns the price of the operation: at least the requests that REST would need, one for each root field. */
   visit(): number {
-    const { schema, operation } = this.#query;
-    const { selectionSet, operation: kind } = operation.definition;
-    const type = schema.getRootType(kind) ?? undefined;
+    const { selectionSet, operation } = this.#query.operation.definition;
+    const type = this.#query.schema.getRootType(operation) ?? undefined;
     this.#visitSelections(selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
     return Math.max(1, this.#roots, priceOf(this.#cost));
   }
@@ -142,7 +135,7 @@ class CostVisitor {
     return value?.kind === Kind.INT ? Number(value.value) : undefined;
   }
 
-  #check(limit: keyof QueryLimits, value: number, path: string[], node: SelectionNode): void {
+  #check(limit: Limit, value: number, path: string[], node: SelectionNode): void {
     const maximum = this.#query.limits[limit];
     if (value > maximum)
       throw new DocumentError([limitError(...exceeded[limit], value, maximum, { path, node })]);
