@@ -1,9 +1,8 @@
 import { customType } from 'drizzle-orm/pg-core';
 
 /**
- * Text in code point order. The collation is part of the column, because the default one differs between
- * servers and between releases of their C library: the same list would have two orders, and an index made
- * under the one would be corrupt under the other.
+ * Text in code point order. The default collation differs between servers and between releases of their C library:
+ * the same list would have two orders, and an index made under the one would be corrupt under the other.
  */
 export const textByCode = customType<{ data: string; driverData: string }>({
   dataType: () => 'text collate "C"',
@@ -15,7 +14,7 @@ export const instant = customType<{ data: string; driverData: string }>({
   fromDriver: value => isoOf(value),
 });
 
-/** Bytes as they came: text columns refuse NUL, and JSON columns rewrite what they are given. */
+/** Bytes as they came: text columns refuse NUL, and JSON columns rewrite their values. */
 export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
   fromDriver: value => Buffer.from(value.buffer, value.byteOffset, value.byteLength),
@@ -23,7 +22,7 @@ export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
 
 const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
-/** Text of the database, `2026-11-21 09:30:00.5+00`. Moving its letters takes a fifth of the time that a Date takes. */
+/** From the database's `2026-11-21 09:30:00.5+00`. Rearranging it takes a fifth of the time of a Date. */
 function isoOf(value: string): string {
   if (!inUtc.test(value)) return new Date(value).toISOString();
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).padEnd(3, '0')}Z`;

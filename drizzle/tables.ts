@@ -17,7 +17,7 @@ import type { PostStatus } from '../schemas/post.ts';
 import type { SubscriptionStatus } from '../schemas/subscription.ts';
 import { bytes, instant, textByCode } from './columns.ts';
 
-// The names of constraints are a promise: services/failures.ts turns each into the error a caller sees.
+// src/services/refusals.ts turns names of constraints into the errors that clients see.
 
 export const users = pgTable(
   'users',

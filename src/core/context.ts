@@ -3,7 +3,7 @@ import type { Connection } from '../database/connection.ts';
 import { type Actor, system } from './actor.ts';
 import type { Log } from './log.ts';
 
-/** The work that one event asks for. A job of an earlier round is void: the event was replayed since. */
+/** The work for one event. A job of an earlier round is void: the event was replayed since. */
 export interface Job {
   event: string;
   round: number;
@@ -24,7 +24,7 @@ export const noQueue: Queue = {
   add: () => Promise.reject(new Error('There is no queue here.')),
 };
 
-/** What a service function is given besides its input: the one way in which it gets what it needs. */
+/** Everything a service function gets besides its input. */
 export interface Context {
   /** A connection, or the transaction that the work belongs to. */
   readonly db: Connection;
@@ -33,13 +33,13 @@ export interface Context {
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;
   readonly actor: Actor;
   readonly door: Door;
-  /** The request behind all this, if there is one: its address and its id. Read only when they are needed. */
+  /** The request, if there is one. Its address and id are read only when they are needed. */
   readonly origin: { readonly ip: string; readonly id: string } | null;
 }
 
 type Parts = Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'queue' | 'now'>>;
 
-/** For work that no request is behind. The name is what the audit log will say. */
+/** For work without a request. The audit log shows the name. */
 export const systemContext = (
   { db, log, queue = noQueue, now = () => new Date() }: Parts,
   name: string,

@@ -68,9 +68,9 @@ export function orNotFound<T>(what: string, record: T | undefined): T {
 /** A failure that the operator can fix. Its message says everything, so it is shown without a stack. */
 export class OperatorError extends Error {}
 
-/** SQLSTATEs about the server, the account or the database rather than about a statement of ours. */
+/** SQLSTATEs about the server, the account or the database, not about a statement. */
 const serverFailure = /^(08|28|3D|53|57P)\w+$|^42501$/;
-/** Codes of the operating system, of TLS, and of the driver when it got no answer. */
+/** Codes of the operating system, of TLS, and of the driver. */
 const connectionFailure = /^(CONN\w+|E(?!RR_)[A-Z_]{3,}|\w*(CERT|_TLS_|_SSL_|LEAF_SIGNATURE)\w*)$/;
 
 /** What the operator should read, in one line; undefined for a bug, which needs its stack. */

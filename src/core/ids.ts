@@ -36,7 +36,7 @@ export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + 
 
 /** A bound: below every id created at this time or later, above every earlier one, and never an id itself. */
 export function lowestId(time: Date): string {
-  // Ids cannot hold a time before 1970.
+  // No id has a time before 1970.
   const hex = hexOf(Math.max(0, time.getTime()));
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

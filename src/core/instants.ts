@@ -5,23 +5,19 @@ const last = Date.parse('9999-12-31T23:59:59.999Z');
 export const timeOfChange = (now: Date, lastChange: string) =>
   new Date(Math.max(now.getTime(), Date.parse(lastChange) + 1)).toISOString();
 
-/** Milliseconds, with finer digits cut off. NaN for a time that the database cannot store. */
-function parseInstant(text: string): number {
+/** An RFC 3339 time, cut to milliseconds; undefined when the database cannot store it, such as the year 0. */
+function parseInstant(text: string): Date | undefined {
   // RFC 3339 allows leap seconds, `Date` does not.
   const time = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
-  return time >= first && time <= last ? time : Number.NaN;
+  return time >= first && time <= last ? new Date(time) : undefined;
 }
 
-/** An RFC 3339 time in UTC; undefined when the database cannot store it, such as the year 0. */
-export function readInstant(text: string): string | undefined {
-  const time = parseInstant(text);
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
-}
+/** The time in UTC. */
+export const readInstant = (text: string) => parseInstant(text)?.toISOString();
 
-/** An RFC 3339 time as a bound, rounded up to a millisecond: rounded down, "since .0005" would include .000. */
+/** The time as a bound, rounded up to a millisecond: rounded down, "since .0005" would include .000. */
 export function readBound(text: string): Date | undefined {
   const time = parseInstant(text);
-  if (Number.isNaN(time)) return undefined;
   const hasFraction = /\.\d{3}\d*[1-9]/.test(text);
-  return new Date(hasFraction ? time + 1 : time);
+  return time && hasFraction ? new Date(time.getTime() + 1) : time;
 }

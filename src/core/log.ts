@@ -6,7 +6,7 @@ import { LogOutput } from './logOutput.ts';
 
 export type Log = Logger;
 
-/** The log of the process: lines to read on a terminal, JSON lines anywhere else. */
+/** The log of the process: readable lines on a terminal, JSON elsewhere. */
 export function openLog(
   settings: Pick<Settings, 'LOG_LEVEL'>,
   terminal: boolean,
@@ -49,7 +49,7 @@ export function describeError(error: unknown): object {
 
 const messageOf = ({ message }: Error) => message.split('\nparams:')[0] ?? '';
 
-/** The stack, without those values either. */
+/** The stack, also without those values. */
 export function stackOf(error: Error): string {
   const { stack = '' } = error;
   // Only after the message, in which a value may look like a line of the stack.

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 const standardOutput = 1;
-/** Bytes. More are not kept in memory for a slow reader. */
+/** Bytes kept in memory for a slow reader. */
 const maxWaiting = 16 * 1024 * 1024;
 const maxLinesPerWrite = 256;
 /** Milliseconds. */
@@ -10,10 +10,9 @@ const retryInterval = 10;
 const exitTimeout = 400;
 
 /**
- * Standard output for the log. Each line is written at once, so that a killed process has logged its last one. When
- * the reader is slow, lines wait in memory, and past a limit they are dropped: callers decide how much is logged, and
- * must not be able to stop the process. pino's own asynchronous destination cuts a line when the process exits
- * while the reader is slow, and blocks the exit when nobody reads.
+ * Standard output for the log. Each line is written at once, so that a killed process has logged its last one. When the
+ * reader is slow, lines wait in memory up to a limit and are then dropped: much logging must not stop the process. pino's
+ * own asynchronous destination cuts a line when the process exits meanwhile, and blocks the exit without a reader.
  */
 export class LogOutput implements DestinationStream {
   readonly #onDropped: (lines: number) => void;

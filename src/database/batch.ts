@@ -1,7 +1,7 @@
 import { type Batch, batches } from '../telemetry/metrics.ts';
 import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
-import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
+import { databaseFailure, isOutage } from './databaseErrors.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -9,43 +9,41 @@ interface Waiting<K, V> {
   reject: (error: unknown) => void;
   runInContext: RunInContext;
 }
-interface Queue<K, V> {
-  waiting: Waiting<K, V>[];
-  running: number;
-  scheduled: boolean;
-}
+type Work<K, V> = (db: Connection, keys: K[]) => Promise<V[]>;
 
 export const maxBatch = 200;
-/** Milliseconds after which a batch no longer counts as running: one that waits for a lock must not hold up others. */
+/** Milliseconds. After them a batch no longer counts as running: one that waits for a lock must not hold up others. */
 const slowAfter = 100;
 
 interface Options<K> {
-  /** For how many of a full batch a key counts. */
+  /** How many keys this one counts for. */
   weightOf?: (key: K) => number;
   /** How many batches run at once: the fewer, the larger they are. */
   parallel?: number;
 }
 
 /**
- * Answers calls of one turn of the event loop, or those that come while earlier batches run, with one piece of work: 50 reads become
- * one statement, 50 deliveries one commit. A call never joins work that has begun, so no answer is older than its question. When the
- * database refuses a batch, its halves are tried, so one bad key does not fail its neighbors. Inside a transaction nothing waits.
+ * Does the calls of one turn of the event loop, or those that come while earlier batches run, at once: 50 reads become one
+ * statement, 50 deliveries one commit. No call joins work that has begun, so no answer is older than its question. When
+ * the database refuses a batch, each key is tried alone. Inside a transaction nothing waits.
  */
 export function batch<K, V>(
   what: Batch['what'],
-  work: (db: Connection, keys: K[]) => Promise<V[]>,
+  work: Work<K, V>,
   // Two keep the server busy while the next one fills.
   { weightOf = () => 1, parallel = 2 }: Options<K> = {},
 ): (db: Connection, key: K) => Promise<V> {
-  const queues = new WeakMap<Connection, Queue<K, V>>();
+  const newQueue = () => ({ waiting: [] as Waiting<K, V>[], running: 0, scheduled: false });
+  type Queue = ReturnType<typeof newQueue>;
+  const queues = new WeakMap<Connection, Queue>();
 
-  function schedule(db: Connection, queue: Queue<K, V>): void {
+  function schedule(db: Connection, queue: Queue): void {
     if (queue.scheduled || queue.running >= parallel || queue.waiting.length === 0) return;
     queue.scheduled = true;
     setImmediate(run, db, queue);
   }
 
-  async function run(db: Connection, queue: Queue<K, V>): Promise<void> {
+  async function run(db: Connection, queue: Queue): Promise<void> {
     const group = takeGroup(queue.waiting, weightOf);
     batches.publish({ what, size: group.length });
     queue.scheduled = false;
@@ -67,7 +65,7 @@ export function batch<K, V>(
     new Promise((resolve, reject) => {
       const call = { key, resolve, reject, runInContext: captureContext() };
       if (db.isTransaction) return void settle(db, [call], work);
-      const queue = queues.get(db) ?? { waiting: [], running: 0, scheduled: false };
+      const queue = queues.get(db) ?? newQueue();
       queues.set(db, queue);
       queue.waiting.push(call);
       schedule(db, queue);
@@ -83,11 +81,7 @@ function takeGroup<K, V>(waiting: Waiting<K, V>[], weightOf: (key: K) => number)
   return waiting.splice(0, tooMany < 0 ? waiting.length : tooMany);
 }
 
-async function settle<K, V>(
-  db: Connection,
-  group: Waiting<K, V>[],
-  work: (db: Connection, keys: K[]) => Promise<V[]>,
-): Promise<void> {
+async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K, V>): Promise<void> {
   try {
     const keys = group.map(({ key }) => key);
     // In the trace of the first: the others only wait for it.
@@ -95,17 +89,13 @@ async function settle<K, V>(
     const values = await runInContext(() => work(db, keys));
     for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
   } catch (error) {
-    // Without an answer nobody knows what was done, and doing it again could do it twice.
+    // Without an answer the work may be done, and trying again could do it twice.
     if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
-    // Each alone at once: halves would wait for the same lock one after the other.
-    if (isLockedOut(error)) return void (await Promise.all(group.map(one => settle(db, [one], work))));
-    const middle = group.length >> 1;
-    await settle(db, group.slice(0, middle), work);
-    await settle(db, group.slice(middle), work);
+    await Promise.all(group.map(call => settle(db, [call], work)));
   }
 }
 
-/** Whether the server undid the work and said so. A server that is going away says nothing reliable. */
+/** Whether the server undid the work. A server that is going away says nothing reliable. */
 function isRefusal(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && (!isOutage(failure) || /^40/.test(failure.code));

@@ -3,7 +3,7 @@ import { batches } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 
 interface Question<V> {
-  /** The answer that is on its way; nobody joins it any more. */
+  /** The answer that is being read; no caller joins it any more. */
   running: Promise<unknown>;
   /** The answer that callers can still join. */
   next: Promise<V> | undefined;
@@ -11,8 +11,8 @@ interface Question<V> {
 }
 
 /**
- * Gives one answer to all who ask the same question in one turn of the event loop, or while its previous answer is on its
- * way. Each answer is read after all of its callers have asked. Inside a transaction every call reads for itself.
+ * Gives one answer to equal questions of one turn of the event loop, or of the time while the previous answer is being
+ * read. No answer is older than its question. Inside a transaction every call reads for itself.
  */
 export function coalesce<Q, V>(
   read: (db: Connection, question: Q) => Promise<V>,

@@ -1,20 +1,20 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Connection } from './connection.ts';
 
-/** An open database. Both backends give one; nobody else needs to know which it is. */
+/** An open database, the same for both backends. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
   /** For writes and transactions, which may wait for a lock. */
   readonly writes: Connection;
-  /** For reads alone, on connections of their own: they wait for no lock, and for no write that does. */
+  /** For reads alone, on their own connections: they wait for no lock, and for no write that does. */
   readonly reads: Connection;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
-  /** Settles when the migrations have run, or when they never will. */
+  /** Settles when the migrations have run, or when they cannot. */
   readonly ready: Promise<void>;
-  /** Asks the server for a sign of life. */
+  /** Rejects when the server does not answer. */
   readonly ping: () => Promise<void>;
-  /** Whether connections become free: false while statements wait for one in vain. */
+  /** False while statements wait for a connection in vain. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };

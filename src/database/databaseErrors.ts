@@ -2,13 +2,13 @@ export interface DatabaseFailure {
   /** The SQLSTATE, or the driver's own code when there was no answer. */
   code: string;
   constraint: string | undefined;
-  /** Whether it was a deletion: a foreign key refuses both rows that are referenced and references to missing rows. */
+  /** Whether it was a deletion: a foreign key refuses those, and references to missing rows. */
   deleting: boolean;
 }
 
 const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
-/** What the driver and the operating system say when there was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
+/** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
 const deletion = /^(with \S+ as \()?delete from /i;
@@ -27,7 +27,7 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   return undefined;
 }
 
-/** Whether the server was out of reach, shutting down or full, so that trying again later makes sense. */
+/** Whether the server was out of reach, shutting down or full: a later try may succeed. */
 export function isOutage({ code }: DatabaseFailure): boolean {
   return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || temporary.has(code);
 }

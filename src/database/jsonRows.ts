@@ -2,8 +2,8 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 
 /**
- * The rows of a table out of one JSON text, the placeholder `rows`: one parameter, and so one prepared statement, however
- * many rows there are. An absent member is null; bytes are written by `hexBytes`.
+ * Rows of a table out of the placeholder `rows`, a JSON text: one parameter, and so one prepared statement, for any number
+ * of rows. An absent member is null; bytes are written by `hexBytes`.
  */
 export function rowsFromJson(table: PgTable) {
   const columns = Object.entries(getTableColumns(table));

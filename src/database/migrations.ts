@@ -10,9 +10,9 @@ const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', impor
 const migrationLock = 7_283_451;
 
 /**
- * Brings the database up to date. Two instances may start at once on an empty database: the second waits for the lock and
- * then finds nothing to do. The lock ends with the transaction, so a killed process leaves none behind and a pooler does
- * no harm. Drizzle's own function would open a transaction of its own; the table it keeps is the same.
+ * Brings the database up to date. Of two instances that start at once, the second waits for the lock. It ends with the
+ * transaction: a killed process leaves none behind, also through a pooler. Drizzle's own function would open a transaction
+ * of its own; its table is the same.
  */
 export async function migrate(db: Connection): Promise<void> {
   await refuseOtherEncodings(db);
@@ -35,19 +35,14 @@ async function runMigrations(inside: Connection): Promise<void> {
     [],
   );
   const [[last] = []] = await inside.rows(`select max(created_at) from ${table}`, []);
-  const missing = readMigrationFiles({ migrationsFolder }).filter(
-    ({ folderMillis }) => folderMillis > Number(last ?? 0),
-  );
-  for (const { sql: statements, hash, folderMillis } of missing) {
+  for (const { sql: statements, hash, folderMillis } of readMigrationFiles({ migrationsFolder })) {
+    if (folderMillis <= Number(last ?? 0)) continue;
     for (const text of statements) await inside.rows(text, []);
     await inside.rows(`insert into ${table} (hash, created_at) values ($1, $2)`, [hash, folderMillis]);
   }
 }
 
-/**
- * In SQL_ASCII the server counts bytes where we promise characters and answers with text that nobody can read; other
- * encodings lack most characters. Both would be errors of single requests, long after the start.
- */
+/** SQL_ASCII counts bytes where we promise characters, and other encodings lack most characters. */
 async function refuseOtherEncodings(db: Connection): Promise<void> {
   const [[encoding] = []] = await db.rows(`select current_setting('server_encoding')`, []);
   if (encoding !== 'UTF8') throw new WrongEncoding(String(encoding));

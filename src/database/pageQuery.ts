@@ -1,25 +1,24 @@
 import { asc, desc, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Connection } from './connection.ts';
+import type { RecordTable } from './recordsById.ts';
 import { builder } from './statement.ts';
 import { withoutTimeouts } from './transaction.ts';
 
-export type Listed = PgTable & { id: PgColumn };
-
 interface PageQuery {
-  table: Listed;
-  /** What a record shows, with the id first. */
+  table: RecordTable;
+  /** The id first. */
   columns: Record<string, PgColumn>;
   where: SQL | undefined;
-  /** The name of this list in the counts: '' is the whole table, `column=value` a part of it; undefined is not counted. */
+  /** Its name in the counts: '' is the whole table, `column=value` a part of it. Undefined is not counted. */
   part: SQLWrapper | string | undefined;
-  /** What the list is sorted by before the id. */
+  /** Before the id. */
   sort: SQLWrapper[];
   backward: boolean;
 }
 
 /** The name of the part of a table that has this value in this column. */
-export const partOf = (column: PgColumn, value: SQLWrapper) =>
+export const partName = (column: PgColumn, value: SQLWrapper) =>
   sql`${sql.raw(`'${column.name}='`)} || ${value}::text`;
 
 const edges = {
@@ -52,15 +51,11 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
     .limit(sql.placeholder('limit'))
     .offset((placed ? sql`place.rest` : skip) as typeof skip)
     .as('record');
-  const record = Object.entries(columns).map(([name, column]) => [
-    name,
-    sql`record.${sql.identifier(column.name)}`,
-  ]);
+  const record: Record<string, SQL> = {};
+  for (const [name, { name: column }] of Object.entries(columns))
+    record[name] = sql`record.${sql.identifier(column)}`;
   return builder
-    .select({
-      ...Object.fromEntries(record),
-      total: sql`coalesce(place.total, ${builder.$count(table, where)})`,
-    })
+    .select({ ...record, total: sql`coalesce(place.total, ${builder.$count(table, where)})` })
     .from(place)
     .leftJoinLateral(page, sql`true`);
 }
@@ -69,7 +64,7 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
 export const totalOf = (table: PgTable) =>
   sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, '', 0, false))::int`;
 
-/** Counts everything anew, while others read and write. */
+/** Counts everything again, while others read and write. */
 export const repairCounts = (db: Connection) =>
   db.transaction(async inside => {
     await withoutTimeouts(inside);

@@ -2,19 +2,20 @@ import { SpanKind } from '@opentelemetry/api';
 import { inChildSpan, isTracing } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 
-/** The connection with a span for each statement, where traces are made. */
-export const withSpans = (connection: Connection) =>
-  isTracing() ? tracedConnection(connection) : connection;
-
-const tracedConnection = ({ rows, transaction, isTransaction }: Connection): Connection => ({
-  isTransaction,
-  rows: (text, params) => {
-    // The text has placeholders for the values, not the values.
-    const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
-    return inChildSpan(nameOf(text), { kind: SpanKind.CLIENT, attributes }, () => rows(text, params));
-  },
-  transaction: work => transaction(inside => work(tracedConnection(inside))),
-});
+/** The connection with a span for each statement, when tracing is on. */
+export function withSpans(connection: Connection): Connection {
+  if (!isTracing()) return connection;
+  return {
+    isTransaction: connection.isTransaction,
+    rows: (text, params) => {
+      // The text has placeholders for the values, not the values.
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+      const options = { kind: SpanKind.CLIENT, attributes };
+      return inChildSpan(nameOf(text), options, () => connection.rows(text, params));
+    },
+    transaction: work => connection.transaction(inside => work(withSpans(inside))),
+  };
+}
 
 /** What a statement does first, and to which table: `insert webhook_events`. Functions are not tables. */
 export function nameOf(text: string): string {

@@ -1,5 +1,4 @@
 import { eq, getTableColumns, inArray, sql, type WithSubquery } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { auditLog } from '../../drizzle/tables.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
@@ -8,13 +7,13 @@ import { lowestId, newId, timeOf } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
 import { rowsFromJson } from '../database/jsonRows.ts';
+import type { RecordTable } from '../database/recordsById.ts';
 import { builder, rowsOf } from '../database/statement.ts';
 import { cursorLog } from './logs.ts';
 
-/** What an entry says besides who did it, when and from where. */
+/** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
 
-/** The entry of a write that this context does. */
 function entryOf({ actor, door, origin, now }: Context, action: AuditAction, write: Write): AuditEntry {
   const id = newId(now().getTime());
   return {
@@ -34,22 +33,16 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, wri
 }
 
 const insertEntries = rowsOf(builder.insert(auditLog).select(rowsFromJson(auditLog)));
-/** Some megabytes of text. */
-const entriesAtOnce = 10_000;
 
-/** Writes down what is done to these records. Belongs in the transaction of the write itself. */
+/** Adds the entries of writes, in the transaction of the writes. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
-  for (let first = 0; first < writes.length; first += entriesAtOnce) {
-    const some = writes.slice(first, first + entriesAtOnce);
-    const rows = some.map(write => entryOf(context, action, write));
-    await insertEntries(context.db, { rows: JSON.stringify(rows) });
-  }
+  if (writes.length === 0) return;
+  const rows = writes.map(write => entryOf(context, action, write));
+  await insertEntries(context.db, { rows: JSON.stringify(rows) });
 }
 
-type Recorded = PgTable & { id: PgColumn };
-
-/** A function that inserts a row and its audit entry in one statement: both or neither. */
-export function auditedInsert<T extends Recorded>(table: T, action: AuditAction) {
+/** A function that inserts a row and its audit entry in one statement. */
+export function auditedInsert<T extends RecordTable>(table: T, action: AuditAction) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const write = builder.insert(table).values(row).returning({ id: table.id });
@@ -59,8 +52,8 @@ export function auditedInsert<T extends Recorded>(table: T, action: AuditAction)
   };
 }
 
-/** A function that deletes a row and writes its audit entry in one statement; it returns whether there was a row. */
-export function auditedDelete(table: Recorded, action: AuditAction) {
+/** The same for a deletion; it returns whether there was a row. */
+export function auditedDelete(table: RecordTable, action: AuditAction) {
   const ofRecord = eq(table.id, sql.placeholder('deleted'));
   const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
   const deletion = withEntry(builder.$with('written').as(write));
@@ -95,13 +88,13 @@ const readEntries = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>('audit'
   indexed: () => ['record', 'actor', 'action'],
 });
 
-/** A page of the log, which is never changed through here. */
+/** A page of the audit log. */
 export async function listAudit(context: Context, query: AuditQuery): Promise<CursorPage<AuditEntry>> {
   need(context, 'admin');
   return readEntries(context, query);
 }
 
-/** Deletes a batch of the entries from before a time; returns how many it deleted. */
+/** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   const db = orm(context.db);

@@ -4,16 +4,17 @@ import type { Context } from '../core/context.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 import { coalesce } from '../database/coalesce.ts';
 import type { Connection } from '../database/connection.ts';
-import { type Listed, pageQuery, partOf } from '../database/pageQuery.ts';
+import { pageQuery, partName } from '../database/pageQuery.ts';
+import type { RecordTable } from '../database/recordsById.ts';
 import { rowMapper, rowsOf } from '../database/statement.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
-  table: Listed;
-  /** What a record of the list shows; all columns when absent. */
+  table: RecordTable;
+  /** All columns when absent. */
   columns?: Record<string, PgColumn>;
   /** The condition of each filter, given the placeholder of its value. */
   filters: Record<Filter, (value: SQLWrapper) => SQL>;
-  /** The filters whose parts of the table are counted, and the column of each. */
+  /** The columns of those filters whose totals are kept. */
   counted?: Partial<Record<Filter, PgColumn>>;
   /** The columns of each sort. The id always comes last: it is the order of creation and breaks every tie. */
   sorts: Record<Sort, SQLWrapper[]>;
@@ -24,8 +25,8 @@ type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sor
 };
 
 /**
- * A function that reads one page of a list and its total. There is one statement for each combination of filters and
- * sort. A front page is asked for by many at once: they share one answer.
+ * A function that reads one page of a list and its total, with a statement for each combination of filters and sort.
+ * Equal requests at the same time get one answer.
  */
 export function pagedList<T, Filter extends string, Sort extends string>(
   rules: ListRules<Filter, Sort>,
@@ -64,7 +65,7 @@ function pageStatement<Filter extends string, Sort extends string>(
     table,
     columns,
     where: and(...used.map(name => filters[name](sql.placeholder(name)))),
-    part: only === undefined ? '' : column && partOf(column, sql.placeholder(only)),
+    part: only === undefined ? '' : column && partName(column, sql.placeholder(only)),
     sort: sorts[sort.replace('-', '') as Sort],
     backward: sort.startsWith('-'),
   });

@@ -5,11 +5,12 @@ import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
 import { readBound } from '../core/instants.ts';
 import { type CursorPage, makeCursor, readCursor } from '../core/pages.ts';
+import type { RecordTable } from '../database/recordsById.ts';
 import { builder, statement } from '../database/statement.ts';
 
 interface LogRules<Filter extends string> {
-  table: PgTable & { id: PgColumn };
-  /** What a record of the log shows; all columns when absent. */
+  table: RecordTable;
+  /** All columns when absent. */
   columns?: Record<string, PgColumn>;
   /** The column that each filter compares for equality. */
   filters: Record<Filter, PgColumn>;
@@ -31,11 +32,10 @@ const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const newer = ({ above, below }: Range, id: string) => ({ above: id > above ? id : above, below });
 const older = ({ above, below }: Range, id: string) => ({ above, below: id < below ? id : below });
 
-/** Which records a statement reads, and in which direction. */
 interface Selection<Filter extends string> {
   towards: 'older' | 'newer';
   used: Filter[];
-  /** The filter whose index leads the way. */
+  /** The filter whose index is used. */
   lead: Filter | undefined;
 }
 
@@ -112,7 +112,7 @@ export function selectRecords<Filter extends string>(
     .limit(sql.placeholder('limit'));
 }
 
-/** The records of a time, as a range of ids: the time is their first part. */
+/** A period as a range of ids, which begin with their time. */
 function periodOf(query: Period): Range {
   const boundOf = (name: keyof Period) => {
     const given = query[name];

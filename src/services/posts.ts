@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { posts } from '../../drizzle/tables.ts';
-import type { Post, PostCreate, PostQuery, PostUpdate, postSorts } from '../../schemas/post.ts';
+import type { Post, PostCreate, PostQuery, PostUpdate } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
@@ -17,7 +17,7 @@ const byId = recordsById(posts);
 const insertPost = auditedInsert(posts, 'post.create');
 const removePost = auditedDelete(posts, 'post.delete');
 
-const pageOfPosts = pagedList<Post, 'status' | 'author' | 'title', (typeof postSorts)[number]>({
+const pageOfPosts = pagedList<Post, 'status' | 'author' | 'title', 'createdAt' | 'title'>({
   table: posts,
   filters: {
     status: value => eq(posts.status, value),

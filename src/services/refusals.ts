@@ -7,7 +7,7 @@ import {
   isTooSlow,
 } from '../database/databaseErrors.ts';
 
-/** What it means to a caller when a constraint refuses a write. A foreign key refuses in two directions. */
+/** The error for a client when a constraint refuses a write. A foreign key refuses in two directions. */
 const refusals: Record<string, (failure: DatabaseFailure) => AppError> = {
   users_email_key: () =>
     new AppError('conflict', 'A user with this e-mail address already exists.', {
@@ -20,7 +20,7 @@ const refusals: Record<string, (failure: DatabaseFailure) => AppError> = {
       : invalid([{ in: 'body', path: '/authorId', message: 'is the id of no user' }]),
 };
 
-/** Any failure as the one error type that callers see. What is not understood stays internal. */
+/** Any failure as the one error type that clients see. Unknown ones stay internal. */
 export function explain(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const failure = databaseFailure(error);

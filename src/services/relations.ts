@@ -10,7 +10,7 @@ const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;
 
 export type PostMember = keyof Post;
 export type PartOfPost = Pick<Post, 'id' | 'authorId'> & Partial<Post>;
-/** Of these a caller may leave out what it does not show: that saves a sixth of a query with 400 posts. */
+/** A caller may leave out some: that saves a sixth of a query with 400 posts. */
 export const postMembers = Object.keys(getTableColumns(posts)) as PostMember[];
 
 const postCounts = statement(
@@ -29,9 +29,9 @@ export async function countPostsOfAuthors(context: Context, authors: string[]): 
 interface Slice {
   limit: number;
   skip: number;
-  /** A bound on the posts of all authors together. */
+  /** Of the posts of all authors together. */
   most: number;
-  /** What a post shall show besides its id and its author. */
+  /** Besides the id and the author. */
   members: PostMember[];
 }
 

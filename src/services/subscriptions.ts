@@ -1,21 +1,16 @@
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { subscriptions } from '../../drizzle/tables.ts';
-import type {
-  Subscription,
-  SubscriptionQuery,
-  SubscriptionStatus,
-  subscriptionSorts,
-} from '../../schemas/subscription.ts';
+import type { Subscription, SubscriptionQuery, SubscriptionStatus } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { AppError, orNotFound } from '../core/errors.ts';
-import { newId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import { rowsFromJson } from '../database/jsonRows.ts';
 import { statement } from '../database/statement.ts';
 import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists.ts';
+import { newRecord } from './records.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
 
@@ -27,7 +22,7 @@ const ofCustomer = statement(columns, (builder, columns) =>
     .orderBy(subscriptions.id),
 );
 
-// One order for all, so that two workers with the same customers do not lock crosswise.
+// One order for all, so that two workers with the same customers do not deadlock.
 const newRows = sql`${rowsFromJson(subscriptions)} order by customer, provider`;
 
 const { customer, provider } = subscriptions;
@@ -39,7 +34,7 @@ const insertNew = statement({ customer, provider }, (builder, columns) =>
     .returning(columns),
 );
 
-// Locked before they are read: the state before is the one that this change ends. Active ones are not even locked.
+// Locked before they are read, so that `from` is the state that this change ends. Active ones are not locked.
 const inactive = sql`(
   select known.id, known.customer, known.status, new.status as to_status, new."activatedAt", new."updatedAt"
   from (${newRows}) as new join ${subscriptions} as known using (customer, provider)
@@ -57,16 +52,12 @@ const activateKnown = statement(
         updatedAt: sql`before."updatedAt"`,
       })
       .from(inactive)
-      // The customer too: where this table is spread over nodes, it says which one has the row.
+      // The customer too: where the table is distributed, it names the node.
       .where(and(eq(subscriptions.id, sql`before.id`), eq(customer, sql`before.customer`)))
       .returning(columns),
 );
 
-const pageOfSubscriptions = pagedList<
-  Subscription,
-  'status' | 'provider',
-  (typeof subscriptionSorts)[number]
->({
+const pageOfSubscriptions = pagedList<Subscription, 'status' | 'provider', 'createdAt' | 'customer'>({
   table: subscriptions,
   columns,
   filters: {
@@ -85,44 +76,40 @@ export async function listSubscriptions(
   return pageOfSubscriptions(context, query);
 }
 
-/**
- * The subscription of a customer; not found when there is none. A customer of several providers has several:
- * then the provider must be named, because any choice of ours could be the wrong one.
- */
+/** The subscription of a customer. One with several providers must name one: any choice of ours could be wrong. */
 export async function getSubscription(
   context: Context,
   customer: string,
   provider?: string,
 ): Promise<Subscription> {
   need(context, 'read');
-  const all = storable(customer) ? await ofCustomer(context.db, { customer }) : [];
-  const fitting = all.filter(subscription => provider === undefined || subscription.provider === provider);
-  if (fitting.length > 1)
+  // No column stores other texts, and Postgres refuses them.
+  const isStorable = customer.isWellFormed() && !customer.includes('\0');
+  const all = isStorable ? await ofCustomer(context.db, { customer }) : [];
+  const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
+  if (matching.length > 1)
     throw new AppError('conflict', 'The customer has several subscriptions. Name one with `?provider=`.', {
       code: 'several_providers',
-      providers: fitting.map(subscription => subscription.provider),
+      providers: matching.map(subscription => subscription.provider),
     });
-  return orNotFound('Subscription', fitting[0]);
+  return orNotFound('Subscription', matching[0]);
 }
 
-const storable = (customer: string) => customer.isWellFormed() && !customer.includes('\0');
-
-/** What a payment says about a subscription, and the event that brought it. */
 type Payment = Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer'>;
 
 const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) => `${provider}:${customer}`;
 
-/**
- * Makes the subscriptions of customers active, whatever their state and whether or not they exist. The first activation keeps
- * its time. Belongs in the transaction that marks the events.
- */
+/** Makes the subscriptions of customers active, in the transaction that processes the events. */
 export async function activateSubscriptions(context: Context, payments: Payment[]): Promise<void> {
   need(context, 'write');
-  // One statement may meet a row only once; the first payment is the one that counts.
+  // A statement may change a row only once; the first payment counts.
   const first = new Map<string, Payment>();
   for (const payment of payments.filter(({ customer }) => customer !== null))
     if (!first.has(nameOf(payment))) first.set(nameOf(payment), payment);
-  const rows = [...first.values()].map(payment => activeRow(payment, context.now()));
+  const rows = [...first.values()].map(({ customer, provider }) => {
+    const record = newRecord(context);
+    return { ...record, customer, provider, status: 'active', activatedAt: record.createdAt };
+  });
 
   const made = await insertNew(context.db, { rows: JSON.stringify(rows) });
   const isMade = new Set(made.map(nameOf));
@@ -135,10 +122,4 @@ export async function activateSubscriptions(context: Context, payments: Payment[
     return { recordId: nameOf(subscription), details: { event, eventId, from, to: 'active' } };
   });
   await recordWrites(context, 'subscription.change', entries);
-}
-
-function activeRow({ customer, provider }: Payment, now: Date) {
-  const time = now.toISOString();
-  const state = { status: 'active', activatedAt: time };
-  return { id: newId(now.getTime()), customer, provider, ...state, createdAt: time, updatedAt: time };
 }

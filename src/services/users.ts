@@ -1,6 +1,6 @@
 import { count, eq, sql } from 'drizzle-orm';
 import { posts, users } from '../../drizzle/tables.ts';
-import type { User, UserCreate, UserQuery, UserUpdate, userSorts } from '../../schemas/user.ts';
+import type { User, UserCreate, UserQuery, UserUpdate } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { AppError, orNotFound } from '../core/errors.ts';
@@ -17,7 +17,7 @@ import { changeRecord, lockRecord, newRecord } from './records.ts';
 const byId = recordsById(users);
 const insertUser = auditedInsert(users, 'user.create');
 
-const pageOfUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[number]>({
+const pageOfUsers = pagedList<User, 'name' | 'email', 'createdAt' | 'name' | 'email'>({
   table: users,
   filters: {
     name: value => eq(users.name, value),

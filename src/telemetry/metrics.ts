@@ -16,7 +16,7 @@ export interface Batch {
 /** The current value, or one for each value of the label; undefined when there is none. */
 type Reading = number | Map<string, number> | undefined;
 
-/** All metrics, under the names that dashboards and alerts use. */
+/** All metrics. Dashboards and alerts use their names. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #caches = new Map<string, () => number>();
@@ -47,9 +47,8 @@ export class Metrics {
   );
 
   constructor() {
-    this.watch('cache_entries', 'Entries of the caches in memory.', 'cache', () => {
-      return new Map([...this.#caches].map(([name, size]) => [name, size()]));
-    });
+    const sizes = () => new Map([...this.#caches].map(([name, size]) => [name, size()]));
+    this.watch('cache_entries', 'Entries of the caches in memory.', 'cache', sizes);
   }
 
   /** A gauge that is read when the metrics are collected. */
@@ -63,7 +62,7 @@ export class Metrics {
         const value = await read();
         this.reset();
         if (typeof value === 'number') this.set(value);
-        // Without a label, the reset leaves a 0 that nobody measured.
+        // Without a label, the reset leaves a 0.
         else if (label === undefined) this.remove();
         else for (const [key, each] of value ?? []) this.set({ [label]: key }, each);
       },
@@ -88,7 +87,7 @@ export class Metrics {
     });
   }
 
-  /** Memory, CPU, event loop and batches: what a process has once, however many applications run in it. */
+  /** Memory, CPU, event loop and batches: once for each process, for any number of applications. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
     const batchSize = new Histogram({

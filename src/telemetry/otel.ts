@@ -10,14 +10,14 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import { enableTracing } from './tracing.ts';
 
 /**
- * Starts to make traces and to send them. This is the only file that loads the kit, and it is loaded only when traces
- * are wanted. The standard `OTEL_*` variables are read by the kit itself. Returns what sends the rest and ends it.
+ * Starts tracing; returns a function that sends the last spans and ends it. Only this file loads the SDK, which reads the
+ * standard `OTEL_*` variables itself.
  */
 export function startTracing(version: string): () => Promise<void> {
   const service = resourceFromAttributes({
     'service.name': 'triport',
     'service.version': version,
-    // Servers and workers have one name: this tells which of them it was.
+    // Servers and workers have the same name.
     'service.instance.id': `${hostname()}:${process.pid}`,
   });
   const provider = new NodeTracerProvider({
@@ -28,6 +28,6 @@ export function startTracing(version: string): () => Promise<void> {
   });
   provider.register();
   enableTracing();
-  // Whether the collector took the last ones is no matter of an orderly end.
+  // A collector that is away must not fail the shutdown.
   return () => provider.shutdown().catch(() => {});
 }

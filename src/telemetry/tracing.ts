@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { databaseFailure } from '../database/databaseErrors.ts';
 
-/** Undefined while tracing is off: then everything here only does the work. */
+/** Undefined while tracing is off. */
 let tracer: Tracer | undefined;
 
 /** Called once by otel.ts, before anything else starts. */

@@ -13,9 +13,8 @@ export async function openClient(options: PGliteOptions): Promise<PGlite> {
 }
 
 /**
- * PGlite 0.5.16 drops U+FEFF at the beginning of every text that it reads: `BufferReader` of its pg-protocol makes a
- * TextDecoder without `ignoreBOM`. The stored text is right, but a payment of "\ufeffcus_1" activated "cus_1".
- * Every answer of Postgres comes through this method, so the texts are read again here where the answer has a U+FEFF.
+ * PGlite 0.5.16 drops U+FEFF at the beginning of every text that it reads: its pg-protocol makes a TextDecoder without
+ * `ignoreBOM`, so a payment of "\ufeffcus_1" activated "cus_1". Answers with a U+FEFF are read again here.
  */
 class EmbeddedClient extends PGlite {
   override async execProtocolStream(message: Uint8Array, options: Options = {}): Promise<Message[]> {
@@ -28,7 +27,7 @@ class EmbeddedClient extends PGlite {
   }
 }
 
-/** Each message stands in the bytes as a letter, its length without the letter, and its content. */
+/** A message is a letter, its length without the letter, and its content. */
 function readAgain(read: Message[], bytes: Buffer): void {
   let start = 0;
   for (const message of read) {
@@ -40,7 +39,7 @@ function readAgain(read: Message[], bytes: Buffer): void {
   }
 }
 
-/** The number of values, then the length of each, which is -1 for null, and its text. */
+/** The number of values, then for each its length, which is -1 for null, and its text. */
 function readRow({ fields }: messages.DataRowMessage, content: Buffer): void {
   let start = 2;
   for (const index of fields.keys()) {

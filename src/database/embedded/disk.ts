@@ -7,7 +7,7 @@ export interface DiskWatch {
   stop: () => void;
 }
 
-/** Four segments of Postgres' log. Without space for the next one it stands still, and the whole process with it. */
+/** Four segments of Postgres' log. Without space for the next one, the whole process stops. */
 const reserve = 64 * 1024 * 1024;
 const checkEvery = 1000;
 
@@ -19,9 +19,7 @@ export async function watchDisk(folder: string, log: Log): Promise<DiskWatch> {
   };
   let hasSpace = await check();
   if (!hasSpace)
-    throw new OperatorError(
-      `The disk of ${folder} is full: an embedded Postgres needs 64 MiB of free space.`,
-    );
+    throw new OperatorError(`The disk of ${folder} is full: embedded Postgres needs 64 MiB of free space.`);
   const timer = setInterval(async () => {
     const before = hasSpace;
     hasSpace = await check().catch(() => before);

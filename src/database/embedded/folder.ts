@@ -6,19 +6,16 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { openClient } from './client.ts';
 
-/**
- * Pages that Postgres keeps, besides those that the operating system keeps for it. Its default is 128 MB, which each start
- * would fill with zeros: a third of the time that it takes.
- */
+/** Each start fills the buffers with zeros: with the default of 128 MB, that is a third of its time. */
 const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
 
 const from = (snapshot: Blob | undefined) => (snapshot ? { loadDataDir: snapshot } : {});
 
-/** A database in memory, as the snapshot has it. */
+/** A database in memory, from the snapshot. */
 export const openInMemory = (snapshot: Blob | undefined): Promise<PGlite> =>
   openClient({ startParams, ...from(snapshot) });
 
-/** The database in a folder; a new one begins as the snapshot has it. */
+/** The database in a folder; a new one starts from the snapshot. */
 export async function openFolder(folder: string, snapshot: Blob | undefined, log: Log): Promise<PGlite> {
   const data = join(folder, 'postgres');
   if (snapshot && existsSync(data)) throw new OperatorError(`There is already a database in ${folder}.`);
@@ -34,8 +31,8 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
 }
 
 /**
- * Makes this process the only one on a folder; two would destroy its data. The lock is one of the operating
- * system, held through an SQLite file: it works on every platform, and a killed process cannot leave it behind.
+ * Makes this process the only one on a folder; two would destroy its data. An SQLite file holds a lock of the operating
+ * system: that works on every platform, and a killed process cannot leave it behind.
  */
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true });

@@ -18,7 +18,7 @@ export interface Server {
 
 export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 
-/** What a pooler carries along from session to session. */
+/** Settings that a pooler keeps for each client. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
@@ -31,7 +31,7 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => (
 });
 
 const asText = (value: unknown) => value;
-/** Times stay the text of the server, and JSON is written by whoever made the parameter. */
+/** Times stay the text of the server, and JSON parameters are texts already. */
 const types = {
   instant: { to: 1184, from: [1184, 1114, 1082], serialize: asText, parse: asText },
   json: { to: 3802, from: [114, 3802], serialize: asText, parse: JSON.parse },
@@ -43,10 +43,10 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
     postgres(server.url, {
       max: server.connections,
       onnotice: notice => log.debug({ notice: notice.message }, 'Notice from PostgreSQL'),
-      // The server answers at once or it is away: waiting longer would only pile up requests.
+      // A server that needs longer is away.
       connect_timeout: 3,
       backoff: () => 0,
-      // A prepared statement stays with the session that it was prepared in, and a pooler refuses most settings of one.
+      // A prepared statement belongs to its session, and a pooler refuses most settings of one.
       prepare: !server.pooled,
       connection: server.pooled ? carried : sessionOf(server),
       types,
@@ -55,7 +55,7 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
   return new Pool(connect);
 }
 
-/** One connection that asks how a server is, and does nothing else. */
+/** One connection for health checks alone. */
 export const connectProbe = (url: string, log: Log, options: ClientOptions = {}): Pool =>
   connectTo({ url, connections: 1 }, log, {
     max_lifetime: null,

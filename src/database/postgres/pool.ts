@@ -10,20 +10,17 @@ interface Patched {
   load: () => { used: number; waiting: number };
 }
 
-function requirePatch(sql: object): asserts sql is Patched {
-  if (!('patch' in sql) || sql.patch !== patch)
-    throw new OperatorError(
-      'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
-    );
-}
+const isPatched = (sql: postgres.Sql): sql is postgres.Sql & Patched => 'patch' in sql && sql.patch === patch;
 
 function open(connect: () => postgres.Sql): postgres.Sql & Patched {
   const sql = connect();
-  requirePatch(sql);
-  return sql;
+  if (isPatched(sql)) return sql;
+  throw new OperatorError(
+    'The postgres driver is not patched: run `npx patch-package`. Unpatched, it ends the process when the server goes away.',
+  );
 }
 
-/** Connections to a server that can be dropped all at once, and that no statement waits for without a limit. */
+/** Connections that can be dropped all at once. No statement waits for one without a limit. */
 export class Pool {
   readonly #connect: () => postgres.Sql;
   readonly #sweep: NodeJS.Timeout;
@@ -33,11 +30,11 @@ export class Pool {
   constructor(connect: () => postgres.Sql, wait = 2) {
     this.#connect = connect;
     this.#sql = open(connect);
-    // Without this limit, requests would pile up behind those that hold every connection.
+    // Otherwise requests would pile up behind those that hold every connection.
     this.#sweep = setInterval(() => this.#sql.refuse(wait * 1000), 100).unref();
   }
 
-  /** The client of this moment: do not keep it. */
+  /** The current client. Do not keep it: a reset replaces it. */
   get sql(): postgres.Sql {
     return this.#sql;
   }
@@ -53,7 +50,7 @@ export class Pool {
     void dead.end({ timeout: 0 });
   }
 
-  /** Statements that are running get `grace` seconds to end. */
+  /** Running statements get `grace` seconds. */
   async close(grace = 1): Promise<void> {
     clearInterval(this.#sweep);
     await this.#sql.end({ timeout: grace });
