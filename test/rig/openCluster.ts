@@ -7,18 +7,18 @@ import { LocalPostgres } from './cluster/postgres.ts';
 
 export const has = (program: string) => spawnSync(program, ['-v']).error === undefined;
 
-/** The folder of a program that is on the PATH. */
+/** The folder on the PATH that has this program. */
 export const folderOf = (program: string) =>
   process.env.PATH?.split(delimiter).find(folder => existsSync(join(folder, program)));
 
-/** A whole cluster, gone when the test ends. */
+/** Opens a cluster and closes it when the test ends. */
 export async function openCluster(t: Test, choices: Parameters<typeof Cluster.open>[0] = {}) {
   const cluster = await Cluster.open(choices);
   t.teardown(() => cluster.close());
   return cluster;
 }
 
-/** A PostgreSQL server of its own with an empty database. */
+/** Starts a PostgreSQL server with an empty database for one test. */
 export async function openLocalPostgres(t: Test, folder: string, port: number) {
   const server = new LocalPostgres('postgres', folder, port);
   t.teardown(() => server.stop());

@@ -21,31 +21,32 @@ export interface Service {
   pid: number;
   port: number;
   url: string;
-  /** What it logged so far, and what it wrote to stderr. */
+  /** Its log lines so far. */
   lines: { msg: string; level: number }[];
+  /** What it wrote to stderr. */
   errors: () => string;
   /** Its exit code, or the name of the signal that ended it. */
   ended: Promise<number | string>;
-  /** Ends it, by default without any warning, and waits until it is gone. */
+  /** Sends a signal, SIGKILL by default, and waits for the exit. */
   kill: (signal?: NodeJS.Signals) => Promise<number | string>;
 }
 
-export function makeFolder(t: Test, place = tmpdir()): string {
-  const folder = mkdtempSync(join(place, 'triport-e2e-'));
-  // Run by root, a PostgreSQL server runs as another user, who must be able to get in.
+export function makeFolder(t: Test, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'triport-e2e-'));
+  // Under root, PostgreSQL runs as another user, which needs access.
   chmodSync(folder, 0o755);
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A data folder with an empty database in it, for a test that is not about making one: that takes some seconds. */
+/** A data folder with an empty database, copied because creating one takes seconds. */
 export function makeDataFolder(t: Test): string {
   const folder = makeFolder(t);
   cpSync(process.env.TEST_DATA_FOLDER ?? '', folder, { recursive: true });
   return folder;
 }
 
-/** Starts the service as `npm start` does, in an environment of its own. It is killed when the test ends. */
+/** Starts the service as `npm start` does, with only this environment, and kills it when the test ends. */
 export function spawnService(
   t: Test,
   env: Record<string, string>,
@@ -56,12 +57,12 @@ export function spawnService(
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_MAX: '1000000',
-    // A machine that does much besides would be taken for a service that has too much to do.
+    // On a busy machine the service would take itself for overloaded.
     MAX_EVENT_LOOP_DELAY: '0',
   };
   const args = ['--disable-warning=ExperimentalWarning', ...nodeOptions, pathOf(script)];
   const child = spawn(process.execPath, args, {
-    // Away from a developer's .env file.
+    // Ignores a developer's .env file.
     cwd: tmpdir(),
     env: { ...inherited(), ...defaults, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,7 +95,7 @@ export function spawnService(
   return service;
 }
 
-/** Runs a command of the project to its end, in this environment. */
+/** Runs a command of the project in this environment until it exits. */
 export async function runCommand(
   script: string,
   args: string[] = [],
@@ -104,14 +105,14 @@ export async function runCommand(
   const argv = ['--disable-warning=ExperimentalWarning', pathOf(script), ...args];
   const options = { cwd, env: { ...inherited(), ...env }, timeout: 60_000 };
   const child = spawn(process.execPath, argv, options);
-  const said = { out: '', err: '' };
-  child.stdout.on('data', data => (said.out += data));
-  child.stderr.on('data', data => (said.err += data));
+  const output = { out: '', err: '' };
+  child.stdout.on('data', data => (output.out += data));
+  child.stderr.on('data', data => (output.err += data));
   const [code] = await once(child, 'close');
-  return { code, ...said };
+  return { code, ...output };
 }
 
-/** Starts the service and waits until it listens, and with `ready` until it can answer. */
+/** Starts the service and waits until it listens and, unless `ready` is false, is ready. */
 export async function startService(t: Test, env: Record<string, string>, { ready = true } = {}) {
   const service = spawnService(t, env);
   await Promise.race([
@@ -131,7 +132,7 @@ export const untilReady = (service: Service, seconds = 20) =>
     seconds,
   );
 
-/** Waits for something to become true; a generous limit keeps a broken test from hanging. */
+/** Waits for a condition; the generous limit keeps a broken test from hanging. */
 export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 20) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
   throw new Error(`Not within ${seconds} s: ${what}`);
@@ -140,21 +141,21 @@ export async function until(what: string, check: () => boolean | Promise<boolean
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any;
   text: string;
   seconds: number;
 }
 
-const lazyAgent = new Agent({ keepAlive: false });
+const closingAgent = new Agent({ keepAlive: false });
 
-/** One request. Rejects only when the connection is lost before the whole answer is there. */
+/** Sends one request; rejects only when the connection is lost before the complete answer. */
 export function call(
   { port }: { port: number },
   method: string,
   path: string,
   body?: unknown,
-  agent = lazyAgent,
+  agent = closingAgent,
 ): Promise<Reply> {
   const started = performance.now();
   const payload = body === undefined ? undefined : JSON.stringify(body);
@@ -192,7 +193,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** A PostgreSQL server of its own, for a test that takes it away. It is not started yet. */
+/** Creates a PostgreSQL server that a test can crash or freeze. It is not started yet. */
 export async function makePostgres(t: Test) {
   const port = await freePort();
   const server = new EmbeddedPostgres({
@@ -203,28 +204,28 @@ export async function makePostgres(t: Test) {
     createPostgresUser: process.getuid?.() === 0,
     onLog: () => {},
     initdbFlags,
-    // Answered writes must outlive an immediate shutdown of the server; fsync is for a loss of power.
+    // Acknowledged writes must survive a crash of the server, which needs no fsync; a power failure would.
     postgresFlags: ['-c', 'fsync=off'],
   });
   await server.initialise();
   const url = `postgres://triport:triport@127.0.0.1:${port}/postgres`;
-  const inside = server as unknown as { process: ChildProcess | undefined };
+  const internals = server as unknown as { process: ChildProcess | undefined };
   const signalAll = (signal: 'SIGSTOP' | 'SIGCONT') => {
-    const pid = inside.process?.pid ?? 0;
+    const pid = internals.process?.pid ?? 0;
     const children = execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
       .trim()
       .split('\n')
       .map(Number);
-    // The first to stop and the last to go on, so that it starts no process in between.
+    // The parent stops first and continues last, so that it starts no process in between.
     for (const one of signal === 'SIGSTOP' ? [pid, ...children] : [...children, pid])
       try {
         process.kill(one, signal);
       } catch {
-        // It has ended meanwhile.
+        // The process has exited meanwhile.
       }
   };
   t.teardown(async () => {
-    if (inside.process) signalAll('SIGCONT');
+    if (internals.process) signalAll('SIGCONT');
     await server.stop();
   });
   return {
@@ -232,11 +233,11 @@ export async function makePostgres(t: Test) {
     start: () => server.start(),
     /** Immediate shutdown: connections are dropped as in a crash. */
     crash: async () => {
-      const gone = once(inside.process as ChildProcess, 'exit');
-      inside.process?.kill('SIGQUIT');
+      const gone = once(internals.process as ChildProcess, 'exit');
+      internals.process?.kill('SIGQUIT');
       await gone;
-      // Its stop() would wait for the end of a process that has ended.
-      inside.process = undefined;
+      // Otherwise stop() would wait for a process that has exited already.
+      internals.process = undefined;
     },
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),

@@ -6,7 +6,7 @@ import { freePort } from './process.ts';
 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  // One that is frozen would never see it otherwise.
+  // A frozen process handles SIGTERM only after SIGCONT.
   child.kill('SIGCONT');
   child.kill('SIGTERM');
   await once(child, 'exit');
@@ -14,13 +14,13 @@ async function stop(child: ChildProcess): Promise<void> {
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** How a Redis answers and refuses every write, and what ends that. */
+/** Commands that make Redis refuse every write, and those that undo it. */
 export const refusals = {
   'has become a replica': { begin: 'replicaof 127.0.0.1 1', end: 'replicaof no one' },
   'is full': { begin: 'config set maxmemory 1', end: 'config set maxmemory 0' },
 };
 
-/** A Redis that can be killed, started again and frozen. It keeps nothing on disk. */
+/** Starts a Redis without persistence that a test can kill, restart and freeze. */
 export async function startRedis(t: Test) {
   const port = await freePort();
   let child: ChildProcess | undefined;

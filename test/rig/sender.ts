@@ -3,7 +3,7 @@ import { paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
 export const secrets = JSON.stringify({ stripe: [secret] });
 
-/** Sends one payment to a running service, and returns the status; undefined when there was no answer. */
+/** Sends one payment to a running service and returns the status, or undefined without an answer. */
 export async function pay(url: string, id: string, customer: string): Promise<number | undefined> {
   const body = JSON.stringify(paymentEvent({ id, customer }));
   const headers = { 'content-type': 'application/json', 'stripe-signature': signatureOf(body) };
@@ -16,7 +16,7 @@ export async function pay(url: string, id: string, customer: string): Promise<nu
   }
 }
 
-/** Sends many payments, each of a customer of its own, so many at a time; returns what was acknowledged. */
+/** Sends payments of different customers, `atOnce` at a time, and returns the acknowledged ones. */
 export async function payMany(
   url: () => string,
   {
@@ -33,7 +33,7 @@ export async function payMany(
       while (next < to) {
         const n = next++;
         if ((await pay(url(), `evt_${n}`, `cus_${n}`)) === 200) acknowledged.add(n);
-        // Refusals are fast: without a pause all the rest would be refused before the outage is over.
+        // Refusals are fast: without a pause, all other payments would be refused during the outage.
         else await sleep(100);
         each(acknowledged.size);
       }
@@ -42,17 +42,17 @@ export async function payMany(
   return acknowledged;
 }
 
-/** How many records a list has; -1 when there is no good answer. */
+/** The number of records in a list, or -1 if the request fails. */
 export async function total(url: string, path: string): Promise<number> {
   const answer = await fetch(`${url}${path}`);
   if (!answer.ok) return -1;
   const { meta } = (await answer.json()) as { meta: { total?: number } };
-  // A log has no total.
+  // Logs have no total.
   return meta.total ?? (await all(url, path)).length;
 }
 
 /** Every record of a list. */
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into records of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests read records of every shape
 export async function all(url: string, path: string): Promise<any[]> {
   const records = [];
   for (let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}limit=100`; next; ) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** An address whose server can be exchanged, as a failover does it: a proxy for TCP. */
+/** A TCP proxy whose target can change, as in a failover. */
 export class Address {
   readonly port: number;
   #target: number;
@@ -18,18 +18,18 @@ export class Address {
     await once(this.#server, 'listening');
   }
 
-  /** From now on to this port; what is connected is cut. */
-  lead(target: number): void {
+  /** Sends new connections to this port and closes the existing ones. */
+  pointTo(target: number): void {
     this.#target = target;
-    this.#cut();
+    this.#disconnect();
   }
 
   close(): void {
     this.#server.close();
-    this.#cut();
+    this.#disconnect();
   }
 
-  #cut(): void {
+  #disconnect(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -41,7 +41,7 @@ export class Address {
     ] as const) {
       this.#sockets.add(from);
       from.pipe(to);
-      // Its end is the end of both.
+      // When one side closes, so does the other.
       from.on('error', () => {}).on('close', () => this.#sockets.delete(from) && to.destroy());
     }
   }

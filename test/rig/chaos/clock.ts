@@ -1,19 +1,19 @@
-/** Loaded into a process before anything else: at SIGUSR2 its clock jumps ahead, and at the next one back. */
+/** Preloaded into a process: SIGUSR2 moves its clock ahead, and the next one moves it back. */
 const jump = 4 * 60_000;
-const True = Date;
+const RealDate = Date;
 let ahead = 0;
 process.on('SIGUSR2', () => {
   ahead = ahead === 0 ? jump : 0;
 });
 
-class JumpingDate extends True {
-  constructor(...given: [] | [number]) {
-    if (given.length === 0) super(True.now() + ahead);
-    else super(...given);
+class JumpingDate extends RealDate {
+  constructor(...args: [] | [number]) {
+    if (args.length === 0) super(RealDate.now() + ahead);
+    else super(...args);
   }
 
   static override now(): number {
-    return True.now() + ahead;
+    return RealDate.now() + ahead;
   }
 }
 globalThis.Date = JumpingDate as DateConstructor;

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { type Cluster, here } from '../cluster/cluster.ts';
+import { type Cluster, projectFolder } from '../cluster/cluster.ts';
 import type { Part } from '../cluster/part.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
 import type { Address } from './address.ts';
@@ -12,30 +12,30 @@ export interface Scene {
   cluster: Cluster;
   primary: LocalPostgres;
   standby: LocalPostgres;
-  /** Where the cluster looks for its database. */
+  /** The address of the database, as the cluster knows it. */
   address: Address;
   seconds: number;
-  /** Where the servers of the database are. */
+  /** The folder of the database servers. */
   folder: string;
 }
 
 export interface Fault {
   name: string;
-  /** Whether clients must not notice anything at all. */
+  /** Whether no client may notice the fault. */
   unnoticed?: boolean;
-  happen: (scene: Scene) => Promise<void>;
+  run: (scene: Scene) => Promise<void>;
 }
 
 const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)] as T;
 
-/** Starts anew what was killed, as whoever watches over processes does. */
+/** Kills a part and restarts it, as a supervisor would. */
 async function kill(part: Part): Promise<void> {
   await part.stop('SIGKILL');
   await sleep(300);
   await part.start();
 }
 
-/** Every server and every worker is replaced, one after the other, as a new release does. */
+/** Replaces every server and worker one by one, as a deployment does. */
 async function restart({ cluster }: Scene): Promise<void> {
   await cluster.restartServers();
   for (const worker of cluster.workers) {
@@ -70,14 +70,14 @@ async function loseRedis({ cluster, seconds }: Scene): Promise<void> {
   await cluster.redis.start();
 }
 
-/** A worker that stands still with jobs in its hands, and comes back when others may have done them. */
+/** Freezes a worker that holds jobs; when it continues, others may have done them. */
 async function freezeWorker({ cluster: { workers }, seconds }: Scene): Promise<void> {
   workers[0]?.signal('SIGSTOP');
   await sleep(seconds * 1000);
   workers[0]?.signal('SIGCONT');
 }
 
-/** Effects cannot be written: jobs hang until their statements are given up, and are tried again. */
+/** Blocks the effects of events: jobs wait until their statements time out, and are retried. */
 async function blockEffects({ primary, seconds }: Scene): Promise<void> {
   const sql = postgres(primary.url, { max: 1, onnotice: () => {} });
   await sql.begin(async tx => {
@@ -87,7 +87,7 @@ async function blockEffects({ primary, seconds }: Scene): Promise<void> {
   await sql.end();
 }
 
-/** Connections that never finish their request, as many as the system gives, to the servers themselves. */
+/** Opens as many connections as the system allows directly to the servers, each with an unfinished request. */
 async function holdSockets({ cluster, seconds }: Scene): Promise<void> {
   const sockets: Socket[] = [];
   const ports = cluster.serverUrls.map(url => Number(new URL(url).port));
@@ -101,7 +101,7 @@ async function holdSockets({ cluster, seconds }: Scene): Promise<void> {
   for (const socket of sockets) socket.destroy();
 }
 
-/** A release with a migration works beside the old one, which starts anew on the new tables; then all goes back. */
+/** Runs a release with a migration beside the old one, restarts an old server on the new tables, and rolls back. */
 async function mixReleases({ cluster, seconds }: Scene): Promise<void> {
   await cluster.replaceServer(0, makeRelease(cluster.folder));
   await sleep(seconds * 500);
@@ -110,12 +110,12 @@ async function mixReleases({ cluster, seconds }: Scene): Promise<void> {
   await cluster.replaceServer(0);
 }
 
-/** A copy of the project that adds a column. */
+/** Makes a copy of the project with a migration that adds a column. */
 function makeRelease(folder: string): string {
   const release = join(folder, 'release');
   for (const name of ['package.json', 'src', 'plugins', 'schemas', 'drizzle', 'scripts'])
-    cpSync(join(here, name), join(release, name), { recursive: true });
-  symlinkSync(realpathSync(join(here, 'node_modules')), join(release, 'node_modules'));
+    cpSync(join(projectFolder, name), join(release, name), { recursive: true });
+  symlinkSync(realpathSync(join(projectFolder, 'node_modules')), join(release, 'node_modules'));
   const migrations = join(release, 'drizzle/migrations');
   const journal = JSON.parse(readFileSync(join(migrations, 'meta/_journal.json'), 'utf8'));
   const tag = '9999_next';
@@ -125,7 +125,7 @@ function makeRelease(folder: string): string {
   return release;
 }
 
-/** All clocks at once, by less than a signature may be off; those that it is compared with stay. */
+/** Moves the clocks of the service by less than the tolerance of signatures; those of senders stay. */
 async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
   const jump = () => {
     for (const part of [...cluster.servers, ...cluster.workers]) part.signal('SIGUSR2');
@@ -136,30 +136,30 @@ async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
   await sleep(seconds * 500);
 }
 
-/** The primary is lost for good and its standby takes over. What is acknowledged must be on both before. */
+/** Loses the primary for good and promotes its standby. Acknowledged writes must be on both before. */
 async function failOver({ primary, standby, address }: Scene): Promise<void> {
   await primary.query("alter system set synchronous_standby_names = '*'");
   await primary.query('select pg_reload_conf()');
-  // Commits that did not wait yet have time to arrive.
+  // Commits from before synchronous replication have time to arrive.
   await sleep(2000);
   await primary.stop('SIGQUIT');
   await standby.query('select pg_promote()');
-  address.lead(standby.port);
+  address.pointTo(standby.port);
   await sleep(1000);
 }
 
-/** In this order: after the failover there is no standby any more. */
+/** The failover comes last, because it uses up the standby. */
 export const faults: Fault[] = [
-  { name: 'rolling restart', unnoticed: true, happen: restart },
-  { name: 'two releases side by side', unnoticed: true, happen: mixReleases },
-  { name: 'kill -9 of anything', happen: killAnything },
-  { name: 'kill -9 of all workers', unnoticed: true, happen: killWorkers },
-  { name: 'a worker stands still', unnoticed: true, happen: freezeWorker },
-  { name: 'effects are blocked', unnoticed: true, happen: blockEffects },
-  { name: '10,000 half requests', unnoticed: true, happen: holdSockets },
-  { name: 'clocks jump ahead and back', unnoticed: true, happen: jumpClocks },
-  { name: 'Redis away', unnoticed: true, happen: loseRedis },
-  { name: 'Postgres restarts', happen: stopPostgres('SIGINT') },
-  { name: 'Postgres crashes', happen: stopPostgres('SIGQUIT') },
-  { name: 'failover to the standby', happen: failOver },
+  { name: 'rolling restart', unnoticed: true, run: restart },
+  { name: 'two releases side by side', unnoticed: true, run: mixReleases },
+  { name: 'kill -9 of anything', run: killAnything },
+  { name: 'kill -9 of all workers', unnoticed: true, run: killWorkers },
+  { name: 'a worker stands still', unnoticed: true, run: freezeWorker },
+  { name: 'effects are blocked', unnoticed: true, run: blockEffects },
+  { name: '10,000 half requests', unnoticed: true, run: holdSockets },
+  { name: 'clocks jump ahead and back', unnoticed: true, run: jumpClocks },
+  { name: 'Redis away', unnoticed: true, run: loseRedis },
+  { name: 'Postgres restarts', run: stopPostgres('SIGINT') },
+  { name: 'Postgres crashes', run: stopPostgres('SIGQUIT') },
+  { name: 'failover to the standby', run: failOver },
 ];

@@ -12,15 +12,15 @@ const sample = readFileSync(
   'utf8',
 );
 
-/** Clients and a payment provider that go on whatever happens, and remember what they were promised. */
+/** Clients and a payment provider that keep sending during faults and record what was acknowledged. */
 export class Load {
-  /** Answers that are as they should be, refusals (503) that say so, and requests without a whole answer. */
+  /** Requests by outcome: `refused` is a 503, `lost` has no complete answer, `wrong` is anything unexpected. */
   readonly counts = { sent: 0, answered: 0, refused: 0, lost: 0, wrong: 0 };
-  /** The customers of the events, and the addresses of the users, that were acknowledged. */
+  /** The customers of acknowledged events and the addresses of acknowledged users. */
   readonly customers: string[] = [];
   readonly emails: string[] = [];
-  /** Answers that should not be, each once. */
-  readonly oddities = new Set<string>();
+  /** The different unexpected answers. */
+  readonly wrongAnswers = new Set<string>();
   readonly #url: string;
   readonly #name: string;
   #stopped = false;
@@ -57,7 +57,7 @@ export class Load {
     );
   }
 
-  /** A provider sends an event again when it was not acknowledged; some it sends twice though it was. */
+  /** Like a provider, sends an unacknowledged event again, and some acknowledged ones twice. */
   async #pay(id: string): Promise<void> {
     const event = JSON.parse(sample);
     event.id = `evt_${id}`;
@@ -76,8 +76,8 @@ export class Load {
     if (acknowledged && Math.random() < 0.2) await this.#send(send, isOk);
   }
 
-  /** Whether it was answered as it should be, with what was asked for. */
-  async #send(request: () => Promise<Answer>, fits: (text: string) => boolean): Promise<boolean> {
+  /** Sends a request and returns whether the answer is the expected one. */
+  async #send(request: () => Promise<Answer>, isExpected: (text: string) => boolean): Promise<boolean> {
     this.counts.sent++;
     const answer = await request().catch(() => undefined);
     const status = answer?.status;
@@ -86,12 +86,12 @@ export class Load {
         ? 'lost'
         : status === 503
           ? 'refused'
-          : status === 409 || (status < 300 && fits(answer?.text ?? ''))
+          : status === 409 || (status < 300 && isExpected(answer?.text ?? ''))
             ? 'answered'
             : 'wrong';
     this.counts[outcome]++;
-    if (outcome === 'wrong') this.oddities.add(`${status} ${answer?.text.slice(0, 300)}`);
-    // Refusals are fast: without a pause they would be most of what is counted.
+    if (outcome === 'wrong') this.wrongAnswers.add(`${status} ${answer?.text.slice(0, 300)}`);
+    // Refusals are fast: without a pause, most requests would be refused ones.
     if (outcome !== 'answered') await sleep(50);
     return outcome === 'answered' && status !== 409;
   }
@@ -108,15 +108,15 @@ function isPage(text: string): boolean {
   }
 }
 
-/** What became of what was promised. */
+/** How much of what was acknowledged is in the database. */
 export interface Kept {
   effects: number;
   twice: number;
   users: number;
 }
 
-/** Looks into the database: how many of these customers are active, changed twice, and how many users are there. */
-export async function lookUp(databaseUrl: string, { customers, emails }: Load): Promise<Kept> {
+/** Counts the active customers, those changed twice, and the users that are in the database. */
+export async function countKept(databaseUrl: string, { customers, emails }: Load): Promise<Kept> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 2 });
   try {
     const [row] = await sql`

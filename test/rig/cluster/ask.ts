@@ -10,11 +10,11 @@ interface Sent {
   method?: string;
   body?: string | Buffer;
   headers?: Record<string, string>;
-  /** The address of this machine that the request comes from; all of 127.0.0.0/8 is ours. */
+  /** The local address to send from; any address of 127.0.0.0/8 works. */
   from?: string;
 }
 
-/** One request on a connection of its own. Rejects when there is no whole answer. */
+/** Sends one request on a new connection; rejects without a complete answer. */
 export function ask(
   url: string,
   { method = 'GET', body, headers = {}, from = '127.0.0.1' }: Sent = {},

@@ -9,15 +9,15 @@ const kinds = {
   haproxy: { file: 'haproxy.cfg', args: (path: string) => ['-db', '-f', path] },
 };
 
-interface Place {
+interface Options {
   kind: BalancerKind;
   folder: string;
   port: number;
   servers: number[];
 }
 
-/** The file of `deploy/`, with addresses of this machine, and without the servers that are taken out. */
-export function render({ kind, folder, port, servers }: Place, out: number[] = []): string {
+/** The configuration in `deploy/` with local addresses, and without the servers in `out`. */
+export function render({ kind, folder, port, servers }: Options, out: number[] = []): string {
   const text = readFileSync(new URL(`../../../deploy/${kinds[kind].file}`, import.meta.url), 'utf8');
   return text
     .replace(/\bserver(\d):3000(.*)/g, (_, number, rest) => {
@@ -28,13 +28,13 @@ export function render({ kind, folder, port, servers }: Place, out: number[] = [
     .replaceAll('/run/nginx', folder);
 }
 
-/** A real balancer in front of the servers. */
+/** nginx or HAProxy in front of the servers. */
 export class Balancer extends Part {
-  readonly #place: Place;
+  readonly #options: Options;
   readonly #path: string;
 
-  constructor(place: Place) {
-    const { kind, folder, port } = place;
+  constructor(options: Options) {
+    const { kind, folder, port } = options;
     const path = join(folder, kinds[kind].file);
     super({
       name: kind,
@@ -43,21 +43,21 @@ export class Balancer extends Part {
       log: join(folder, `${kind}.log`),
       ready: () => answers(`http://127.0.0.1:${port}/health/live`),
     });
-    this.#place = place;
+    this.#options = options;
     this.#path = path;
     this.#write();
   }
 
   /**
-   * Sends nobody to this server any more. nginx does not ask its servers whether they are ready, so it must be
-   * told before one stops; HAProxy does ask.
+   * Takes a server out of rotation. nginx has no health checks, so it must happen before the server stops;
+   * HAProxy notices by itself.
    */
   takeOut(server: number): void {
-    if (this.#place.kind === 'nginx') this.#reload([server]);
+    if (this.#options.kind === 'nginx') this.#reload([server]);
   }
 
   putBack(): void {
-    if (this.#place.kind === 'nginx') this.#reload([]);
+    if (this.#options.kind === 'nginx') this.#reload([]);
   }
 
   #reload(out: number[]): void {
@@ -66,6 +66,6 @@ export class Balancer extends Part {
   }
 
   #write(out?: number[]): void {
-    writeFileSync(this.#path, render(this.#place, out));
+    writeFileSync(this.#path, render(this.#options, out));
   }
 }

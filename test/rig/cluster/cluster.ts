@@ -9,23 +9,23 @@ import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
 import { Prometheus } from './prometheus.ts';
 
-/** The folder of the project. */
-export const here = fileURLToPath(new URL('../../..', import.meta.url));
+/** The root folder of the project. */
+export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url));
 export const webhookSecret = 'whsec_cluster_0123456789';
 
-interface Choices {
+interface Options {
   balancer?: BalancerKind;
   servers?: number;
   workers?: number;
-  /** A PostgreSQL server that is there already; absent, one is started. */
+  /** An existing PostgreSQL database; without it, a server is started. */
   databaseUrl?: string | undefined;
-  /** Whether a Prometheus collects what is measured. */
+  /** Whether to start a Prometheus that collects the metrics. */
   prometheus?: boolean | undefined;
   /** More settings for the servers and workers. */
   env?: Record<string, string>;
 }
 
-/** The topology of deploy/compose.yaml, from processes of this machine. */
+/** The topology of deploy/compose.yaml as local processes. */
 export class Cluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'triport-cluster-'));
   readonly servers: Part[] = [];
@@ -42,8 +42,8 @@ export class Cluster {
   #starting: Promise<void> = Promise.resolve();
   #closing = false;
 
-  private constructor({ balancer = 'nginx', databaseUrl, prometheus, env = {} }: Choices, ports: Ports) {
-    // Other users must get in: PostgreSQL and nginx do not work as root.
+  private constructor({ balancer = 'nginx', databaseUrl, prometheus, env = {} }: Options, ports: Ports) {
+    // Under root, PostgreSQL and nginx run as other users, which need access.
     chmodSync(this.folder, 0o755);
     if (!databaseUrl) this.postgres = new LocalPostgres('postgres', this.folder, ports.postgres);
     this.databaseUrl = databaseUrl ?? this.postgres?.url ?? '';
@@ -58,12 +58,12 @@ export class Cluster {
       WEBHOOK_SECRETS: JSON.stringify({ stripe: [webhookSecret] }),
       WORKER: 'apart',
       TRUST_PROXY: '127.0.0.1',
-      // HAProxy asks twice a second: by then it sends nothing more to a server that ends.
+      // HAProxy checks twice a second, so it has noticed by then that a server is stopping.
       DRAIN_SECONDS: '2',
       ...env,
     };
     this.#metricsPorts = ports.metrics;
-    this.servers = this.serverUrls.map((_, i) => this.#server(i, here));
+    this.servers = this.serverUrls.map((_, i) => this.#server(i, projectFolder));
     this.workers = ports.workers.map((_, i) => this.#worker(i));
     this.balancer = new Balancer({
       kind: balancer,
@@ -77,18 +77,18 @@ export class Cluster {
       this.prometheus = new Prometheus({ folder: this.folder, port: ports.prometheus, targets });
   }
 
-  static async open(choices: Choices = {}): Promise<Cluster> {
-    const cluster = await Cluster.prepare(choices);
+  static async open(options: Options = {}): Promise<Cluster> {
+    const cluster = await Cluster.prepare(options);
     await cluster.start();
     return cluster;
   }
 
-  /** Not started yet: for those who must be able to close it while it starts. */
-  static async prepare(choices: Choices = {}): Promise<Cluster> {
-    return new Cluster(choices, await findPorts(choices));
+  /** Creates a cluster without starting it, so that it can be closed during the start. */
+  static async prepare(options: Options = {}): Promise<Cluster> {
+    return new Cluster(options, await findPorts(options));
   }
 
-  /** Starts everything, or as much as there was time for before it was closed. */
+  /** Starts all parts, until it is closed. */
   async start(): Promise<void> {
     this.#starting = this.#startParts();
     try {
@@ -103,7 +103,7 @@ export class Cluster {
     const steps = [
       () => this.postgres?.create(),
       () => this.redis.start(),
-      // All at once: each would migrate, and the first one does.
+      // All at once: whichever comes first migrates.
       () => Promise.all([...this.servers, ...this.workers].map(part => part.start())),
       () => this.balancer.start(),
       () => this.prometheus?.start(),
@@ -115,38 +115,38 @@ export class Cluster {
     return this.#closing;
   }
 
-  /** Replaces every server, one after the other, as a new release does. */
+  /** Replaces every server one by one, as a deployment does. */
   async restartServers(): Promise<void> {
     for (const i of this.servers.keys()) await this.replaceServer(i);
   }
 
-  /** Puts a new process in the place of a server, if given one with the code of another release, from its folder. */
-  async replaceServer(i: number, release = here): Promise<void> {
+  /** Replaces a server by a new process, which can run the release in another folder. */
+  async replaceServer(i: number, release = projectFolder): Promise<void> {
     this.balancer.takeOut(i);
-    // What the old processes of nginx have begun they finish.
+    // The old processes of nginx finish their requests.
     await sleep(500);
     await this.servers[i]?.stop();
     const server = this.#server(i, release);
     this.servers[i] = server;
     await server.start();
     this.balancer.putBack();
-    // And HAProxy finds out that it is back.
+    // HAProxy needs a moment to notice that the server is back.
     await sleep(1000);
   }
 
-  /** Whether a part has written this to its log. */
-  said(name: string, text: string): boolean {
+  /** Whether the log of a part contains this text. */
+  logIncludes(name: string, text: string): boolean {
     return readFileSync(join(this.folder, `${name}.log`), 'utf8').includes(text);
   }
 
-  /** Ends everything in the order in which nobody misses what has ended. */
+  /** Stops every part before those that it depends on. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.prometheus?.stop();
     await this.balancer.stop();
     await Promise.all([...this.servers, ...this.workers].map(part => part.stop()));
     await this.redis.stop();
-    // A database that is just being made can be stopped only once it is there. Nothing is begun after it.
+    // A database can be stopped only once it is created; no later part is started meanwhile.
     await this.#starting.catch(() => {});
     await this.postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -169,7 +169,7 @@ export class Cluster {
 
   #worker(i: number): Part {
     const env = { ...this.#settings, METRICS_PORT: `${this.#metricsPorts[this.servers.length + i]}` };
-    return this.#node(`worker${i + 1}`, join(here, 'src/worker.ts'), env, written =>
+    return this.#node(`worker${i + 1}`, join(projectFolder, 'src/worker.ts'), env, written =>
       written().includes('The worker waits'),
     );
   }
@@ -189,7 +189,7 @@ export class Cluster {
 type Ready = ConstructorParameters<typeof Part>[0]['ready'];
 type Ports = Awaited<ReturnType<typeof findPorts>>;
 
-async function findPorts({ servers = 3, workers = 2 }: Choices) {
+async function findPorts({ servers = 3, workers = 2 }: Options) {
   const free = await freePorts(4 + 2 * servers + workers);
   const [postgres = 0, redis = 0, balancer = 0, prometheus = 0] = free.splice(0, 4);
   const [ports, metrics] = [free.slice(0, servers), free.slice(servers)];
@@ -204,7 +204,7 @@ async function findPorts({ servers = 3, workers = 2 }: Choices) {
   };
 }
 
-/** Ports that nobody uses; all are held until all are found, so that none is given twice. */
+/** Finds free ports, and holds all of them until the last is found, so that none is returned twice. */
 export async function freePorts(count: number): Promise<number[]> {
   const probes = await Promise.all(
     Array.from({ length: count }, async () => {

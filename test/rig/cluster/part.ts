@@ -4,32 +4,32 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../../src/core/errors.ts';
 
-interface Recipe {
+interface PartOptions {
   name: string;
   command: string;
   args: string[];
   env?: Record<string, string>;
-  /** Where its output goes. */
+  /** The file that gets its output. */
   log: string;
-  /** Asked until it is true; `written` is what it has written since it was started. */
+  /** Polled until it is true; `written` returns the output since the start. */
   ready: (written: () => string) => boolean | Promise<boolean>;
 }
 
-/** All that a process gets from the environment of its parent: what is compiled already loads sooner. */
+/** The only variables that a child process inherits; the compile cache makes it start faster. */
 export function inherited(): NodeJS.ProcessEnv {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
 }
 
-/** One process of a cluster: started and waited for, stopped or killed, started again. */
+/** One process of a cluster, which can be started, stopped, killed and restarted. */
 export class Part {
   readonly name: string;
-  readonly #recipe: Recipe;
+  readonly #options: PartOptions;
   #child: ChildProcess | undefined;
 
-  constructor(recipe: Recipe) {
-    this.name = recipe.name;
-    this.#recipe = recipe;
+  constructor(options: PartOptions) {
+    this.name = options.name;
+    this.#options = options;
   }
 
   get running(): boolean {
@@ -37,11 +37,11 @@ export class Part {
   }
 
   async start(): Promise<void> {
-    const { command, args, env = {}, log, ready } = this.#recipe;
+    const { command, args, env = {}, log, ready } = this.#options;
     const output = openSync(log, 'a');
     const before = fstatSync(output).size;
     const written = () => readFileSync(log).subarray(before).toString();
-    // A group of its own: Ctrl-C is for the one who ends them in order, not for all at once.
+    // A separate process group: Ctrl-C goes to the parent only, which stops all parts in order.
     this.#child = spawn(command, args, {
       env: { ...inherited(), ...env },
       stdio: ['ignore', output, output],
@@ -52,11 +52,11 @@ export class Part {
       this.#child = undefined;
       throw new OperatorError(`${this.name} does not start: ${error.message}`);
     });
-    // Unheard, a later one would end this process.
+    // An error event without a listener would end this process.
     this.#child?.on('error', () => {});
     await untilTrue(`${this.name} is ready (it writes to ${log})`, async () => {
       if (!this.running)
-        // Its last words, because its log goes with the folder of the cluster.
+        // The last line of its log, which is removed with the folder of the cluster.
         throw new OperatorError(`${this.name} does not start: ${written().trimEnd().split('\n').at(-1)}`);
       return ready(written);
     });
@@ -66,18 +66,18 @@ export class Part {
     this.#child?.kill(signal);
   }
 
-  /** Ends it and waits until it is gone. */
+  /** Stops the process and waits for its exit. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.running || !this.#child) return;
     const gone = once(this.#child, 'exit');
-    // The whole group: workers of a killed nginx would go on, and keep its port from the next one.
+    // The whole group: the workers of a killed nginx would keep running and hold its port.
     if (signal === 'SIGKILL' && this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
     else this.#child.kill(signal);
     await gone;
   }
 }
 
-/** Waits for something to become true. */
+/** Waits for a condition. */
 export async function untilTrue(
   what: string,
   check: () => boolean | Promise<boolean>,
@@ -87,7 +87,7 @@ export async function untilTrue(
   throw new OperatorError(`Not within ${seconds} s: ${what}`);
 }
 
-/** Whether this address answers with success. */
+/** Whether this URL answers with a 2xx status. */
 export const answers = (url: string): Promise<boolean> =>
   fetch(url, { signal: AbortSignal.timeout(1000) }).then(
     async reply => {

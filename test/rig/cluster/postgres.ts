@@ -9,29 +9,29 @@ import { OperatorError } from '../../../src/core/errors.ts';
 import { untilTrue } from './part.ts';
 
 const user = 'triport';
-/** Without these, initdb takes the encoding from the environment: SQL_ASCII where no locale is set. */
+/** Without these, initdb takes the encoding from the locale: SQL_ASCII if none is set. */
 export const initdbFlags = ['--encoding=UTF8', '--locale=C'];
 
-/** A PostgreSQL server from npm packages, in a folder of its own: started, crashed, and copied to a standby. */
+/** A PostgreSQL server from npm packages that can be started, crashed and copied to a standby. */
 export class LocalPostgres {
   readonly name: string;
   readonly port: number;
   readonly folder: string;
   readonly #server: EmbeddedPostgres;
 
-  constructor(name: string, place: string, port: number) {
+  constructor(name: string, parent: string, port: number) {
     this.name = name;
     this.port = port;
-    this.folder = join(place, name);
+    this.folder = join(parent, name);
     this.#server = new EmbeddedPostgres({
       databaseDir: this.folder,
       port,
       user,
       password: user,
       createPostgresUser: process.getuid?.() === 0,
-      onLog: text => appendFileSync(join(place, `${name}.log`), text),
+      onLog: text => appendFileSync(join(parent, `${name}.log`), text),
       initdbFlags,
-      // The end of a process loses nothing without it; it is for the loss of power.
+      // Only a power failure loses data without fsync, not the end of a process.
       postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
     });
   }
@@ -44,7 +44,7 @@ export class LocalPostgres {
     return this.#process !== undefined;
   }
 
-  /** A new server with an empty database. */
+  /** Creates and starts the server with an empty database. */
   async create(): Promise<void> {
     await this.#server.initialise();
     await this.start();
@@ -52,7 +52,7 @@ export class LocalPostgres {
   }
 
   async start(): Promise<void> {
-    // Its own promise waits for words that a standby never says; it does tell, though, that the server has ended.
+    // This promise resolves on a log line that a standby never writes, but it rejects when the server exits.
     let ended = false;
     this.#server.start().catch(() => {
       ended = true;
@@ -63,11 +63,11 @@ export class LocalPostgres {
     });
   }
 
-  /** SIGINT ends it in order, SIGQUIT as a crash would: what was committed is recovered at the next start. */
+  /** SIGINT shuts down cleanly; SIGQUIT is like a crash: the next start recovers what was committed. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const server = this.#process;
     if (!server) return;
-    // Ctrl-C reaches it, too: it may be gone already.
+    // Ctrl-C reaches the server too: it may have exited already.
     if (server.exitCode === null && server.signalCode === null) {
       const gone = once(server, 'exit');
       server.kill(signal);
@@ -76,9 +76,9 @@ export class LocalPostgres {
     this.#process = undefined;
   }
 
-  /** A standby that streams from this one, and applies what it gets so much later. This one stops meanwhile. */
-  async makeStandby(place: string, port: number, name: string, delay = '0'): Promise<LocalPostgres> {
-    const standby = new LocalPostgres(name, place, port);
+  /** Creates a standby that streams from this server and applies changes after `delay`. This server restarts. */
+  async makeStandby(parent: string, port: number, name: string, delay = '0'): Promise<LocalPostgres> {
+    const standby = new LocalPostgres(name, parent, port);
     await this.stop();
     execFileSync('cp', ['-a', this.folder, standby.folder]);
     await this.start();

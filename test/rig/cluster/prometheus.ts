@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { answers, Part } from './part.ts';
 
-interface Place {
+interface Options {
   folder: string;
   port: number;
-  /** The ports where servers and workers show their numbers, by their names. */
+  /** The metrics ports of servers and workers, by name. */
   targets: Map<string, number>;
 }
 
 const deploy = fileURLToPath(new URL('../../../deploy', import.meta.url));
 
-/** The file of `deploy/`, with addresses of this machine, and asking every second. */
+/** The configuration in `deploy/` with local addresses and an interval of a second. */
 export function render(targets: Map<string, number>): string {
   const { rule_files, scrape_configs } = parse(readFileSync(join(deploy, 'prometheus.yml'), 'utf8'));
-  // It takes JSON, too.
+  // JSON is valid YAML.
   return JSON.stringify({
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     rule_files: rule_files.map((file: string) => join(deploy, file)),
@@ -30,17 +30,17 @@ export function render(targets: Map<string, number>): string {
   });
 }
 
-/** One line of a graph: its labels, and its values with their times in seconds. */
+/** One line of a graph: its labels, and its values with times in seconds. */
 export interface Series {
   metric: Record<string, string>;
   values: [number, string][];
 }
 
-/** A real Prometheus that collects what the processes of a cluster measure, and knows our alerts. */
+/** A Prometheus that collects the metrics of a cluster and evaluates our alerts. */
 export class Prometheus extends Part {
   readonly url: string;
 
-  constructor({ folder, port, targets }: Place) {
+  constructor({ folder, port, targets }: Options) {
     const path = join(folder, 'prometheus.json');
     const url = `http://127.0.0.1:${port}`;
     super({
@@ -58,7 +58,7 @@ export class Prometheus extends Part {
     writeFileSync(path, render(targets));
   }
 
-  /** What an expression was worth every second from then until now. */
+  /** The values of an expression for every second from then until now. */
   async query(expression: string, from: number): Promise<Series[]> {
     const range = { query: expression, start: `${from / 1000}`, end: `${Date.now() / 1000}`, step: '1' };
     return (await this.ask<{ result: Series[] }>(`query_range?${new URLSearchParams(range)}`)).result;

@@ -12,11 +12,11 @@ import { initdbFlags } from '../cluster/postgres.ts';
 
 const silent = pino({ level: 'silent' });
 
-/** The migrated embedded database as a file: a test starts from it in a sixth of the time. */
+/** The migrated embedded database as a file, which loads in a sixth of the time. */
 export async function makeSnapshot(folder: string): Promise<string> {
   const client = await PGlite.create();
   await migrate(connectionOf(client));
-  // What new databases are made from is two thirds of the files that each test would unpack.
+  // The templates for new databases are two thirds of the files that each test would unpack.
   for (const name of ['template0', 'template1']) {
     await client.exec(`update pg_database set datistemplate = false where datname = '${name}'`);
     await client.exec(`drop database ${name}`);
@@ -27,7 +27,7 @@ export async function makeSnapshot(folder: string): Promise<string> {
   return path;
 }
 
-/** A folder of the embedded database as the first start leaves it. */
+/** The data folder of an embedded database after its first start. */
 export async function makeDataFolder(folder: string): Promise<string> {
   const path = join(folder, 'data');
   const database = await openEmbedded({ folder: path }, silent);
@@ -35,7 +35,7 @@ export async function makeDataFolder(folder: string): Promise<string> {
   return path;
 }
 
-/** A PostgreSQL server with a migrated template, from which tests clone their databases. */
+/** A PostgreSQL server with a migrated template database that tests clone. */
 export async function startServer(folder: string) {
   const port = await freePort();
   const server = new EmbeddedPostgres({

@@ -3,23 +3,23 @@ import { dirname, join, normalize } from 'node:path';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e';
 
-/** These measure how long several processes take to answer under load: nothing runs beside them. */
+/** These measure response times under load, so they run alone. */
 export const runsAlone = (file: string) =>
   /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage)\.test\.ts$/.test(file);
 
-/** These take longest and come first, so that no core waits for one of them at the end. */
+/** The longest files run first, so that none of them runs alone at the end. */
 const long =
   /(contributing|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
 
 /**
- * These set up tracing for their process, watch for errors that nothing handles, or move the clock:
- * ids never step back in a process, so those of later tests would lie in the future.
+ * These set up tracing, listen for unhandled errors, or move the clock: ids never step back in a process,
+ * so those of later tests would lie in the future.
  */
 const changes =
   /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(receiving|retries|overlaps|replays))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
-/** The test files of a suite, in their order. What needs no database runs with the first of the two backends only. */
+/** The test files of a suite in order. Those without a database are in the embedded suite only. */
 export function filesOf(suite: Suite): string[] {
   const files =
     suite === 'e2e'
@@ -30,7 +30,7 @@ export function filesOf(suite: Suite): string[] {
     .toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
 }
 
-/** Whether a file of the tests imports another one, directly or through others. */
+/** Whether a test file imports another file, directly or indirectly. */
 function imports(file: string, target: string, seen = new Set<string>()): boolean {
   if (file === target) return true;
   if (seen.has(file) || !file.startsWith('test/')) return false;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Result } from './worker.ts';
 
-/** Milliseconds. A worker that has not answered by then hangs in a loop, and is killed; files end by their own limits before. */
+/** Milliseconds until a worker is killed because it hangs in a loop; a file's own timeout is shorter. */
 const longest = 420_000;
 
-/** Embedded databases of tests live too briefly for the optimizing compiler of WebAssembly to pay off. */
+/** Test databases are too short-lived for the optimizing WebAssembly compiler to pay off. */
 const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
 
 const program = fileURLToPath(new URL('worker.ts', import.meta.url));
@@ -21,7 +21,7 @@ interface Run {
   /** How many files run at once. */
   workers: number;
   env: Record<string, string>;
-  /** Whether a file changes its process, so that no other file may follow in it. */
+  /** Whether a file changes its process, so that no other file may run in it. */
   changesProcess: (file: string) => boolean;
 }
 
@@ -31,7 +31,7 @@ interface Worker {
   ended: Promise<number | string>;
 }
 
-/** Runs test files in a few processes. One in which a file failed is replaced, so that the next file does not suffer. */
+/** Runs test files in a few processes. A process in which a file failed is replaced before the next file. */
 export async function runFiles({ files, workers, env, changesProcess }: Run): Promise<Counts> {
   const waiting = [...files];
   const counts: Counts = { passed: 0, failed: 0 };
@@ -51,7 +51,7 @@ export async function runFiles({ files, workers, env, changesProcess }: Run): Pr
   return counts;
 }
 
-// The time limit of tap for its process is off: files have limits of their own.
+// The timeout of tap for the process is off, because each file has its own.
 function start(env: Record<string, string>): Worker {
   const child = fork(program, {
     execArgv: flags,
@@ -68,7 +68,7 @@ function end(worker: Worker | undefined): undefined {
 async function run({ child, ended }: Worker, file: string): Promise<Result> {
   const started = performance.now();
   const killer = setTimeout(() => child.kill('SIGKILL'), longest);
-  const result = await Promise.race([resultOf(child, file), ended.then(how => brokenOff(file, how))]);
+  const result = await Promise.race([resultOf(child, file), ended.then(exit => earlyExit(file, exit))]);
   clearTimeout(killer);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${result.failed > 0 ? 'FAILED' : 'ok    '} ${seconds.padStart(5)} s  ${file}`);
@@ -76,27 +76,27 @@ async function run({ child, ended }: Worker, file: string): Promise<Result> {
   return result;
 }
 
-/** Others send messages too: tap tells its own runner about timeouts. */
+/** Waits for the result among other messages, such as the timeouts that tap sends its own runner. */
 function resultOf(child: ChildProcess, file: string): Promise<Result> {
   return new Promise(resolve => {
-    child.on('message', function note(message: Partial<Result>) {
+    child.on('message', function onMessage(message: Partial<Result>) {
       if (message.file !== file) return;
-      child.off('message', note);
+      child.off('message', onMessage);
       resolve(message as Result);
     });
     child.send(file);
   });
 }
 
-/** A file whose process ended before its result counts as one failure, whatever passed in it. */
-const brokenOff = (file: string, how: number | string): Result => ({
+/** A file whose process exits before its result counts as one failure, whatever passed. */
+const earlyExit = (file: string, exit: number | string): Result => ({
   file,
   passed: 0,
   failed: 1,
-  output: `The process ended with ${how}.`,
+  output: `The process ended with ${exit}.`,
 });
 
-/** What failed, each with the lines that say how. */
+/** The failed assertions with their diagnostics. */
 function failuresOf(output: string): string {
   const failed = /^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm;
   return [...output.matchAll(failed)].map(([text]) => text.slice(0, 4000)).join('\n');

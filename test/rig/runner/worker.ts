@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { Test, type TestOpts } from 'tap';
 
 /**
- * Runs test files, one after the other, as the parent process names them. They load the application once:
- * in a process of its own, a file spends more time on loading than on its tests.
+ * Runs the test files that the parent process sends, one after the other. They load the application once:
+ * in separate processes, loading would take longer than the tests.
  */
 
 export interface Result {
@@ -16,14 +16,14 @@ export interface Result {
   output: string;
 }
 
-/** Milliseconds. A file may set another limit; a test that hangs fails, and the next one runs. */
+/** Milliseconds after which a hanging file fails, unless it sets another timeout. */
 const timeout = 240_000;
-/** Milliseconds in which a file closes what it opened, after its last test. */
+/** Milliseconds that a file has after its last test to close what it opened. */
 const closingTime = 30_000;
 
 const tests = new Map<string, Test>();
 
-// Each file that imports tap gets a test of its own as `t`. Run by itself, it gets the one of its process.
+// Each file that imports tap gets its own test as `t`; run directly, it gets the one of the process.
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL = '' } = context;
@@ -50,7 +50,7 @@ async function runFile(file: string): Promise<Result> {
     output += text;
   });
   await new Promise<void>(resolve => test.runMain(resolve));
-  // Its timer would go on.
+  // Otherwise its timer would keep running.
   test.setTimeout(0);
   const stillOpen = await waitUntilClosed(openBefore);
   if (stillOpen.length > 0) output += `\nnot ok - everything is closed, except ${stillOpen.join(', ')}\n`;
@@ -59,7 +59,7 @@ async function runFile(file: string): Promise<Result> {
   return { file, passed: pass, failed: fail || (complete ? 0 : 1), output };
 }
 
-/** What would keep this process from ending and was not there before, once it is closed or the time is over. */
+/** Waits until the file has closed its resources, and returns those still open at the deadline. */
 async function waitUntilClosed(openBefore: string[]): Promise<string[]> {
   for (const end = Date.now() + closingTime; ; await sleep(10)) {
     const before = [...openBefore];
