@@ -13,11 +13,11 @@ async function backup({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the file to write');
   if (existsSync(file)) throw new OperatorError(`${file} already exists: a backup is never overwritten.`);
   const settings = loadSettings();
-  // Readable by its owner alone: it holds everything that the database holds.
+  // Only the owner may read it: it has all data of the database.
   process.umask(0o077);
   // pg_dump does not work through a pooler.
   const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
-  // Renamed when it is complete: half a backup must not look like one.
+  // Renamed when complete, so that a partial backup never looks like a backup.
   const unfinished = `${file}.unfinished`;
   try {
     if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url);

@@ -43,7 +43,7 @@ function settingsTable(): string {
   return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** docs/settings.md has the table between two comments. */
+/** docs/settings.md, with the table between its two markers renewed. */
 function settingsPage(): string {
   const page = readFileSync('docs/settings.md', 'utf8');
   const table = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
@@ -52,7 +52,7 @@ function settingsPage(): string {
   return page.replace(table, (_, start, end) => start + settingsTable() + end);
 }
 
-/** The document needs the routes alone: no statement is sent, so no database is opened. */
+/** The document needs only the routes, so no database is opened. */
 async function openApi(): Promise<string> {
   const database = { kind: 'embedded', available: () => false } as Partial<Database> as Database;
   const app = await buildApp({

@@ -13,14 +13,14 @@ const usage = `API keys for clients, used when AUTH_MODE is required.
   npm run -s keys -- list
   npm run -s keys -- revoke <id>
 
-create prints nothing but the key on standard output, once. Without -s, npm would print lines of its own there.`;
+create prints only the key on standard output, and only once. Without -s, npm prints lines of its own there.`;
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
 type Flags = Given<typeof options>;
 /** Checks its arguments before the database is opened, and returns the work. */
 type Command = (given: Flags) => (context: Context) => Promise<void>;
 
-/** Prints the key alone on standard output, so that it can be piped to where it is kept. */
+/** Prints only the key on standard output, so that it can be piped to a secret store. */
 const create: Command = ({ values }) => {
   const { name = '', days } = values;
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be 1 to 99999');

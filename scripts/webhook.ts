@@ -39,7 +39,7 @@ type EventList = Static<typeof WebhookEventList>;
 
 interface Session {
   values: Flags['values'];
-  /** What follows the name of the subcommand. */
+  /** The argument of the subcommand. */
   argument: string;
   settings: ReturnType<typeof loadSettings>;
   client: ServiceClient;
@@ -87,7 +87,7 @@ function eventOf(type: string, id: string, customer: string) {
   return { ...payment, id, type, created, data: { ...payment.data, object } };
 }
 
-/** Waits until the event is processed, and shows its effect. */
+/** Waits until the event is processed and prints its effect. */
 async function follow(client: ServiceClient, provider: string, customer: string) {
   const query = new URLSearchParams({ provider, customer, limit: '1' });
   for (let tries = 0; tries < 50; tries++) {
@@ -103,7 +103,7 @@ async function follow(client: ServiceClient, provider: string, customer: string)
   console.log('The event is stored, but no worker processes it: with WORKER=apart, start `npm run worker`.');
 }
 
-/** The filters that were given. */
+/** The filters among the options. */
 function filtersOf({ values: { status, type, customer, provider } }: Session): Record<string, string> {
   return {
     ...(status !== undefined && { status }),

@@ -4,13 +4,13 @@ import type { Connection } from '../../src/database/connection.ts';
 import { openDatabase } from '../../src/database/open.ts';
 
 interface Options {
-  /** Instead of LOG_LEVEL, where the output of the command matters more. */
+  /** Overrides LOG_LEVEL where the log would obscure the output of the command. */
   level?: 'error' | 'warn';
   /** Milliseconds; 0 is no limit. */
   statementTimeout?: number;
 }
 
-/** Runs work on the database of the settings, migrated, and closes it. */
+/** Migrates the configured database, runs work on it, and closes it. */
 export async function withDatabase(
   { level, ...options }: Options,
   work: (parts: { db: Connection; log: Log }) => Promise<void>,

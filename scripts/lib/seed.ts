@@ -11,14 +11,14 @@ const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
 /** Records per statement. */
 const perStatement = 1000;
 
-// One parameter holds a whole batch: a thousand rows in one round trip, without a long list of placeholders.
+// One parameter holds a whole batch: a thousand rows per round trip, without a list of placeholders.
 const insertUsers = (rows: object[]) => sql`
   insert into users (id, name, email, created_at, updated_at)
   select id, name, email, "createdAt", "updatedAt"
   from json_to_recordset(${JSON.stringify(rows)}::text::json)
     as new (id uuid, name text, email text, "createdAt" timestamptz, "updatedAt" timestamptz)
   on conflict do nothing`;
-// Joined with the users, because one may be missing: another user can have its address.
+// Joined with the users: one may be missing because another user has its address.
 const insertPosts = (rows: object[]) => sql`
   insert into posts (id, title, status, author_id, created_at, updated_at)
   select new.id, title, status, users.id, "createdAt", "updatedAt"
@@ -27,7 +27,7 @@ const insertPosts = (rows: object[]) => sql`
     join users on users.id = "authorId"
   on conflict do nothing`;
 
-/** Inserts that many users and posts, except those that exist, and reports how many are done. */
+/** Inserts the users and posts that do not exist yet and reports progress. */
 export async function seed(
   db: Connection,
   { users, posts }: Size,
@@ -52,7 +52,7 @@ function* batches(count: number): Generator<number[]> {
     yield Array.from({ length: Math.min(perStatement, count - from) }, (_, i) => from + i);
 }
 
-/** The numbers of the flags --users and --posts. */
+/** The values of --users and --posts. */
 export const sizeOf = ({ users, posts }: { users: string; posts: string }): Size => ({
   users: amount('users', users),
   posts: amount('posts', posts),

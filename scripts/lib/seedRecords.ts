@@ -20,7 +20,7 @@ const topics = list(
   distributed clocks, city gardens, old maps, naming things, error messages, long walks, rooftop solar`,
 );
 
-/** A pseudo-random number from 0 up to 1 that is always the same for the same arguments: an integer hash. */
+/** A pseudo-random number from 0 up to 1 that depends only on the arguments: an integer hash. */
 function chance(index: number, purpose: number): number {
   let bits = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(purpose, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
@@ -53,7 +53,7 @@ export function userOf(index: number) {
 
 /** The post with this number, by one of `users` authors. */
 export function postOf(index: number, users: number) {
-  // The cube makes a few authors write a lot and most of them little.
+  // The cube gives a few authors many posts and most authors few.
   const author = Math.floor(chance(index, 4) ** 3 * users);
   return {
     ...identity(index, texts),

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../src/core/errors.ts';
 
-/** Calls a running service, as a client with an API key does. */
+/** Calls a running service with an API key. */
 export class ServiceClient {
   readonly #base: string;
   readonly #key: string | undefined;
@@ -10,7 +10,7 @@ export class ServiceClient {
     this.#key = key;
   }
 
-  /** Any answer at all; fails when there is none. */
+  /** Returns any answer, and throws only without one. */
   request(path: string, init: RequestInit): Promise<Response> {
     return fetch(this.#base + path, init).catch(error => {
       const { code, message } = error.cause ?? error;
@@ -18,7 +18,7 @@ export class ServiceClient {
     });
   }
 
-  /** The body of a successful answer, which is what the contract says of this path. */
+  /** Returns the body of a successful answer and throws on errors. */
   async call<T>(method: string, path: string, body?: object): Promise<T> {
     const headers = {
       ...(this.#key && { authorization: `Bearer ${this.#key}` }),
