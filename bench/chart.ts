@@ -3,7 +3,7 @@ const rowHeight = 34;
 const left = 300;
 const scale = (width - left - 70) / 2.5;
 
-/** The ratios as bars in SVG; the line is the bare floor. */
+/** Draws the ratios as bars in SVG; the line is the floor. */
 export function drawChart(rows: { workload: { name: string; title: string }; ratio: number }[]): string {
   const height = rows.length * rowHeight + 50;
   const bars = rows.map(({ workload: { name, title }, ratio }, i) => {

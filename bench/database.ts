@@ -14,7 +14,7 @@ export interface Statement {
   microseconds: number;
 }
 
-/** A real server with the seeded data, gone at the end. It is durable: commits wait for the disk as they do in production. */
+/** A temporary PostgreSQL server with the seeded data. Commits wait for the disk as they do in production. */
 export async function openBenchDatabase(users: number, posts: number) {
   const folder = mkdtempSync(join(tmpdir(), 'triport-bench-'));
   chmodSync(folder, 0o755);
@@ -46,7 +46,7 @@ export async function openBenchDatabase(users: number, posts: number) {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );
-  if (seeded.status !== 0) throw new Error('seeding failed');
+  if (seeded.status !== 0) throw new Error('The seed failed.');
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const track = async (what: string) => {
     await sql.unsafe(`alter system set pg_stat_statements.track = '${what}'`);
@@ -66,17 +66,17 @@ export async function openBenchDatabase(users: number, posts: number) {
       ).map(row => String(row.author_id)),
       deepPage: Math.floor(posts / 40),
     }),
-    /** The statistics of a table that was empty a moment ago make bad plans, and a checkpoint would fall into the load. */
+    /** Stale statistics of a table that has just grown cause bad plans, and a checkpoint would disturb the load. */
     tidy: async () => {
       await sql`vacuum analyze`;
       await sql`checkpoint`;
     },
-    /** Waits until every event that was received has been worked on. */
+    /** Waits until every received event has been processed. */
     jobsDone: async () => {
       while ((await sql`select from webhook_events where status in ('received', 'processing') limit 1`).count)
         await sleep(50);
     },
-    /** What the statements that Postgres ran during some work took. */
+    /** The statements that Postgres ran during some work, with their times. */
     statementsOf: async (work: () => Promise<unknown>): Promise<Statement[]> => {
       await sql`create extension if not exists pg_stat_statements`;
       await sql`select pg_stat_statements_reset()`;
@@ -95,7 +95,7 @@ export async function openBenchDatabase(users: number, posts: number) {
   };
 }
 
-/** The floor writes to plain tables: it pays for nothing that it does not use. */
+/** A copy without the triggers that count: the floor does not use the counts, so it should not pay for them. */
 async function copyWithoutCounts(url: string): Promise<string> {
   const copy = Object.assign(new URL(url), { pathname: '/floor' }).href;
   const admin = postgres(Object.assign(new URL(url), { pathname: '/postgres' }).href, {

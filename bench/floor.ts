@@ -4,8 +4,8 @@ import postgres from 'postgres';
 import { newId } from './ids.ts';
 
 /**
- * The bare floor: node:http and prepared, hand-written SQL, nothing else. No validation, no envelope for
- * errors, no limits, no logs, no GraphQL parsing. What the service costs is told as a ratio to this.
+ * The floor: only node:http and prepared, hand-written SQL, without validation, error envelope, limits, logs or
+ * GraphQL parsing. The cost of the service is reported as a ratio to this.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', { max: 4, onnotice: () => {} });
 const secret = process.env.BENCH_SECRET ?? '';
@@ -64,7 +64,7 @@ const create: Handler = async (_url, body) => {
   return row && userJson(row);
 };
 
-/** The two GraphQL shapes of the benchmark, as if somebody had written an endpoint for each by hand. */
+/** Answers the two GraphQL queries of the benchmark as hand-written endpoints would. */
 const graphql: Handler = async (_url, body) => {
   const { variables } = JSON.parse(body.toString());
   const people = variables.id
@@ -85,8 +85,8 @@ const graphql: Handler = async (_url, body) => {
 async function webhook(request: IncomingMessage, body: Buffer): Promise<string> {
   const [, time = '', given = ''] =
     /^t=(\d+),v1=([0-9a-f]+)/.exec(String(request.headers['stripe-signature'])) ?? [];
-  const right = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
-  if (!timingSafeEqual(right, Buffer.from(given, 'hex'))) throw new Error('Invalid signature');
+  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
+  if (!timingSafeEqual(expected, Buffer.from(given, 'hex'))) throw new Error('Invalid signature');
   const { id } = JSON.parse(body.toString());
   await sql`insert into bench_events (id, body) values (${id}, ${body}) on conflict do nothing`;
   return 'OK';

@@ -4,9 +4,9 @@ import { pagesFrom } from './workloads.ts';
 
 const sizes = [10_000, 200_000, 1_000_000];
 
-/** What the first pages, those in the middle and the last ones cost, with few posts and with many; told as it becomes known. */
-export async function measureGrowth(users: number, seconds: number, tell: (line: string) => void) {
-  tell('| posts | first pages, CPU ms | in the middle | last pages |\n|---|---|---|---|');
+/** Measures the first, middle and last pages with few posts and with many, and prints each row at once. */
+export async function measureGrowth(users: number, seconds: number, print: (line: string) => void) {
+  print('| posts | first pages, CPU ms | in the middle | last pages |\n|---|---|---|---|');
   for (const posts of sizes) {
     const costs = await onStage({ users, posts }, async ({ sample, ours }) => {
       const found: number[] = [];
@@ -14,6 +14,6 @@ export async function measureGrowth(users: number, seconds: number, tell: (line:
         found.push(cpu(await load([pagesFrom(page)], sample, ours, seconds)));
       return found;
     });
-    tell(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
+    print(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
   }
 }

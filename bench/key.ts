@@ -2,7 +2,7 @@ import { loadTogether } from './load.ts';
 import { onStage } from './stage.ts';
 import { type Workload, workloads } from './workloads.ts';
 
-/** What it costs to be asked for a key: W1 on the service that is open, and at the same time on one that asks; both are sent the key. */
+/** Measures the cost of authentication: W1 with a key, at the same time on an open service and on one that requires keys. */
 export async function measureKey(
   size: { users: number; posts: number },
   effort: { rounds: number; seconds: number },
@@ -19,12 +19,12 @@ export async function measureKey(
       ...w1,
       request: from => ({ ...w1.request(from), headers: { authorization: `Bearer ${key}` } }),
     };
-    const asking = await another({ AUTH_MODE: 'required' });
+    const secured = await another({ AUTH_MODE: 'required' });
     const ratios: number[] = [];
-    // The first round is there to warm up.
+    // The first round is the warm-up.
     for (let round = 0; round <= effort.rounds; round++) {
-      const [free = 0, asked = 0] = await loadTogether(keyed, sample, [ours, asking], effort.seconds);
-      if (round > 0) ratios.push(asked / free);
+      const [open = 0, required = 0] = await loadTogether(keyed, sample, [ours, secured], effort.seconds);
+      if (round > 0) ratios.push(required / open);
     }
     ratios.sort((a, b) => a - b);
     const [least, middle, most] = [0, ratios.length >> 1, ratios.length - 1].map(i =>

@@ -7,28 +7,28 @@ export interface Figures {
   perSecond: number;
   p50: number;
   p99: number;
-  /** CPU milliseconds for each request. */
+  /** CPU milliseconds per request. */
   server: number;
   postgres: number;
 }
 
 export const cpu = ({ server, postgres }: Figures) => server + postgres;
 
-/** What is loaded: a server and the Postgres behind it. */
+/** What gets the load: a server and the Postgres behind it. */
 export interface Target {
   port: number;
   pid: number;
   postgres: number;
-  /** Waits until nothing is left to do of what was sent. */
+  /** Waits until all jobs of the requests are done. */
   settled: () => Promise<void>;
-  /** Has Postgres do between loads what it would do during the next one. */
+  /** Runs the maintenance of Postgres that would otherwise disturb the next load. */
   tidy: () => Promise<void>;
 }
 
-/** Seconds in which the code gets compiled and the caches full. */
+/** Seconds for compiling the code and filling the caches. */
 const warmUp = 2;
 
-/** Sends a workload, or several in turn, for some seconds and tells what a request cost, with the jobs it left. One wrong answer ends the run. */
+/** Sends workloads in turn for some seconds and returns the cost of a request, including its jobs. A wrong answer ends the run. */
 export async function load(
   workloads: Workload[],
   sample: Sample,
@@ -52,8 +52,8 @@ export async function load(
 }
 
 /**
- * Loads several services on one Postgres at the same time, so that not even the weather is different, and tells the CPU
- * milliseconds that a request costs each of them, with what it costs in Postgres on average.
+ * Loads several services on one Postgres at the same time, so that they run under equal conditions. Returns for each the
+ * CPU milliseconds per request, including the average of Postgres.
  */
 export async function loadTogether(
   workload: Workload,

@@ -5,7 +5,7 @@ import { workloads } from './workloads.ts';
 
 const bursts = 6;
 
-/** Bursts of all workloads mixed: neither the memory of the service nor the CPU of a request may grow from one to the next. */
+/** Sends bursts of all workloads mixed: neither memory nor CPU per request may grow from one burst to the next. */
 export async function measureMemory(
   size: { users: number; posts: number },
   seconds: number,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A server under test, ready when it answers. */
+/** Starts a server and waits until it answers. */
 export async function start(
   command: string[],
   port: number,
@@ -17,7 +17,7 @@ export async function start(
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
     const reply = await fetch(`http://127.0.0.1:${port}/api/posts?limit=1`).catch(() => undefined);
     await reply?.arrayBuffer();
-    // Also one that asks for a key.
+    // A 401 counts as an answer, too.
     if (reply && reply.status < 500) return child;
     await sleep(200);
   }
@@ -31,14 +31,14 @@ export async function stop(child: ChildProcess): Promise<void> {
 
 const ticksPerSecond = 100;
 
-/** The CPU milliseconds that a process and all below it have used, the ended ones included. */
+/** The CPU milliseconds used by a process and its descendants, including those that have exited. */
 export function cpuOf(root: number): number {
   const processes = readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .flatMap(name => statOf(Number(name)) ?? []);
   const tree = [root];
   for (const parent of tree)
-    tree.push(...processes.filter(({ above }) => above === parent).map(({ pid }) => pid));
+    tree.push(...processes.filter(({ parentPid }) => parentPid === parent).map(({ pid }) => pid));
   const ticks = processes
     .filter(({ pid }) => tree.includes(pid))
     .reduce((sum, { own, ended }) => sum + own + ended, 0);
@@ -51,10 +51,10 @@ function statOf(pid: number) {
       .replace(/^.*\) /s, '')
       .split(' ')
       .map(Number);
-    const [, above = 0] = fields;
+    const [, parentPid = 0] = fields;
     return {
       pid,
-      above,
+      parentPid,
       own: (fields[11] ?? 0) + (fields[12] ?? 0),
       ended: (fields[13] ?? 0) + (fields[14] ?? 0),
     };
@@ -63,6 +63,6 @@ function statOf(pid: number) {
   }
 }
 
-/** The memory a process holds now, in MiB. */
+/** The resident memory of a process in MiB. */
 export const memoryOf = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;

@@ -13,8 +13,8 @@ import { measureWrites } from './writes.ts';
 const usage = `npm run bench -- [--rounds 3] [--seconds 5] [--users 10000] [--posts 200000] [--only <workload>,…] [--chart <file>]
   [--profile <folder>] [--growth | --memory | --key | --writes | --statements <workload>]
 
-The service and the bare floor in turn on one Postgres. bench/README.md says what the figures mean and what the other
-options measure. Workloads: ${workloads.map(({ name }) => name).join(', ')}`;
+Measures the service and the floor in turn on one Postgres. bench/README.md explains the figures and the other
+options. Workloads: ${workloads.map(({ name }) => name).join(', ')}`;
 
 const options = {
   rounds: { type: 'string', default: '3' },

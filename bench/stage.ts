@@ -21,11 +21,11 @@ export interface Stage {
   floor: Target;
   ours: Target;
   statementsOf: Database['statementsOf'];
-  /** Another service on the same Postgres, with other settings. */
+  /** Starts another service on the same Postgres with other settings. */
   another: (settings: Record<string, string>) => Promise<Target>;
 }
 
-/** Puts up a seeded Postgres, the floor and the service, has something done with them, and clears all away. */
+/** Starts a seeded Postgres, the floor and the service, runs work on them, and stops everything. */
 export async function onStage<T>(
   { users, posts, profile }: { users: number; posts: number; profile?: string | undefined },
   work: (stage: Stage) => Promise<T>,

@@ -2,7 +2,7 @@ import { send } from './load.ts';
 import { onStage } from './stage.ts';
 import type { Workload } from './workloads.ts';
 
-/** Where the time goes in Postgres: the statements of a workload, of the floor and of the service, with all the jobs it leaves. */
+/** Lists the statements of a workload by their time in Postgres, for the floor and for the service including its jobs. */
 export async function measureStatements(
   size: { users: number; posts: number },
   workload: Workload,

@@ -2,16 +2,16 @@ import { cpu, type Figures, load } from './load.ts';
 import type { Stage } from './stage.ts';
 import type { Workload } from './workloads.ts';
 
-/** What the rounds of a workload have measured. */
+/** The results of a workload. */
 interface Measured {
   workload: Workload;
   floor: Figures;
   ours: Figures;
-  /** The one in the middle of the ratios of all rounds: the two loads of a round have the same weather. */
+  /** The median of the ratios of all rounds: both loads of a round run under similar conditions. */
   ratio: number;
 }
 
-/** Loads the floor and the service in turn, round after round. */
+/** Loads the floor and the service in turn, several rounds. */
 export async function compare(
   { sample, floor, ours }: Pick<Stage, 'sample' | 'floor' | 'ours'>,
   workloads: Workload[],
@@ -30,11 +30,11 @@ export async function compare(
     const floor = rounds.map(one => one.floor);
     const ours = rounds.map(one => one.ours);
     const ratios = rounds.map(one => one.ratio);
-    return { workload, floor: middle(floor, cpu), ours: middle(ours, cpu), ratio: middle(ratios, Number) };
+    return { workload, floor: median(floor, cpu), ours: median(ours, cpu), ratio: median(ratios, Number) };
   });
 }
 
-const middle = <T>(list: T[], sizeOf: (one: T) => number) =>
+const median = <T>(list: T[], sizeOf: (one: T) => number) =>
   list.toSorted((a, b) => sizeOf(a) - sizeOf(b))[list.length >> 1] as T;
 
 const columns = [

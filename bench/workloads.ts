@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 
 export interface Sample {
   users: string[];
-  /** A page in the middle of all posts. */
+  /** The number of a page in the middle of all posts. */
   deepPage: number;
   secret: string;
 }
@@ -16,10 +16,10 @@ export interface Sent {
 export interface Workload {
   name: string;
   title: string;
-  /** One request; called once for each that is sent. */
+  /** Makes one request; called for each that is sent. */
   request: (sample: Sample) => Sent;
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: every workload has a body of its own shape
+  // biome-ignore lint/suspicious/noExplicitAny: the body of every workload has a different shape
   check: (body: any) => void;
 }
 
@@ -55,7 +55,7 @@ function signed(secret: string): Sent {
   };
 }
 
-/** One of a hundred pages of all posts, from this one on: clients that ask for the same one at once would share it. */
+/** One of a hundred pages from this one on: parallel requests for the same page would be coalesced. */
 export const pagesFrom = (first: number): Workload => ({
   name: `page ${first}`,
   title: 'posts',

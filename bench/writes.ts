@@ -3,9 +3,9 @@ import { openBenchDatabase } from './database.ts';
 import { newId } from './ids.ts';
 
 /**
- * Inserts of single posts, each with its own commit, from as many connections as clients: on the copy that has no triggers
- * and with the triggers that count, in turn for a second each. The connections stay, as those of a service do: a session
- * needs 8 ms to plan its first fold.
+ * Inserts single posts, each in its own commit, with one connection per client: on the copy without triggers and with the
+ * triggers that count, in turn for a second each. Connections are reused, as in a service: a new session needs 8 ms to
+ * plan its first fold.
  */
 export async function measureWrites(
   size: { users: number; posts: number },
@@ -38,7 +38,7 @@ export async function measureWrites(
   return lines.join('\n');
 }
 
-/** How many rows a second so many clients insert, each one after the other, for authors by turns. */
+/** The rows per second that clients insert, each client one row at a time, with alternating authors. */
 async function insertFor(seconds: number, clients: number, sql: Sql, authors: string[]): Promise<number> {
   const end = Date.now() + seconds * 1000;
   let inserted = 0;
