@@ -1,5 +1,5 @@
--- Users and posts. The tables are empty here, so nothing below locks for longer than a moment.
--- All text is collated "C": one order on every server, and no index that a new C library makes corrupt.
+-- Users and posts. The tables are new, so nothing below holds a lock for long.
+-- All text is collated "C": the order is the same on every server, and an upgrade of the C library corrupts no index.
 
 create table "posts" (
 	"id" uuid primary key not null, -- UUIDv7, made by the service: the order of ids is the order of creation
@@ -8,7 +8,7 @@ create table "posts" (
 	"author_id" uuid not null,
 	"created_at" timestamp (3) with time zone not null, -- milliseconds, as the API shows them
 	"updated_at" timestamp (3) with time zone not null,
-	-- The service refuses these too, with a better message. The database keeps them true for everybody else.
+	-- The service refuses these too, with a better message. The constraints hold for every other client of the database.
 	constraint "posts_title_length" check (char_length("posts"."title") between 1 and 500),
 	constraint "posts_status_known" check ("posts"."status" in ('draft', 'published'))
 );
@@ -23,17 +23,17 @@ create table "users" (
 	constraint "users_email_length" check (char_length("users"."email") between 3 and 254)
 );
 --> statement-breakpoint
--- No cascade: a user with posts is deleted on purpose or not at all, and the service says which.
+-- No cascade: the service deletes posts explicitly, or refuses to delete their author.
 alter table "posts" add constraint "posts_author_id_fkey" foreign key ("author_id") references "public"."users"("id") on delete no action on update no action;
 --> statement-breakpoint
--- Each filter and each sort has an index that ends in the id, because so does every order of a list.
+-- Each filter and each sort has an index that ends in the id, because every list is ordered by the id last.
 create index "posts_author_index" on "posts" using btree ("author_id","id");
 --> statement-breakpoint
 create index "posts_status_index" on "posts" using btree ("status","id");
 --> statement-breakpoint
 create index "posts_title_index" on "posts" using btree ("title","id");
 --> statement-breakpoint
--- One address, one user, without regard to case: also when 100 requests try at once.
+-- An address belongs to one user, regardless of case, even under 100 parallel requests.
 create unique index "users_email_key" on "users" using btree (lower("email"));
 --> statement-breakpoint
 create index "users_name_index" on "users" using btree ("name","id");

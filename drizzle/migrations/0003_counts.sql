@@ -1,28 +1,28 @@
--- Exact totals, and the place of any page, without counting rows.
+-- Exact totals and the start of any page, without counting rows.
 --
--- A list is kept in the order of ids, which is the order of creation. For a list, `list_counts` holds a tree: blocks of at
--- most 2048 rows, groups of at most 64 blocks, groups of at most 64 of those, and the whole. Each node knows the id it starts
--- at and how many rows it holds; it ends where its neighbour starts. To find the millionth row is to walk down the tree.
+-- A list is ordered by id, which is the order of creation. For each list, `list_counts` holds a tree: blocks of at most 2048
+-- rows, groups of at most 64 blocks, groups of at most 64 of those, and the root. Each node has its first id and its number
+-- of rows; it ends where its neighbour starts. Finding the millionth row is a walk down the tree.
 --
--- Writers never touch the tree, because its nodes would be locked until they commit (21,700 inserts a second became 3,800).
--- They only append to `list_changes`. About every 128th statement folds the changes that are committed into the tree, when
--- it commits, if nobody else is at it. A reader adds the tree and the changes that are not folded yet, in one snapshot. So
---     amount of a node  =  rows in its range  -  changes in its range that are not folded yet
--- is true in every snapshot, whatever is rolled back or still open, and `list_level` makes any part of the tree anew from it.
+-- Writers never update the tree, because they would lock its nodes until they commit (21,700 inserts a second became 3,800).
+-- They only append to `list_changes`. About every 128th statement folds the committed changes into the tree when it commits,
+-- unless another session is folding. A reader adds the tree and the unfolded changes in one snapshot. So
+--     amount of a node  =  rows in its range  -  unfolded changes in its range
+-- holds in every snapshot, whatever is rolled back or still open, and `list_level` rebuilds any part of the tree from it.
 --
--- It locks users and posts against writers while it counts what is there: about a second for a million rows.
+-- This migration locks users and posts against writers while it counts the rows: about a second for a million.
 
 create table "list_sources" (
 	"name" text collate "C" primary key, -- a table whose rows are counted
-	"parts" text[] not null, -- the columns that its list is filtered by; a value that more than 2000 rows have gets a tree of its own
-	"horizon" xid8 default '0' not null -- all changes by transactions before this one are folded or undone
+	"parts" text[] not null, -- the filters of its list; a value of more than 2000 rows gets its own tree
+	"horizon" xid8 default '0' not null -- all changes by transactions before this one are folded or rolled back
 );
 --> statement-breakpoint
--- Fillfactor: a count is changed in place (HOT) as long as its page has room.
+-- Fillfactor: an update stays in its page (HOT) while the page has free space.
 create table "list_counts" (
 	"source" text collate "C" not null,
 	"part" text collate "C" not null, -- '' is the whole table, 'status=draft' the rows of one filter
-	"level" smallint not null, -- 0 blocks, 3 the whole
+	"level" smallint not null, -- 0 is a block, 3 the root
 	"first" uuid not null,
 	"amount" bigint not null,
 	primary key ("source", "part", "level", "first")
@@ -33,21 +33,21 @@ create table "list_changes" (
 	"xid" xid8 default pg_current_xact_id() not null,
 	"id" uuid not null,
 	"parts" text[] not null, -- the parts that the row belongs to
-	"change" smallint not null -- 1 a row came, -1 a row went
+	"change" smallint not null -- 1: a row was added, -1: a row was removed
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 --> statement-breakpoint
--- Folded changes are dead entries until the next vacuum. A reader starts at the horizon and never meets them.
+-- Folded changes stay in the index as dead entries until the next vacuum. A reader starts at the horizon and skips them.
 create index "list_changes_index" on "list_changes" using btree ("source", "xid");
 --> statement-breakpoint
--- Whoever finds that it is time to fold says so here; a trigger does it at commit. A table of its own, because a trigger on
--- `list_changes` would cost every statement 8 us.
+-- A statement that finds a fold due adds a row here, and a trigger folds at commit. This is a separate table because a
+-- trigger on `list_changes` would cost every statement 8 us.
 create table "list_due" (
 	"source" text collate "C" not null,
-	"bulk" boolean not null -- so many changes that every reader would feel them
+	"bulk" boolean not null -- so many changes that they would slow down every reader
 );
 --> statement-breakpoint
 
--- The condition of a part, and of a range of ids, as text for the dynamic statements below.
+-- The conditions for a part and for a range of ids, as text for the dynamic statements below.
 create function list_condition(of_part text) returns text language sql immutable as $$
 	select case when of_part = '' then 'true'
 		else format('%I = %L', split_part(of_part, '=', 1), substr(of_part, strpos(of_part, '=') + 1)) end
@@ -57,12 +57,12 @@ create function list_range(of_column text, since uuid, until uuid) returns text 
 	select format('%I >= %L', of_column, since) || case when until is null then '' else format(' and %I < %L', of_column, until) end
 $$;
 --> statement-breakpoint
--- A horizon that is not reached yet was copied from another server, whose transactions had higher numbers: it says nothing.
+-- A horizon in the future was copied from another server with higher transaction ids: it is ignored.
 create function list_horizon(of_source text) returns xid8 language sql stable set search_path = public as $$
 	select case when horizon <= pg_snapshot_xmax(pg_current_snapshot()) then horizon else '0' end from list_sources where name = of_source
 $$;
 --> statement-breakpoint
--- Makes the nodes of one level from `since` up to `until` anew: blocks from the table, the other levels from the one below.
+-- Rebuilds the nodes of one level from `since` up to `until`: blocks from the table, other levels from the one below.
 create function list_level(of_source text, of_part text, of_level int, since uuid, until uuid) returns void
 language plpgsql set search_path = public as $$
 declare
@@ -78,7 +78,7 @@ declare
 begin
 	delete from list_counts where source = of_source and part = of_part and level = of_level
 		and first >= since and (until is null or first < until);
-	-- One statement, one snapshot: the rows and the changes that are not folded yet belong together.
+	-- One statement, because the rows and the unfolded changes must be of the same snapshot.
 	execute format('insert into list_counts
 		select $1, $2, $3, (array_agg(id order by id))[1], sum(amount)
 		from (select id, amount, (dense_rank() over (order by id) - 1) / $4 as piece from (%s) as entry) as numbered
@@ -86,7 +86,7 @@ begin
 	using of_source, of_part, of_level, case of_level when 0 then 1024 when 3 then 2147483647 else 32 end;
 end $$;
 --> statement-breakpoint
--- The tree of a list, from the ground up.
+-- Builds the tree of a list from the bottom up.
 create function list_build(of_source text, of_part text) returns void language plpgsql set search_path = public as $$
 begin
 	for l in 0..3 loop
@@ -94,12 +94,12 @@ begin
 	end loop;
 end $$;
 --> statement-breakpoint
--- The node that follows on the same level, or null.
+-- The next node on the same level, or null.
 create function list_next(of_source text, of_part text, of_level int, after uuid) returns uuid language sql stable set search_path = public as $$
 	select first from list_counts where source = of_source and part = of_part and level = of_level and first > after order by first limit 1
 $$;
 --> statement-breakpoint
--- Splits a node that has grown too large into halves, or more; and its parent, when that has too many children then.
+-- Splits a node that is too large into two or more, and then its parent if that has too many children.
 create function list_split(of_source text, of_part text, of_level int, of_first uuid) returns void
 language plpgsql set search_path = public as $$
 declare
@@ -118,8 +118,8 @@ begin
 	end if;
 end $$;
 --> statement-breakpoint
--- Takes a node without rows out of the tree, with all below it; the neighbour before it gets its range. The first child stays
--- as long as its parent does. Without this, a list whose oldest rows are always deleted would drag a growing tail of nothing.
+-- Removes an empty node and its descendants; the previous neighbour takes over its range. A first child stays as long as its
+-- parent. Otherwise a list whose oldest rows are always deleted would accumulate empty nodes.
 create function list_drop(node list_counts) returns void language plpgsql set search_path = public as $$
 declare
 	until uuid := list_next(node.source, node.part, node.level, node.first);
@@ -130,7 +130,7 @@ begin
 		and first >= node.first and (until is null or first < until);
 end $$;
 --> statement-breakpoint
--- A tree for a part that more than 2000 rows belong to, if it has none.
+-- Builds the missing tree of a part with more than 2000 rows.
 create function list_adopt(of_source text, of_part text) returns void language plpgsql set search_path = public as $$
 declare
 	large boolean;
@@ -140,8 +140,8 @@ begin
 	if large then perform list_build(of_source, of_part); end if;
 end $$;
 --> statement-breakpoint
--- Adds the changes to the tree. Whoever calls this holds the lock 7283452. The caller's snapshot must see all that is
--- committed, and no statement of the same transaction may be half done: see `list_fold_when_due`.
+-- Adds the changes to the tree. The caller must hold the lock 7283452 and have a snapshot that sees everything committed, and
+-- no statement of its transaction may be unfinished: see `list_fold_when_due`.
 create function list_fold(of_source text) returns void
 language plpgsql set search_path = public set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -159,11 +159,11 @@ begin
 		delete from list_due where source = of_source
 	), moved_horizon as (
 		update list_sources set horizon = pg_snapshot_xmin(pg_current_snapshot()) where name = of_source
-	), single as ( -- a row that changed its status came and went in the whole
+	), single as ( -- a change of status adds and removes the row in the whole table
 		select part, id, sum(change) as change
 		from (select '' as part, id, change from gone union all select unnest(parts), id, change from gone) as each_part
 		group by part, id having sum(change) <> 0
-	), blocks as ( -- a part without a tree finds no block
+	), blocks as ( -- a part without a tree matches no block
 		select part, block.first, sum(change) as change from single
 		cross join lateral (
 			select first from list_counts c where source = of_source and c.part = single.part and level = 0 and first <= id
@@ -184,7 +184,7 @@ begin
 	select
 		(select array_agg(c.node) from counted c where (c.node).level = 0 and (c.node).amount > 2048),
 		(select array_agg(c.node order by (c.node).level desc) from counted c where (c.node).amount = 0),
-		-- A large author is met by chance before long; whoever comes in bulk is noticed at once.
+		-- A random sample finds large authors before long; a bulk insert is noticed at once.
 		(select array_agg(part) from (
 			(select part from single where part <> '' group by part having sum(change) > 500)
 			union (select part from single where part <> '' order by random() limit 1)) as met)
@@ -203,9 +203,9 @@ begin
 	end loop;
 end $$;
 --> statement-breakpoint
--- Runs at commit, because a deferred trigger does: the lock is held for a moment only, however long the transaction was, and
--- every statement has told its changes. Whoever sees an old snapshot (repeatable read) leaves it to the next one. Only a bulk
--- waits for its turn, however long; no one waits for it who holds this lock, but for a truncate, which comes alone.
+-- A deferred trigger, so it runs at commit: the lock is held only briefly, however long the transaction was, and all changes
+-- are recorded. A transaction with an old snapshot (repeatable read) leaves the fold to the next one. Only a bulk change waits
+-- for the lock, without a limit; no holder of the lock waits for it, except a truncate, which runs alone.
 create function list_fold_when_due() returns trigger language plpgsql set lock_timeout = 0 as $$
 begin
 	if current_setting('transaction_isolation') <> 'read committed' then return null; end if;
@@ -219,7 +219,7 @@ end $$;
 create constraint trigger list_due_fold after insert on list_due deferrable initially deferred
 	for each row execute function list_fold_when_due();
 --> statement-breakpoint
--- What a statement did to users. An update counts only where it moves a row in or out of a part; here, none does.
+-- Records the changes of a statement to users. An update matters only if it moves a row between parts; for users none does.
 create function users_changed() returns trigger language plpgsql as $$
 declare
 	changes bigint;
@@ -262,7 +262,7 @@ begin
 	return null;
 end $$;
 --> statement-breakpoint
--- A truncate comes alone: its lock keeps everybody else out of the table.
+-- A truncate runs alone: its lock excludes all other access to the table.
 create function list_truncated() returns trigger language plpgsql as $$
 begin
 	perform pg_advisory_xact_lock(7283452);
@@ -288,14 +288,14 @@ create trigger posts_deleted after delete on posts referencing old table as befo
 --> statement-breakpoint
 create trigger posts_truncated after truncate on posts for each statement execute function list_truncated();
 --> statement-breakpoint
--- Folds what there is now. Each start of the service calls it, so that a horizon out of a copy never lasts.
+-- Folds the current changes. Each start of the service calls it, so that a copied horizon is soon replaced.
 create function list_refresh() returns void language plpgsql set search_path = public as $$
 begin
 	perform pg_advisory_xact_lock(7283452);
 	perform list_fold(name) from list_sources;
 end $$;
 --> statement-breakpoint
--- Makes every tree anew, while the service runs: `npm run repair`. Needed only when somebody switched the triggers off.
+-- Rebuilds every tree while the service runs: `npm run repair`. Needed only after writes with disabled triggers.
 create function list_repair() returns void language plpgsql set search_path = public as $$
 declare
 	of_source text;
@@ -318,14 +318,14 @@ insert into list_sources (name, parts) values ('users', '{}'), ('posts', '{statu
 --> statement-breakpoint
 select list_repair();
 --> statement-breakpoint
--- The total of a list, and where a page begins that skips so many rows: `rest` rows after `bound`, or before it when backward.
--- Without a tree all but `rest` is null. The whole function sees the snapshot of the statement that calls it.
--- Scans are forbidden, because the plan that suits an empty table would be kept.
+-- The total of a list, and the start of a page that skips this many rows: `rest` rows after `bound`, or before it if backward.
+-- Without a tree all columns but `rest` are null. The function uses the snapshot of the statement that calls it.
+-- Sequential scans are disabled, because a plan made for an empty table would be kept.
 create function list_place(of_source text, of_part text, skip bigint, backward boolean, out total bigint, out bound uuid, out rest bigint)
 language plpgsql stable set enable_seqscan = off as $$
 declare
 	lowest constant uuid := '00000000-0000-0000-0000-000000000000';
-	highest constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff'; -- RFC 9562 keeps it from being an id
+	highest constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff'; -- RFC 9562 reserves it, so it is never an id
 	oldest xid8;
 	came bigint;
 	went bigint;
@@ -348,7 +348,7 @@ begin
 		rest := 0;
 		return;
 	end if;
-	-- The tree alone says where to go; so the way must end early enough for any change that is not in it.
+	-- Only the tree guides the walk, so it must stop early enough for the changes that are not in the tree.
 	target := case when backward then total - skip + went - 1 else skip - came end;
 	if target < 0 or target >= total - came + went then return; end if;
 	bound := lowest;

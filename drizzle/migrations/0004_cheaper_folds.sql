@@ -1,12 +1,12 @@
--- Folding costs less than a fifth of what it did: 10 us for each single insert instead of 56.
+-- Makes folding five times cheaper: 10 us for each single insert instead of 56.
 --
--- Nearly all rows come at the end of a list. So all changes of a part nearly always belong to one block, and two looks at its
--- ends find it, where each row was looked up; and the last block is closed where it ends, where it was counted and halved.
+-- Nearly all rows are added at the end of a list, so the changes of a part are nearly always in one block. Two lookups at its
+-- ends find it, instead of one per row; and the last block is closed at its end, instead of counted and halved.
 --
--- The old `list_split`, of four parameters, stays for this release: a session that has folded before, and waits for its turn
--- while this migration runs, goes on with the old fold.
+-- The old `list_split` with four parameters stays for this release: a session that waits to fold while this migration runs
+-- may continue with the old function.
 
--- Splits a node that has grown too large, and its parent when that has too many children then.
+-- Splits a node that is too large, and then its parent if that has too many children.
 create function list_split(node list_counts) returns void language plpgsql set search_path = public as $$
 declare
 	since uuid;
@@ -14,8 +14,8 @@ declare
 	parent list_counts;
 begin
 	if node.level = 0 and until is null and node.amount <= 2048 then
-		-- The last block ends before its newest row, which begins the next one. What is subtracted below and what it is subtracted
-		-- from are both rows without the changes that are not folded, so they may be of different snapshots.
+		-- The last block ends before its newest row, which begins the next one. Both sides of the subtraction below are rows
+		-- without unfolded changes, so they may be of different snapshots.
 		execute format('select id from %I where %s and id > %L order by id desc limit 1',
 			node.source, list_condition(node.part), node.first) into since;
 	end if;
@@ -39,7 +39,7 @@ begin
 	end if;
 end $$;
 --> statement-breakpoint
--- As in 0003_counts.sql, but for the way from changes to blocks, and the size of the last block.
+-- As in 0003_counts.sql, except for the way from changes to blocks and the size of the last block.
 create or replace function list_fold(of_source text) returns void
 language plpgsql set search_path = public set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -61,7 +61,7 @@ begin
 		select part, array_agg(id order by id) as ids, array_agg(change order by id) as changes, sum(change) as change
 		from (select '' as part, id, change from gone union all select unnest(parts), id, change from gone) as each_part
 		group by part
-	), ends as ( -- a part without a tree finds no block; the ids are for those that span several
+	), ends as ( -- a part without a tree matches no block; the ids are for parts that span several
 		select part, ids, changes, change, lowest.first as lowest, highest.first as highest
 		from spans left join lateral (
 			select first from list_counts c where source = of_source and c.part = spans.part and level = 0 and first <= ids[1]
@@ -93,12 +93,12 @@ begin
 		returning c as node
 	)
 	select
-		-- The last block is closed at 1024, so that rows which come late do not make it too large.
+		-- The last block is closed at 1024, so that late rows do not make it too large.
 		(select array_agg(c.node) from counted c where (c.node).level = 0 and (c.node).amount > 1024 and (
 			(c.node).amount > 2048
 			or not exists (select from list_counts n where n.source = of_source and n.part = (c.node).part and n.level = 0 and n.first > (c.node).first))),
 		(select array_agg(c.node order by (c.node).level desc) from counted c where (c.node).amount = 0),
-		-- A large author is met by chance before long; whoever comes in bulk is noticed at once.
+		-- A random sample finds large authors before long; a bulk insert is noticed at once.
 		(select array_agg(part) from (
 			(select part from ends where lowest is null and change > 500)
 			union (select part from ends where lowest is null order by random() limit 1)) as met)
