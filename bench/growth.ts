@@ -9,10 +9,10 @@ export async function measureGrowth(users: number, seconds: number, print: (line
   print('| posts | first pages, CPU ms | in the middle | last pages |\n|---|---|---|---|');
   for (const posts of sizes) {
     const costs = await onStage({ users, posts }, async ({ sample, ours }) => {
-      const found: number[] = [];
+      const perPage: number[] = [];
       for (const page of [1, posts / 40, posts / 20 - 99])
-        found.push(cpu(await load([pagesFrom(page)], sample, ours, seconds)));
-      return found;
+        perPage.push(cpu(await load([pagesFrom(page)], sample, ours, seconds)));
+      return perPage;
     });
     print(`| ${[posts.toLocaleString('en'), ...costs.map(cost => cost.toFixed(3))].join(' | ')} |`);
   }

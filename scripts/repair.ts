@@ -2,8 +2,7 @@ import { runCommand } from '../src/command.ts';
 import { repairCounts } from '../src/database/pageQuery.ts';
 import { withDatabase } from './lib/database.ts';
 
-const usage =
-  'npm run repair: recounts every list. Needed only after somebody wrote to the database with its triggers disabled.';
+const usage = 'npm run repair: recounts every list. Needed only after writes with disabled triggers.';
 
 async function repair() {
   // No time limit, because it reads every row.
