@@ -9,7 +9,7 @@ const first = await newPost({ authorId: ada.id, title: 'One', status: 'published
 const second = await newPost({ authorId: ada.id, title: 'Two' });
 const third = await newPost({ authorId: bob.id, title: 'One' });
 
-async function found(resource: string, query: Record<string, string>): Promise<string[]> {
+async function idsFor(resource: string, query: Record<string, string>): Promise<string[]> {
   const { body, headers } = await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 200);
   t.equal(body.meta.total, body.data.length);
   const again = new URL(/<([^>]*)>; rel="first"/.exec(headers.link ?? '')?.[1] ?? '', 'http://localhost');
@@ -19,35 +19,35 @@ async function found(resource: string, query: Record<string, string>): Promise<s
 }
 
 t.test('users are filtered by exact name', async t => {
-  t.same(await found('users', { name: 'Ada' }), [ada.id]);
-  t.same(await found('users', { name: bob.name }), [bob.id]);
+  t.same(await idsFor('users', { name: 'Ada' }), [ada.id]);
+  t.same(await idsFor('users', { name: bob.name }), [bob.id]);
   for (const name of ['Ad', 'ADA', 'Ada ', '%', 'A_a', "' or 1=1 --"])
-    t.same(await found('users', { name }), []);
+    t.same(await idsFor('users', { name }), []);
 });
 
 t.test('users are filtered by address, regardless of case', async t => {
   for (const email of ['Ada+x@Example.com', 'ada+x@example.com', 'ADA+X@EXAMPLE.COM'])
-    t.same(await found('users', { email }), [ada.id]);
-  t.same(await found('users', { email: 'nobody@example.com' }), []);
-  t.same(await found('users', { email: 'ada+x@example.com', name: 'Ada' }), [ada.id]);
-  t.same(await found('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
+    t.same(await idsFor('users', { email }), [ada.id]);
+  t.same(await idsFor('users', { email: 'nobody@example.com' }), []);
+  t.same(await idsFor('users', { email: 'ada+x@example.com', name: 'Ada' }), [ada.id]);
+  t.same(await idsFor('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
 });
 
 t.test('posts are filtered by status, author and title, alone and combined', async t => {
-  t.same(await found('posts', { status: 'published' }), [first.id]);
-  t.same(await found('posts', { status: 'draft' }), [second.id, third.id]);
-  t.same(await found('posts', { author: ada.id }), [first.id, second.id]);
-  t.same(await found('posts', { title: 'One' }), [first.id, third.id]);
-  t.same(await found('posts', { status: 'draft', author: ada.id }), [second.id]);
-  t.same(await found('posts', { status: 'draft', title: 'One' }), [third.id]);
-  t.same(await found('posts', { author: ada.id, title: 'One' }), [first.id]);
-  t.same(await found('posts', { author: ada.id, title: 'One', status: 'published' }), [first.id]);
-  t.same(await found('posts', { author: bob.id, title: 'Two', status: 'draft' }), []);
-  t.same(await found('posts', { title: 'One', sort: '-createdAt' }), [third.id, first.id]);
+  t.same(await idsFor('posts', { status: 'published' }), [first.id]);
+  t.same(await idsFor('posts', { status: 'draft' }), [second.id, third.id]);
+  t.same(await idsFor('posts', { author: ada.id }), [first.id, second.id]);
+  t.same(await idsFor('posts', { title: 'One' }), [first.id, third.id]);
+  t.same(await idsFor('posts', { status: 'draft', author: ada.id }), [second.id]);
+  t.same(await idsFor('posts', { status: 'draft', title: 'One' }), [third.id]);
+  t.same(await idsFor('posts', { author: ada.id, title: 'One' }), [first.id]);
+  t.same(await idsFor('posts', { author: ada.id, title: 'One', status: 'published' }), [first.id]);
+  t.same(await idsFor('posts', { author: bob.id, title: 'Two', status: 'draft' }), []);
+  t.same(await idsFor('posts', { title: 'One', sort: '-createdAt' }), [third.id, first.id]);
 });
 
 t.test('filtering by an unknown author returns no posts', async t => {
-  t.same(await found('posts', { author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' }), []);
+  t.same(await idsFor('posts', { author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' }), []);
 });
 
 t.test('a filter value that no record can have is refused', async t => {

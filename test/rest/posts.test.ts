@@ -3,7 +3,7 @@ import { build } from '../helper/app.ts';
 
 const { call, newUser, newPost } = await build(t);
 const ada = await newUser();
-const nobody = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+const unknownUser = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 
 t.test('a post is created, read, replaced, updated and deleted', async t => {
   const body = { title: 'Notes on the engine', status: 'published', authorId: ada.id };
@@ -59,7 +59,7 @@ t.test('a post with an invalid value is refused', async t => {
     [{ authorId: 7 }, '/authorId', 'must be a string'],
     [{ authorId: '7' }, '/authorId', 'must be an id'],
     [{ authorId: ada.id.toUpperCase() }, '/authorId', 'must be an id'],
-    [{ authorId: nobody }, '/authorId', 'is the id of no user'],
+    [{ authorId: unknownUser }, '/authorId', 'is the id of no user'],
     [{ author: ada.id }, '/author', 'is not known; did you mean "authorId"?'],
   ] as const) {
     const { error } = (await call('POST', '/api/posts', 400, { body: { ...good, ...change } })).body;
@@ -70,8 +70,8 @@ t.test('a post with an invalid value is refused', async t => {
 t.test('PUT and PATCH cannot assign a post to an unknown author', async t => {
   const post = await newPost({ authorId: ada.id });
   for (const [method, body] of [
-    ['PUT', { title: 'x', authorId: nobody }],
-    ['PATCH', { authorId: nobody }],
+    ['PUT', { title: 'x', authorId: unknownUser }],
+    ['PATCH', { authorId: unknownUser }],
   ] as const) {
     const { error } = (await call(method, `/api/posts/${post.id}`, 400, { body })).body;
     t.same(error.details, [{ in: 'body', path: '/authorId', message: 'is the id of no user' }]);

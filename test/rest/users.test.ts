@@ -40,9 +40,9 @@ t.test('text comes back exactly as it was written', async t => {
     const user = await newUser({ name });
     t.equal(user.name, name);
     t.equal((await call('GET', `/api/users/${user.id}`, 200)).body.name, name);
-    const found = await call('GET', `/api/users?${new URLSearchParams({ name })}`, 200);
+    const list = await call('GET', `/api/users?${new URLSearchParams({ name })}`, 200);
     t.same(
-      found.body.data.map((each: { id: string }) => each.id),
+      list.body.data.map((each: { id: string }) => each.id),
       [user.id],
       'the filter finds it',
     );

@@ -31,13 +31,13 @@ t.test('a violated foreign key tells a missing author from a user with posts', a
   const user = await newUser();
   const { id: _, ...post } = await newPost({ authorId: user.id });
   const refused = (write: Promise<unknown>) => write.then(() => undefined, explain);
-  const nobody = newId(Date.now());
+  const unknownUser = newId(Date.now());
   const db = orm(database.writes);
-  t.match(await refused(db.insert(posts).values({ ...post, id: newId(Date.now()), authorId: nobody })), {
+  t.match(await refused(db.insert(posts).values({ ...post, id: newId(Date.now()), authorId: unknownUser })), {
     code: 'invalid',
     details: [{ path: '/authorId' }],
   });
-  t.match(await refused(db.update(posts).set({ authorId: nobody })), { code: 'invalid' });
+  t.match(await refused(db.update(posts).set({ authorId: unknownUser })), { code: 'invalid' });
   t.match(await refused(db.delete(users)), { code: 'conflict', details: { code: 'user_has_posts' } });
   const remove = auditedDelete(users, 'user.delete');
   t.match(await refused(remove(inside(database), user.id)), { code: 'conflict' });

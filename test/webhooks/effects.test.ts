@@ -37,19 +37,19 @@ t.test('activation sets any status to active and keeps the first activation time
   let clock = new Date('2026-01-01T00:00:00Z');
   const { call, database } = await buildDoor(t, { now: () => clock });
   const context = inside(database, () => clock);
-  const who = { id: newId(0), eventId: 'evt_1', customer: 'cus_1', provider: 'stripe' };
+  const payment = { id: newId(0), eventId: 'evt_1', customer: 'cus_1', provider: 'stripe' };
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
-  await activateSubscriptions(context, [who]);
+  await activateSubscriptions(context, [payment]);
   const first = await read();
   t.match(first, { status: 'active', activatedAt: '2026-01-01T00:00:00.000Z' });
   clock = new Date('2026-02-01T00:00:00Z');
-  await activateSubscriptions(context, [who]);
+  await activateSubscriptions(context, [payment]);
   t.same(await read(), first, 'not even updatedAt changed');
   await orm(database.writes)
     .update(subscriptions)
     .set({ status: 'past_due' })
     .where(eq(subscriptions.customer, 'cus_1'));
-  await activateSubscriptions(context, [who]);
+  await activateSubscriptions(context, [payment]);
   t.same(await read(), { ...first, updatedAt: '2026-02-01T00:00:00.000Z' });
 });
 
@@ -64,9 +64,9 @@ t.test('every change of status is in the audit log with its event (bug: none was
   await orm(database.writes).update(subscriptions).set({ status: 'past_due' });
   const third = await pay('evt_3');
   const { data } = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body;
-  const story = data.map(({ action, details }: Record<string, unknown>) => [action, details]);
+  const changes = data.map(({ action, details }: Record<string, unknown>) => [action, details]);
   t.same(
-    new Set(story),
+    new Set(changes),
     new Set([
       ['subscription.change', { event: first.id, eventId: 'evt_1', from: null, to: 'active' }],
       ['subscription.change', { event: third.id, eventId: 'evt_3', from: 'past_due', to: 'active' }],

@@ -54,10 +54,10 @@ t.test('an event is found by its time even after the clock steps back', async t 
     'newest first',
   );
   for (const { id, createdAt } of data) t.equal(timeOf(id).toISOString(), createdAt);
-  const found = async (query: string) =>
+  const countEvents = async (query: string) =>
     (await call('GET', `/api/webhook-events?${query}`, 200)).body.data.length;
-  t.equal(await found(`createdSince=${data[2].createdAt}`), 3);
-  t.equal(await found(`createdBefore=${data[2].createdAt}`), 0);
+  t.equal(await countEvents(`createdSince=${data[2].createdAt}`), 3);
+  t.equal(await countEvents(`createdBefore=${data[2].createdAt}`), 0);
   await call('GET', `/api/webhook-events?type=${'x'.repeat(256)}`, 400);
   await call('GET', '/api/webhook-events?page=1', 400);
 });

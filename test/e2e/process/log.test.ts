@@ -9,8 +9,8 @@ import { makeFolder, startService, until } from '../../rig/process.ts';
 t.setTimeout(120_000);
 
 t.test('an unread log delays no request, and is complete once it is read', async t => {
-  const away = 'postgres://x:x@127.0.0.1:1/x';
-  const service = await startService(t, { DATABASE_URL: away }, { ready: false });
+  const unreachable = 'postgres://x:x@127.0.0.1:1/x';
+  const service = await startService(t, { DATABASE_URL: unreachable }, { ready: false });
   service.child.stdout?.pause();
   // Several times the size of the pipe's buffers.
   const requests = 4000;

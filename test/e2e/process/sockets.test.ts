@@ -50,8 +50,8 @@ const big = `{"name":"${'a'.repeat(5_000_000)}","email":"a@example.com"}`;
 
 t.test('on a raw socket', async t => {
   // Nothing listens at this address: malformed requests never reach the database.
-  const away = 'postgres://x:x@127.0.0.1:1/x';
-  const service = await startService(t, { DATABASE_URL: away }, { ready: false });
+  const unreachable = 'postgres://x:x@127.0.0.1:1/x';
+  const service = await startService(t, { DATABASE_URL: unreachable }, { ready: false });
 
   const answered: [string, number, string][] = [
     ['a header of 100 kB is 431', 431, `GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'a'.repeat(100_000)}\r\n\r\n`],
