@@ -1,4 +1,4 @@
-import { customType } from 'drizzle-orm/pg-core';
+import { customType } from './orm.ts';
 
 /**
  * Text in code point order. The default collation differs between servers and between releases of their C library:

@@ -1,21 +1,10 @@
-import { sql } from 'drizzle-orm';
-import {
-  check,
-  foreignKey,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
 import type { Scope } from '../schemas/apiKey.ts';
 import type { AuditEntry } from '../schemas/audit.ts';
 import type { EventStatus, Failure } from '../schemas/event.ts';
 import type { PostStatus } from '../schemas/post.ts';
 import type { SubscriptionStatus } from '../schemas/subscription.ts';
 import { bytes, instant, textByCode } from './columns.ts';
+import { check, foreignKey, index, integer, jsonb, pgTable, sql, text, uniqueIndex, uuid } from './orm.ts';
 
 // src/services/refusals.ts turns names of constraints into the errors that clients see.
 

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from '../../drizzle/orm.ts';
 import { UsageError } from '../../src/command.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { postOf, userOf } from './seedRecords.ts';

@@ -1,4 +1,4 @@
-import { and, inArray, isNull, lt, or } from 'drizzle-orm';
+import { and, inArray, isNull, lt, or } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables.ts';
 import type { Actor } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';

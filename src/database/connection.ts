@@ -1,4 +1,4 @@
-import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy';
+import { drizzle, type PgRemoteDatabase } from '../../drizzle/orm.ts';
 
 /**
  * All that the service asks of a database driver. Each driver has an adapter; tracing and replicas are wrappers.

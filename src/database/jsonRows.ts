@@ -1,5 +1,4 @@
-import { getTableColumns, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns, type PgTable, sql } from '../../drizzle/orm.ts';
 
 /**
  * Rows of a table out of the placeholder `rows`, a JSON text: one parameter, and so one prepared statement, for any number

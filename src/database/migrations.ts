@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { readMigrationFiles } from '../../drizzle/orm.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { withoutTimeouts } from './transaction.ts';

@@ -1,5 +1,13 @@
-import { asc, desc, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import {
+  asc,
+  desc,
+  getTableName,
+  type PgColumn,
+  type PgTable,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from '../../drizzle/orm.ts';
 import type { Connection } from './connection.ts';
 import type { RecordTable } from './recordsById.ts';
 import { builder } from './statement.ts';

@@ -1,5 +1,4 @@
-import { getTableColumns, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
 import { batch } from './batch.ts';
 import type { Connection } from './connection.ts';
 import { statement } from './statement.ts';

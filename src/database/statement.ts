@@ -1,13 +1,13 @@
 import {
   Column,
   DrizzleQueryError,
+  drizzle,
   fillPlaceholders,
   type GetColumnData,
   is,
   type Query,
   type SQL,
-} from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/pg-proxy';
+} from '../../drizzle/orm.ts';
 import type { Connection, Orm } from './connection.ts';
 
 /** What a statement returns: columns of tables, and expressions, whose values stay as the driver gives them. */

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables.ts';
 import type { ApiKey, ApiKeyCreate, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
 import { hashOf, makeToken } from '../access/apiKeyToken.ts';

@@ -1,4 +1,4 @@
-import { eq, getTableColumns, inArray, sql, type WithSubquery } from 'drizzle-orm';
+import { eq, getTableColumns, inArray, sql, type WithSubquery } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import { posts, users } from '../../drizzle/tables.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';

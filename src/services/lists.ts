@@ -1,5 +1,4 @@
-import { and, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { and, getTableColumns, type PgColumn, type SQL, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import type { Context } from '../core/context.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 import { coalesce } from '../database/coalesce.ts';

@@ -1,5 +1,14 @@
-import { and, asc, desc, getTableColumns, isNotNull, type SQLWrapper, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import {
+  and,
+  asc,
+  desc,
+  getTableColumns,
+  isNotNull,
+  type PgColumn,
+  type PgTable,
+  type SQLWrapper,
+  sql,
+} from '../../drizzle/orm.ts';
 import type { Context } from '../core/context.ts';
 import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { eq } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';

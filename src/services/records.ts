@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { eq } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { eq, type PgTable } from '../../drizzle/orm.ts';
 import type { AuditAction } from '../../schemas/audit.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
 import type { Context } from '../core/context.ts';

@@ -1,4 +1,4 @@
-import { asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { asc, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { subscriptions } from '../../drizzle/tables.ts';
 import type { Subscription, SubscriptionQuery, SubscriptionStatus } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';

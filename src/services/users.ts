@@ -1,4 +1,4 @@
-import { count, eq, sql } from 'drizzle-orm';
+import { count, eq, sql } from '../../drizzle/orm.ts';
 import { posts, users } from '../../drizzle/tables.ts';
 import type { User, UserCreate, UserQuery, UserUpdate } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';

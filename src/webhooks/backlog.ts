@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { count, inArray, min } from 'drizzle-orm';
+import { count, inArray, min } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { orm } from '../database/connection.ts';

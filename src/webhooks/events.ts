@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns, inArray, lt, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import {
   type EventQuery,

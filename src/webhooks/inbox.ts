@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import type { Context, Queue } from '../core/context.ts';

@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, type SQL, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { KeyRing } from '../../src/access/keyRing.ts';
 import { orm } from '../../src/database/connection.ts';
 import { getKey, revokeKey } from '../../src/services/apiKeys.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { DrizzleQueryError } from 'drizzle-orm';
 import t from 'tap';
+import { DrizzleQueryError } from '../../drizzle/orm.ts';
 import { describeError, type Log, openLog } from '../../src/core/log.ts';
 
 async function linesOf(level: 'info' | 'warn', terminal: boolean, write: (log: Log) => void) {

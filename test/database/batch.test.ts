@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
+import { eq, sql } from '../../drizzle/orm.ts';
 import { auditLog, users } from '../../drizzle/tables.ts';
 import { newId } from '../../src/core/ids.ts';
 import { batch } from '../../src/database/batch.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { recordWrites } from '../../src/services/audit.ts';
 import { inside } from '../helper/access.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { select, testLog } from '../helper/database.ts';

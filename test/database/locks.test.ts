@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
+import { eq, sql } from '../../drizzle/orm.ts';
 import { users } from '../../drizzle/tables.ts';
 import { orm } from '../../src/database/connection.ts';
 import { createUser } from '../../src/services/users.ts';

@@ -1,6 +1,5 @@
-import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
 import t from 'tap';
+import { eq, getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import { apiKeys, auditLog, posts, subscriptions, users, webhookEvents } from '../../drizzle/tables.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { statement } from '../../src/database/statement.ts';

@@ -1,5 +1,5 @@
-import { type SQL, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { type SQL, sql } from '../../drizzle/orm.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';

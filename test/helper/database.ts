@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { count, type SQL, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { count, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';

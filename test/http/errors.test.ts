@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { openLog } from '../../src/core/log.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';

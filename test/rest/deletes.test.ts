@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
 

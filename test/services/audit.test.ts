@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables.ts';
 import { lowestId, newId, timeOf } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';

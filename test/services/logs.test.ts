@@ -1,6 +1,6 @@
-import { inArray, sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import t from 'tap';
+import { inArray, sql } from '../../drizzle/orm.ts';
 import { auditLog, webhookEvents } from '../../drizzle/tables.ts';
 import type { AuditEntry } from '../../schemas/audit.ts';
 import { lowestId, timeOf } from '../../src/core/ids.ts';

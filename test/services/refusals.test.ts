@@ -1,5 +1,5 @@
-import { DrizzleQueryError } from 'drizzle-orm';
 import t from 'tap';
+import { DrizzleQueryError } from '../../drizzle/orm.ts';
 import { posts, users } from '../../drizzle/tables.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';

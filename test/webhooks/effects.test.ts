@@ -1,5 +1,5 @@
-import { eq } from 'drizzle-orm';
 import t from 'tap';
+import { eq } from '../../drizzle/orm.ts';
 import { auditLog, subscriptions } from '../../drizzle/tables.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';

@@ -1,6 +1,6 @@
-import { count } from 'drizzle-orm';
 import { pino } from 'pino';
 import t from 'tap';
+import { count } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import type { Queue } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eq } from 'drizzle-orm';
 import t from 'tap';
+import { eq } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables.ts';
 import { orm } from '../../src/database/connection.ts';
 import { claimEvent } from '../../src/webhooks/processing.ts';

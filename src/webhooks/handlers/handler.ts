@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm';
+import { eq } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables.ts';
 import type { Context } from '../../core/context.ts';
 import { orm } from '../../database/connection.ts';
