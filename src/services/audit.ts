@@ -6,9 +6,9 @@ import type { Context } from '../core/context.ts';
 import { lowestId, newId, timeOf } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
-import { rowsFromJson } from '../database/jsonRows.ts';
-import type { RecordTable } from '../database/recordsById.ts';
-import { builder, rowsOf } from '../database/statement.ts';
+import { rowsFromJson } from '../database/statements/jsonRows.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
+import { builder, rowsOf } from '../database/statements/statement.ts';
 import { cursorLog } from './logs.ts';
 
 /** What an entry says besides who, when and from where. */

@@ -2,8 +2,8 @@ import { sql } from '../../drizzle/orm.ts';
 import { posts, users } from '../../drizzle/tables.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { totalOf } from '../database/pageQuery.ts';
-import { statement } from '../database/statement.ts';
+import { totalOf } from '../database/statements/pageQuery.ts';
+import { statement } from '../database/statements/statement.ts';
 
 const totals = statement({ users: totalOf(users), posts: totalOf(posts) }, (builder, columns) =>
   builder.select(columns).from(sql`(select) as nothing`),

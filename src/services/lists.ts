@@ -3,9 +3,9 @@ import type { Context } from '../core/context.ts';
 import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
 import { coalesce } from '../database/coalesce.ts';
 import type { Connection } from '../database/connection.ts';
-import { pageQuery, partName } from '../database/pageQuery.ts';
-import type { RecordTable } from '../database/recordsById.ts';
-import { rowMapper, rowsOf } from '../database/statement.ts';
+import { pageQuery, partName } from '../database/statements/pageQuery.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
+import { rowMapper, rowsOf } from '../database/statements/statement.ts';
 
 interface ListRules<Filter extends string, Sort extends string> {
   table: RecordTable;

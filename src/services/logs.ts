@@ -14,8 +14,8 @@ import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
 import { readBound } from '../core/instants.ts';
 import { type CursorPage, makeCursor, readCursor } from '../core/pages.ts';
-import type { RecordTable } from '../database/recordsById.ts';
-import { builder, statement } from '../database/statement.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
+import { builder, statement } from '../database/statements/statement.ts';
 
 interface LogRules<Filter extends string> {
   table: RecordTable;

@@ -6,7 +6,7 @@ import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
-import { recordsById } from '../database/recordsById.ts';
+import { recordsById } from '../database/statements/recordsById.ts';
 import { untilUnlocked } from '../database/transaction.ts';
 import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
 import { auditedDelete, auditedInsert } from './audit.ts';

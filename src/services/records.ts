@@ -7,7 +7,7 @@ import { AppError, invalid, orNotFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import { orm } from '../database/connection.ts';
-import type { RecordTable } from '../database/recordsById.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
 import { recordWrites } from './audit.ts';

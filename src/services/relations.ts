@@ -3,7 +3,7 @@ import { posts } from '../../drizzle/tables.ts';
 import type { Post } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { builder, statement } from '../database/statement.ts';
+import { builder, statement } from '../database/statements/statement.ts';
 
 // One parameter whatever the number of ids, so that there is one statement to prepare.
 const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;

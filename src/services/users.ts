@@ -7,7 +7,7 @@ import { AppError, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import type { Page } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
-import { recordsById } from '../database/recordsById.ts';
+import { recordsById } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
 import { auditedInsert, recordWrites } from './audit.ts';

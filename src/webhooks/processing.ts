@@ -6,7 +6,7 @@ import type { Context, Job } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { type Row, statement } from '../database/statement.ts';
+import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';

@@ -2,7 +2,7 @@ import t from 'tap';
 import { eq, getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import { apiKeys, auditLog, posts, subscriptions, users, webhookEvents } from '../../drizzle/tables.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
-import { statement } from '../../src/database/statement.ts';
+import { statement } from '../../src/database/statements/statement.ts';
 import { openTestDatabase } from '../helper/database.ts';
 
 async function fillTables(writes: Connection): Promise<void> {

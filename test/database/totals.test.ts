@@ -3,8 +3,8 @@ import { type SQL, sql } from '../../drizzle/orm.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
-import { repairCounts } from '../../src/database/pageQuery.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { repairCounts } from '../../src/database/statements/pageQuery.ts';
 import { backend, createPostgres, openTestDatabase, select, testLog } from '../helper/database.ts';
 import { randomFrom, seed } from '../helper/random.ts';
 

@@ -7,11 +7,11 @@ import {
   type SQL,
   type SQLWrapper,
   sql,
-} from '../../drizzle/orm.ts';
-import type { Connection } from './connection.ts';
+} from '../../../drizzle/orm.ts';
+import type { Connection } from '../connection.ts';
+import { withoutTimeouts } from '../transaction.ts';
 import type { RecordTable } from './recordsById.ts';
 import { builder } from './statement.ts';
-import { withoutTimeouts } from './transaction.ts';
 
 interface PageQuery {
   table: RecordTable;

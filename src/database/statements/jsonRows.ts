@@ -1,4 +1,4 @@
-import { getTableColumns, type PgTable, sql } from '../../drizzle/orm.ts';
+import { getTableColumns, type PgTable, sql } from '../../../drizzle/orm.ts';
 
 /**
  * Rows of a table out of the placeholder `rows`, a JSON text: one parameter, and so one prepared statement, for any number

@@ -7,8 +7,8 @@ import {
   is,
   type Query,
   type SQL,
-} from '../../drizzle/orm.ts';
-import type { Connection, Orm } from './connection.ts';
+} from '../../../drizzle/orm.ts';
+import type { Connection, Orm } from '../connection.ts';
 
 /** What a statement returns: columns of tables, and expressions, whose values stay as the driver gives them. */
 export type Columns = Record<string, Column | SQL>;

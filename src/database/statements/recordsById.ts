@@ -1,6 +1,6 @@
-import { getTableColumns, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
-import { batch } from './batch.ts';
-import type { Connection } from './connection.ts';
+import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
+import { batch } from '../batch.ts';
+import type { Connection } from '../connection.ts';
 import { statement } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };
