@@ -28,7 +28,7 @@ export const conflicts = {
   },
   not_replayable: {
     summary: 'The event is not in a state that can be replayed',
-    message: 'The event is processed: only failed, dead, or ignored ones can be replayed.',
+    message: 'The event is processed; replayable are: failed, dead, ignored.',
     details: { status: 'processed' },
   },
 };

@@ -60,7 +60,7 @@ export async function replayEvent(context: Context, event: string): Promise<Webh
     if (replayed > 0) return stored;
     throw new AppError(
       'conflict',
-      `The event is ${stored.status}: only ${replayable.join(', ')} can be replayed.`,
+      `The event is ${stored.status}; replayable are: ${replayable.join(', ')}.`,
       { code: 'not_replayable', status: stored.status },
     );
   });

@@ -100,7 +100,7 @@ t.test('an embedded database is restored into an empty folder', async t => {
   t.match(await run('backup.ts', [file], from), { code: 1, output: /already exists/ });
   t.match(await run('restore.ts', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), await contentsOf(t, from));
-  t.match(await run('restore.ts', [file], to), { code: 1, output: /There is a database in/ });
+  t.match(await run('restore.ts', [file], to), { code: 1, output: /There is already a database in/ });
 
   const again = await startService(t, to);
   t.match(await call(again, 'GET', '/api/posts?limit=1'), { status: 200, body: { meta: { total: 30 } } });
@@ -110,7 +110,7 @@ t.test('a broken backup is refused, and leaves nothing that looks like a databas
   const file = join(makeFolder(t), 'broken.tgz');
   writeFileSync(file, 'not a backup');
   const folder = makeFolder(t);
-  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, output: /is no backup/ });
+  t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1, output: /is not a backup/ });
   writeFileSync(file, Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(1000)]));
   t.match(await run('restore.ts', [file], { DATA_DIR: folder }), { code: 1 });
   t.notOk(existsSync(join(folder, 'postgres')));
@@ -150,7 +150,7 @@ t.test('a PostgreSQL database is restored into an empty one', { skip }, async t 
   t.match(await run('backup.ts', [file], from), { code: 0 });
   t.match(await run('restore.ts', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), contents);
-  t.match(await run('restore.ts', [file], to), { code: 1, output: /not empty: there is a table/ });
+  t.match(await run('restore.ts', [file], to), { code: 1, output: /not empty: it has the table/ });
 });
 
 t.test(
