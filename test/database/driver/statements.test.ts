@@ -1,37 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import postgres from 'postgres';
-import t, { type Test } from 'tap';
-import { backend, createPostgres } from '../../helper/database.ts';
+import t from 'tap';
+import { backend } from '../../helper/database.ts';
 import { outcome, watchUncaught } from '../../helper/fakeServer.ts';
+import { makeClient } from './client.ts';
 
 /** The numbers are issues and pull requests of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
-
-/** A client of its own database with one table, and a second client that can break its connections. */
-async function makeClient(t: Test, options: object) {
-  const url = await createPostgres(t, { empty: true });
-  const name = `driver ${randomBytes(4).toString('hex')}`;
-  const sql = postgres(url, {
-    onnotice: () => {},
-    backoff: () => 0,
-    connection: { application_name: name },
-    ...options,
-  });
-  const admin = postgres(url, { max: 1 });
-  t.teardown(() => Promise.all([sql.end({ timeout: 0 }), admin.end({ timeout: 0 })]));
-  await admin`create table notes (text text)`;
-  return {
-    sql,
-    backends: () => admin`select pid, state from pg_stat_activity where application_name = ${name}`,
-    terminate: async () => {
-      await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
-    },
-    notes: async () => (await admin`select text from notes order by text`).map(row => row.text),
-  };
-}
 
 t.test(
   'after a lost connection every statement settles, no error is uncaught, and the pool is complete',

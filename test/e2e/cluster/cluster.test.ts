@@ -5,7 +5,8 @@ import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
-import { queryPostgres, until } from '../../rig/process.ts';
+import { queryPostgres } from '../../rig/postgresServer.ts';
+import { until } from '../../rig/process.ts';
 
 t.setTimeout(220_000);
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { call, makeFolder, queryPostgres, spawnService, startService } from '../../rig/process.ts';
+import { queryPostgres } from '../../rig/postgresServer.ts';
+import { call, makeFolder, spawnService, startService } from '../../rig/process.ts';
 
 t.setTimeout(180_000);
 

@@ -10,7 +10,8 @@ import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { has } from '../../rig/openCluster.ts';
-import { call, freePort, makeFolder, queryPostgres, startService, until } from '../../rig/process.ts';
+import { queryPostgres } from '../../rig/postgresServer.ts';
+import { call, freePort, makeFolder, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
