@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 
-/** Seconds. The last one is the default of HANDLER_TIMEOUT. */
+/** Seconds. The last one is longer than a handler has by default. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200];
 
