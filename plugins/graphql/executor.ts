@@ -14,24 +14,9 @@ import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
-import { type Loaders, makeLoaders } from './loaders.ts';
+import { makeLoaders } from './loaders.ts';
+import type { OperationContext } from './resources/resource.ts';
 import { makeSchema, resolvers } from './schema.ts';
-
-/** What the resolvers of one operation share. */
-export interface OperationContext {
-  context: Context;
-  loaders: Loaders;
-  budget: RecordBudget;
-  maxList: number;
-  /** What the caller must know besides errors: a list that was cut. */
-  warnings: GraphQLError[];
-  /** Whether the request was answered before the operation ended: it took too long. */
-  isAnswered: () => boolean;
-}
-
-declare module 'mercurius' {
-  interface MercuriusContext extends OperationContext {}
-}
 
 type Variables = Record<string, unknown>;
 

@@ -1,20 +1,10 @@
 import { buildSchema, printSchema } from 'graphql';
-import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
+import type { IResolvers, MercuriusContext } from 'mercurius';
 import { tookTooLong } from '../../src/core/errors.ts';
 import { posts } from './resources/posts.ts';
+import type { Resolver, Resolvers } from './resources/resource.ts';
 import { subscriptions } from './resources/subscriptions.ts';
 import { users } from './resources/users.ts';
-
-type Resolver = NonNullable<IResolverOptions['resolve']>;
-type Resolvers = Record<string, Resolver>;
-
-export interface Resource {
-  sdl: string[];
-  Query: Resolvers;
-  Mutation?: Resolvers;
-  /** The resolvers of fields that are more than a member of their record, by type. */
-  types?: Record<string, Resolvers>;
-}
 
 const resources = [users, posts, subscriptions];
 

@@ -3,9 +3,9 @@ import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'grap
 import type { MercuriusContext } from 'mercurius';
 import type { Context } from '../../../src/core/context.ts';
 import type { Page, PageRequest } from '../../../src/core/pages.ts';
-import type { OperationContext } from '../executor.ts';
 import { checkedBy } from '../inputs.ts';
 import { fromSortEnum } from '../sdl.ts';
+import type { OperationContext } from './resource.ts';
 
 export type Arguments = Record<string, unknown>;
 

@@ -2,9 +2,9 @@ import { Post, PostCreate, PostQuery, PostReplace, PostUpdate } from '../../../s
 import { orNotFound } from '../../../src/core/errors.ts';
 import { changePost, createPost, deletePost, listPosts } from '../../../src/services/posts.ts';
 import { type ById, changing, creating } from '../inputs.ts';
-import type { Resource } from '../schema.ts';
 import { toEnum, toInput, toSortEnum, toType } from '../sdl.ts';
 import { listResolvers } from './lists.ts';
+import type { Resource } from './resource.ts';
 
 const enums = { status: 'PostStatus' };
 const sdl = [

@@ -1,9 +1,9 @@
 import { Subscription, SubscriptionQuery } from '../../../schemas/subscription.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions.ts';
-import type { Resource } from '../schema.ts';
 import { toEnum, toSortEnum, toType } from '../sdl.ts';
 import { listResolvers } from './lists.ts';
+import type { Resource } from './resource.ts';
 
 const sdl = [
   toEnum('SubscriptionStatus', Subscription.properties.status),

@@ -6,9 +6,9 @@ import { postMembers } from '../../../src/services/relations.ts';
 import { changeUser, createUser, deleteUser, listUsers } from '../../../src/services/users.ts';
 import { selectedFields } from '../documents/selection.ts';
 import { type ById, changing, creating } from '../inputs.ts';
-import type { Resource } from '../schema.ts';
 import { toInput, toSortEnum, toType } from '../sdl.ts';
 import { type Arguments, listQuery, listResolvers, wholeList } from './lists.ts';
+import type { Resource } from './resource.ts';
 
 const sdl = [
   toSortEnum('UserSort', UserQuery),
