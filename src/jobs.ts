@@ -81,12 +81,15 @@ type Outcome = string | undefined;
 async function doJobs(work: Work, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
   const fresh = jobs.filter(({ again }) => !again);
   const done = await doTogether(work, fresh);
-  const outcomes = new Map<string, Outcome>();
+  const reasons = new Map<string, string>();
   const left = jobs.filter(({ event }) => !done.has(event));
   // In random order: an event that kills the process each time must not keep the same others from their turn.
-  for (const job of left.toSorted(() => Math.random() - 0.5))
-    outcomes.set(job.event, signal.aborted ? 'not reached in time' : await doAlone(work, job));
-  return jobs.map(({ event }) => outcomes.get(event));
+  for (const job of left.toSorted(() => Math.random() - 0.5)) {
+    const reason = signal.aborted ? 'not reached in time' : await doAlone(work, job);
+    // Of two rounds of an event the older has nothing to do, and must not hide the failure of the other.
+    if (reason !== undefined) reasons.set(job.event, reason);
+  }
+  return jobs.map(({ event }) => reasons.get(event));
 }
 
 /** Returns the events that were processed. */

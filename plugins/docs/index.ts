@@ -7,6 +7,7 @@ import { completeOperation, documentFor, type Operation } from './document.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** The codes of 409 that the document shows; the services throw them. */
     conflicts?: readonly Conflict[];
     anyMediaType?: true;
   }

@@ -16,13 +16,13 @@ declare module 'fastify' {
   }
 }
 
-/** A span for each request, below the one in `traceparent`. Registered only with tracing. */
+/** A span for each request, a child of the one in `traceparent`, if there is one. Registered only when tracing is on. */
 export default fp(async app => {
   const tracer = trace.getTracer('triport');
   app.decorateRequest('traced', null);
 
   app.addHook('onRequest', (request, reply, done) => {
-    // Health checks every second would bury everything else.
+    // Health checks and scrapes would bury everything else.
     if (request.routeOptions.config.shed === false) return done();
     const { method, id } = request;
     const route = request.routeOptions.url ?? 'none';
@@ -37,7 +37,7 @@ export default fp(async app => {
     });
     resume(request, done);
   });
-  // A body arrives with events of the socket, which have no context.
+  // Hooks after the body run from events of the socket, where the span is not active.
   app.addHook('preValidation', (request, _reply, done) => resume(request, done));
   app.addHook('onResponse', (request, _reply, done) => resume(request, done));
 });

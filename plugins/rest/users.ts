@@ -18,7 +18,7 @@ const params = strict({ user_id: idInPath('user') });
 const one = { params, response: { 200: ref(User) } };
 const changed = { ...one, config: { conflicts: ['email_taken', 'stale'] } } as const;
 const description =
-  'A user who still has posts is kept (409) unless `cascade` is true; then up to 10,000 posts are deleted too.';
+  'A user who still has posts is a 409, unless `cascade` is true: then the posts are deleted too. With more than 10,000 posts it is a 409 and nothing is deleted.';
 
 export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(

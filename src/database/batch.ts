@@ -1,7 +1,7 @@
 import { type Batch, batches } from '../telemetry/metrics.ts';
 import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
-import { databaseFailure, isOutage } from './databaseErrors.ts';
+import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -91,7 +91,11 @@ async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K
   } catch (error) {
     // Without an answer the work may be done, and trying again could do it twice.
     if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
-    await Promise.all(group.map(call => settle(db, [call], work)));
+    // Each alone at once: halves would wait for the same lock one after the other.
+    if (isLockedOut(error)) return void (await Promise.all(group.map(call => settle(db, [call], work))));
+    const middle = group.length >> 1;
+    await settle(db, group.slice(0, middle), work);
+    await settle(db, group.slice(middle), work);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { batches } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 
@@ -36,8 +36,11 @@ export function coalesce<Q, V>(
   };
 }
 
+/** Milliseconds after which nobody waits for the previous answer any more. */
+const slowAfter = 100;
+
 async function answer<V>(question: Question<V>, read: () => Promise<V>, forget: () => void): Promise<V> {
-  await question.running.catch(() => {});
+  await Promise.race([question.running.catch(() => {}), sleep(slowAfter, undefined, { ref: false })]);
   await nextTurn();
   batches.publish({ what: 'lists', size: question.callers });
   const reading = read();

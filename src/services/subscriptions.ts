@@ -99,7 +99,7 @@ type Payment = Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer'>;
 
 const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) => `${provider}:${customer}`;
 
-/** Makes the subscriptions of customers active, in the transaction that processes the events. */
+/** Activates, or creates as active, the subscription of each payment's customer, in the transaction of the events. */
 export async function activateSubscriptions(context: Context, payments: Payment[]): Promise<void> {
   need(context, 'write');
   // A statement may change a row only once; the first payment counts.

@@ -47,8 +47,7 @@ t.test('deliveries at the same time share a transaction, and one failure does no
   const results = await Promise.allSettled(
     [1, 2, 3, 3].map(n => receiveEvent(context, handlers, delivery(`evt_${n}`))),
   );
-  t.equal(sizes[0], 3, 'one transaction at first');
-  t.same(sizes.toSorted(), [0, 1, 1, 1, 3], 'then each alone');
+  t.same(sizes, [3, 2, 1, 1, 1], 'one transaction at first, then a half at a time');
   t.same(results.map(result => (result.status === 'fulfilled' ? result.value.outcome : 'refused')).sort(), [
     'received',
     'received',

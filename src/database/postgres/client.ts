@@ -23,7 +23,7 @@ const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
-  statement_timeout: statementTimeout,
+  statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
   // A count on several processes is faster alone and three times slower under load. The driver drops the number 0.

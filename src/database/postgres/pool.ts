@@ -25,6 +25,7 @@ export class Pool {
   readonly #connect: () => postgres.Sql;
   readonly #sweep: NodeJS.Timeout;
   #sql: postgres.Sql & Patched;
+  #closed = false;
 
   /** `connect` is called again at each reset. `wait`: seconds that a statement may wait for a connection. */
   constructor(connect: () => postgres.Sql, wait = 2) {
@@ -46,12 +47,13 @@ export class Pool {
   /** Fails every statement and drops every connection: a dead server may keep them silent for 15 minutes. */
   reset(): void {
     const dead = this.#sql;
-    this.#sql = open(this.#connect);
+    if (!this.#closed) this.#sql = open(this.#connect);
     void dead.end({ timeout: 0 });
   }
 
   /** Running statements get `grace` seconds. */
   async close(grace = 1): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#sweep);
     await this.#sql.end({ timeout: grace });
   }

@@ -49,10 +49,7 @@ export function openPostgres(server: Server, log: Log): Database {
     refusals = code === 'CONNECTION_WAIT_TIMEOUT' ? refusals + 1 : 0;
   });
   const watch = watchServer(server, log, {
-    onAnswer: () => {
-      void bringUpToDate();
-      void checkConnections();
-    },
+    onAnswer: () => void bringUpToDate(),
     // Statements of a server that is gone would wait until TCP gives up.
     onSilence: () => pools.forEach(pool => void pool.reset()),
     isFinal: error => {
@@ -61,6 +58,9 @@ export function openPostgres(server: Server, log: Log): Database {
       return final;
     },
   });
+
+  // On a timer of its own: a connection that is refused makes the watch check at once, again and again.
+  const connectionCheck = setInterval(() => void (watch.isReachable() && checkConnections()), 2000).unref();
 
   return {
     kind: 'postgres',
@@ -77,6 +77,7 @@ export function openPostgres(server: Server, log: Log): Database {
     },
     close: async () => {
       closed = true;
+      clearInterval(connectionCheck);
       await Promise.all([readers.close(), writers.close(), watch.close()]);
       ready.resolve();
     },
