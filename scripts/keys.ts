@@ -72,7 +72,7 @@ const commands: Record<string, Command> = { create, list, revoke };
 async function main(given: Flags) {
   const work = commandNamed(commands, given.positionals[0])(given);
   const actor = `command of ${userInfo().username}`;
-  await withDatabase({ level: 'error' }, ({ db, log }) => work(systemContext({ db, log }, actor, 'command')));
+  await withDatabase(parts => work(systemContext(parts, actor, 'command')), 'error');
 }
 
 await runCommand({ usage, options, most: 2, run: main });

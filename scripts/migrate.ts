@@ -6,5 +6,5 @@ const usage =
 
 await runCommand({
   usage,
-  run: () => withDatabase({}, async () => console.log('The database is up to date.')),
+  run: () => withDatabase(async () => console.log('The database is up to date.')),
 });

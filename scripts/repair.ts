@@ -5,8 +5,7 @@ import { withDatabase } from './lib/database.ts';
 const usage = 'npm run repair: recounts every list. Needed only after writes with disabled triggers.';
 
 async function repair() {
-  // No time limit, because it reads every row.
-  await withDatabase({ statementTimeout: 0 }, ({ db }) => repairCounts(db));
+  await withDatabase(({ db }) => repairCounts(db));
   console.log('All lists are recounted.');
 }
 

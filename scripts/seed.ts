@@ -27,7 +27,7 @@ function progress(total: number, terminal: boolean): (done: number) => void {
 
 async function main({ values }: Given<typeof options>) {
   const size = sizeOf(values);
-  await withDatabase({}, parts => seedAndReport(systemContext(parts, 'seed', 'command'), size));
+  await withDatabase(parts => seedAndReport(systemContext(parts, 'seed', 'command'), size));
 }
 
 async function seedAndReport(context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {

@@ -54,7 +54,7 @@ function openSession({ values, positionals: [, argument = ''] }: Flags): Session
 }
 
 function providerOf({ settings, values: { provider: name = 'stripe' } }: Session) {
-  const { providers } = readProviders(settings.WEBHOOK_SECRETS ?? keptSecrets(settings));
+  const { providers } = readProviders(settings.WEBHOOK_SECRETS ?? keptSecrets(settings.DATA_DIR));
   const provider = providers.get(name);
   if (provider) return provider;
   throw new OperatorError(

@@ -12,7 +12,7 @@ import { type Claimed, claimEvent, failEvent, processEvents } from './webhooks/p
 import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
-  settings: Pick<Settings, 'WEBHOOK_RETRIES' | 'WEBHOOK_RETENTION_DAYS' | 'AUDIT_RETENTION_DAYS'>;
+  settings: Settings;
   database: Database;
   queue: WorkQueue;
   metrics: Metrics;

@@ -8,13 +8,15 @@ const fileIn = (folder: string) => join(folder, 'webhook-secrets.json');
 /** The settings; for an embedded database with a webhook secret generated at its first start and kept in its folder. */
 export function withKeptSecrets(settings: Settings): Settings {
   if (settings.WEBHOOK_SECRETS !== undefined || settings.DATABASE_URL !== undefined) return settings;
-  return { ...settings, WEBHOOK_SECRETS: keptSecrets(settings) ?? generateSecrets(settings.DATA_DIR) };
+  return {
+    ...settings,
+    WEBHOOK_SECRETS: keptSecrets(settings.DATA_DIR) ?? generateSecrets(settings.DATA_DIR),
+  };
 }
 
 /** The secrets kept by an earlier start, if any. */
-export function keptSecrets({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): string | undefined {
-  return existsSync(fileIn(DATA_DIR)) ? readFileSync(fileIn(DATA_DIR), 'utf8').trim() : undefined;
-}
+export const keptSecrets = (folder: string): string | undefined =>
+  existsSync(fileIn(folder)) ? readFileSync(fileIn(folder), 'utf8').trim() : undefined;
 
 function generateSecrets(folder: string): string {
   const secrets = JSON.stringify({ stripe: [`whsec_${randomBytes(32).toString('base64url')}`] });

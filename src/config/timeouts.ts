@@ -1,23 +1,21 @@
 import type { Settings } from '../../schemas/settings.ts';
 
-type Timed = Pick<Settings, 'REQUEST_TIMEOUT'>;
-
 // Times that depend on each other, in milliseconds. All but the first follow from REQUEST_TIMEOUT.
 
 /** A client must have sent its whole request by then. */
 export const arrivalTimeout = 10_000;
 
 /** A request without an answer by then is answered with 503. */
-export const handlerTimeout = ({ REQUEST_TIMEOUT }: Timed) => REQUEST_TIMEOUT * 1000;
+export const handlerTimeout = ({ REQUEST_TIMEOUT }: Settings) => REQUEST_TIMEOUT * 1000;
 
 /** Shorter, because nobody waits for a result after the 503. */
-export const statementTimeout = (settings: Timed) => handlerTimeout(settings) * 0.75;
+export const statementTimeout = (settings: Settings) => handlerTimeout(settings) * 0.75;
 
 /** Longer than any exchange: a socket silent for this long belongs to a client that does not read. */
-export const socketTimeout = (settings: Timed) => arrivalTimeout + handlerTimeout(settings);
+export const socketTimeout = (settings: Settings) => arrivalTimeout + handlerTimeout(settings);
 
 /** After SIGTERM: when connections are closed by force, and when the process exits in any case. */
-export const shutdownTimeouts = (settings: Timed) => ({
+export const shutdownTimeouts = (settings: Settings) => ({
   close: handlerTimeout(settings),
   exit: handlerTimeout(settings) + 1500,
 });

@@ -6,8 +6,7 @@ const listOf = (text: string) =>
     .split(/\s*,\s*/)
     .filter(Boolean);
 
-export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Pick<Settings, 'DATABASE_REPLICA_URLS'>) =>
-  listOf(DATABASE_REPLICA_URLS);
+export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Settings) => listOf(DATABASE_REPLICA_URLS);
 
 export const allowedOrigins = listOf;
 

@@ -12,6 +12,12 @@ export interface Connection {
   readonly isTransaction: boolean;
 }
 
+/** The connection of an open transaction. */
+export function inside(rows: Connection['rows']): Connection {
+  const connection: Connection = { isTransaction: true, rows, transaction: work => work(connection) };
+  return connection;
+}
+
 export type Orm = PgRemoteDatabase;
 
 const kept = new WeakMap<Connection, Orm>();

@@ -39,14 +39,12 @@ const restartDelay = 500;
 /** Milliseconds for running jobs to finish; another worker begins slower ones again. */
 const restWithin = 5000;
 
-type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'QUEUE_DATABASE_URL'>;
-
 /** Seconds before the first retry, and at most. Each delay is twice the one before, with jitter. */
 export const defaultRetries = { delay: 5, delayMax: 3600 };
 
 /** Opens the queue. Like the database, it may be away at any time and reconnects by itself. */
 export function openQueue(
-  settings: QueueSettings,
+  settings: Settings,
   database: Database,
   log: Log,
   retries = defaultRetries,
@@ -96,7 +94,7 @@ export function openQueue(
 
 /** Starts pg-boss, however long it takes; undefined when the queue was closed meanwhile. */
 async function start(
-  settings: QueueSettings,
+  settings: Settings,
   database: Database,
   log: Log,
   retries: typeof defaultRetries,
@@ -120,7 +118,7 @@ async function start(
   return undefined;
 }
 
-function optionsFor(settings: QueueSettings, database: Database): ConstructorOptions {
+function optionsFor(settings: Settings, database: Database): ConstructorOptions {
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL } = settings;
   return {
     ...(database.embedded

@@ -1,5 +1,5 @@
 import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
-import type { Connection } from '../connection.ts';
+import { type Connection, inside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
@@ -65,17 +65,8 @@ export const connectionOf = (client: PGlite): Connection =>
   withSpans({
     isTransaction: false,
     rows: rowsBy(client),
-    transaction: work => client.transaction(inside => work(transactionOf(inside))),
+    transaction: work => client.transaction(opened => work(inside(rowsBy(opened)))),
   });
-
-function transactionOf(inside: Transaction): Connection {
-  const connection: Connection = {
-    isTransaction: true,
-    rows: rowsBy(inside),
-    transaction: work => work(connection),
-  };
-  return connection;
-}
 
 const asText = (value: string) => value;
 /** Times stay the text of the server. */

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import type { Log } from '../../core/log.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, inside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
 import { Pool } from './pool.ts';
 
@@ -71,20 +71,11 @@ export function connectionOf(pool: Pool): Connection {
     rows: rowsBy(() => pool.sql, prepare),
     transaction: async work => {
       const { value } = await pool.sql.begin(async sql => ({
-        value: await work(transactionOf(sql, prepare)),
+        value: await work(inside(rowsBy(() => sql, prepare))),
       }));
       return value;
     },
   });
-}
-
-function transactionOf(inside: postgres.TransactionSql, prepare: boolean): Connection {
-  const connection: Connection = {
-    isTransaction: true,
-    rows: rowsBy(() => inside, prepare),
-    transaction: work => work(connection),
-  };
-  return connection;
 }
 
 const rowsBy =

@@ -10,16 +10,6 @@ import { connectProbe } from '../postgres/client.ts';
 import { RecentWriters } from './recentWriters.ts';
 import { type LogPosition, positionOfPrimary, Replica } from './replica.ts';
 
-type ReplicaSettings = Pick<
-  Settings,
-  | 'DATABASE_URL'
-  | 'DATABASE_POOLER'
-  | 'DATABASE_POOL_SIZE'
-  | 'DATABASE_REPLICA_URLS'
-  | 'REDIS_URL'
-  | 'REQUEST_TIMEOUT'
->;
-
 export interface Replicas {
   /** Where this caller may read; undefined is the primary. */
   readerFor(caller: string): Promise<Connection | undefined>;
@@ -41,7 +31,7 @@ const maxLag = 5000;
  * 2. Callers read their own writes. Before a write is answered, the caller's name goes to Redis for longer than any
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */
-export function openReplicas(settings: ReplicaSettings, database: Database, log: Log): Replicas | undefined {
+export function openReplicas(settings: Settings, database: Database, log: Log): Replicas | undefined {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
   const statementTimeout = timeoutOf(settings);
   const urls = replicaUrls(settings);
