@@ -7,11 +7,9 @@ const fileIn = (folder: string) => join(folder, 'webhook-secrets.json');
 
 /** The settings; for an embedded database with a webhook secret generated at its first start and kept in its folder. */
 export function withKeptSecrets(settings: Settings): Settings {
-  if (settings.WEBHOOK_SECRETS !== undefined || settings.DATABASE_URL !== undefined) return settings;
-  return {
-    ...settings,
-    WEBHOOK_SECRETS: keptSecrets(settings.DATA_DIR) ?? generateSecrets(settings.DATA_DIR),
-  };
+  const { WEBHOOK_SECRETS, DATABASE_URL, DATA_DIR: folder } = settings;
+  if (WEBHOOK_SECRETS !== undefined || DATABASE_URL !== undefined) return settings;
+  return { ...settings, WEBHOOK_SECRETS: keptSecrets(folder) ?? generateSecrets(folder) };
 }
 
 /** The secrets kept by an earlier start, if any. */

@@ -4,6 +4,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { Job, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import type { Connection } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 
 export interface DueJob extends Job {
@@ -61,14 +62,7 @@ export function openQueue(
     add: async (db, jobs) => {
       if (jobs.length === 0) return;
       if (!boss) throw new AppError('unavailable', 'The service cannot accept work yet. Try again shortly.');
-      const parcels: { data: Parcel }[] = [];
-      for (let first = 0; first < jobs.length; first += eventsPerJob)
-        parcels.push({ data: { jobs: jobs.slice(first, first + eventsPerJob) } });
-      // pg-boss returns ids that nobody needs, so the rows stay arrays.
-      const executeSql = async (text: string, values: unknown[] = []) => ({
-        rows: await db.rows(text, values),
-      });
-      await boss.insert(name, parcels, { db: { executeSql } });
+      await addJobs(boss, db, jobs);
     },
     work: work => {
       const listen = async () => {
@@ -168,6 +162,16 @@ async function prepare(boss: PgBoss, retries: typeof defaultRetries): Promise<vo
 interface Parcel {
   jobs: Job[];
 }
+
+async function addJobs(boss: PgBoss, db: Connection, jobs: Job[]): Promise<void> {
+  const parcels: { data: Parcel }[] = [];
+  for (let first = 0; first < jobs.length; first += eventsPerJob)
+    parcels.push({ data: { jobs: jobs.slice(first, first + eventsPerJob) } });
+  // pg-boss returns ids that nobody needs, so the rows stay arrays.
+  const executeSql = async (text: string, values: unknown[] = []) => ({ rows: await db.rows(text, values) });
+  await boss.insert(name, parcels, { db: { executeSql } });
+}
+
 type FetchedJob = Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount' | 'signal'>;
 
 /** What pg-boss expects: the outcome of each of its jobs, by id. */

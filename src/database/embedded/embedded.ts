@@ -14,29 +14,19 @@ interface Location {
 
 /** Postgres inside the process: for the first minute and for tests, with nothing installed. */
 export async function openEmbedded({ folder, snapshot }: Location, log: Log): Promise<Database> {
-  const unlock = folder === undefined ? undefined : lockFolder(folder);
-  let disk: DiskWatch | undefined;
-  let client: PGlite | undefined;
-  const close = async () => {
-    disk?.stop();
-    try {
-      await client?.close();
-    } finally {
-      unlock?.();
-    }
-  };
-  try {
-    if (folder !== undefined) disk = await watchDisk(folder, log);
-    client = folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
-    await migrate(connectionOf(client));
-    return databaseOf(client, disk, close);
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  // Closed again in reverse when a step fails.
+  await using opened = new AsyncDisposableStack();
+  if (folder !== undefined) opened.defer(lockFolder(folder));
+  const disk = folder === undefined ? undefined : await watchDisk(folder, log);
+  opened.defer(() => disk?.stop());
+  const client =
+    folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
+  opened.defer(() => client.close());
+  await migrate(connectionOf(client));
+  return databaseOf(client, disk, opened.move());
 }
 
-function databaseOf(client: PGlite, disk: DiskWatch | undefined, close: () => Promise<void>): Database {
+function databaseOf(client: PGlite, disk: DiskWatch | undefined, opened: AsyncDisposableStack): Database {
   const connection = connectionOf(client);
   let closing: Promise<void> | undefined;
   return {
@@ -50,7 +40,7 @@ function databaseOf(client: PGlite, disk: DiskWatch | undefined, close: () => Pr
     embedded: client,
     // Waits for an open transaction and for the running statement; later ones are refused.
     close: () => {
-      closing ??= close();
+      closing ??= opened.disposeAsync();
       return closing;
     },
   };
