@@ -7,7 +7,6 @@ import { keptSecrets } from '../src/config/secrets.ts';
 import { loadSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { newId } from '../src/core/ids.ts';
-import type { Headers } from '../src/webhooks/schemes.ts';
 import { sign } from '../src/webhooks/signature.ts';
 import payment from './lib/payment_intent.succeeded.json' with { type: 'json' };
 import { ServiceClient } from './lib/serviceClient.ts';
@@ -71,14 +70,11 @@ async function send(session: Session) {
   );
   const headers = { ...sign(provider, body, { now: new Date(), id }), 'content-type': 'application/json' };
   const path = `/api/webhooks/${provider.name}`;
-  const answer = await client.request(path, { method: 'POST', headers: pairsOf(headers), body });
+  const answer = await client.request(path, { method: 'POST', headers, body });
   console.log(`${answer.status} ${await answer.text()}   (event ${id}, ${body.length} bytes)`);
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
   await follow(client, provider.name, customer);
 }
-
-const pairsOf = (headers: Headers) =>
-  Object.entries(headers).map(([header, value]): [string, string] => [header, String(value)]);
 
 /** A payment as the provider sends it; an event of another type has the same object. */
 function eventOf(type: string, id: string, customer: string) {
@@ -105,12 +101,8 @@ async function follow(client: ServiceClient, provider: string, customer: string)
 
 /** The filters among the options. */
 function filtersOf({ values: { status, type, customer, provider } }: Session): Record<string, string> {
-  return {
-    ...(status !== undefined && { status }),
-    ...(type !== undefined && { type }),
-    ...(customer !== undefined && { customer }),
-    ...(provider !== undefined && { provider }),
-  };
+  const filters = Object.entries({ status, type, customer, provider });
+  return Object.fromEntries(filters.filter((filter): filter is [string, string] => filter[1] !== undefined));
 }
 
 async function list(session: Session) {

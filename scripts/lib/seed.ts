@@ -1,6 +1,9 @@
-import { type SQL, sql } from '../../drizzle/orm.ts';
+import { sql } from '../../drizzle/orm.ts';
+import { posts, users } from '../../drizzle/tables.ts';
 import { UsageError } from '../../src/command.ts';
-import { type Connection, orm } from '../../src/database/connection.ts';
+import type { Connection } from '../../src/database/connection.ts';
+import { rowsFromJson } from '../../src/database/statements/jsonRows.ts';
+import { builder, rowsOf } from '../../src/database/statements/statement.ts';
 import { postOf, userOf } from './seedRecords.ts';
 
 interface Size {
@@ -11,40 +14,24 @@ const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
 /** Records per statement. */
 const perStatement = 1000;
 
-// One parameter holds a whole batch: a thousand rows per round trip, without a list of placeholders.
-const insertUsers = (rows: object[]) => sql`
-  insert into users (id, name, email, created_at, updated_at)
-  select id, name, email, "createdAt", "updatedAt"
-  from json_to_recordset(${JSON.stringify(rows)}::text::json)
-    as new (id uuid, name text, email text, "createdAt" timestamptz, "updatedAt" timestamptz)
-  on conflict do nothing`;
+const insertUsers = rowsOf(builder.insert(users).select(rowsFromJson(users)).onConflictDoNothing());
 // Joined with the users: one may be missing because another user has its address.
-const insertPosts = (rows: object[]) => sql`
-  insert into posts (id, title, status, author_id, created_at, updated_at)
-  select new.id, title, status, users.id, "createdAt", "updatedAt"
-  from json_to_recordset(${JSON.stringify(rows)}::text::json)
-    as new (id uuid, title text, status text, "authorId" uuid, "createdAt" timestamptz, "updatedAt" timestamptz)
-    join users on users.id = "authorId"
-  on conflict do nothing`;
+const newPosts = sql`select new.* from (${rowsFromJson(posts)}) as new join users on users.id = "authorId"`;
+const insertPosts = rowsOf(builder.insert(posts).select(newPosts).onConflictDoNothing());
 
 /** Inserts the users and posts that do not exist yet and reports progress. */
-export async function seed(
-  db: Connection,
-  { users, posts }: Size,
-  report: (done: number) => void,
-): Promise<void> {
+export async function seed(db: Connection, size: Size, report: (done: number) => void): Promise<void> {
   let done = 0;
-  const write = async (rows: object[], statement: (rows: object[]) => SQL) => {
-    await orm(db).execute(statement(rows));
-    done += rows.length;
+  async function insert(insertRows: typeof insertUsers, records: object[]) {
+    await insertRows(db, { rows: JSON.stringify(records) });
+    done += records.length;
     report(done);
-  };
-  for (const numbers of batches(users)) await write(numbers.map(userOf), insertUsers);
-  for (const numbers of batches(posts))
-    await write(
-      numbers.map(number => postOf(number, users)),
-      insertPosts,
-    );
+  }
+  for (const numbers of batches(size.users)) await insert(insertUsers, numbers.map(userOf));
+  for (const numbers of batches(size.posts)) {
+    const records = numbers.map(number => postOf(number, size.users));
+    await insert(insertPosts, records);
+  }
 }
 
 function* batches(count: number): Generator<number[]> {

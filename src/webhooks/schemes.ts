@@ -14,7 +14,7 @@ export type Unreadable = 'no_header' | 'malformed_header' | 'unknown_scheme';
 interface Scheme {
   key(secret: string): Buffer;
   read(headers: Headers, header: string): Claim | Unreadable;
-  write(header: string, mac: (prefix: string) => Buffer, time: string, id: string): Headers;
+  write(header: string, mac: (prefix: string) => Buffer, time: string, id: string): Record<string, string>;
 }
 
 const isTime = /^\d{1,12}$/;

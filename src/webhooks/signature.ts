@@ -28,7 +28,7 @@ export function verify(
 }
 
 /** The headers with which the provider would send this body. */
-export function sign(provider: Provider, body: Buffer, { now, id }: { now: Date; id: string }): Headers {
+export function sign(provider: Provider, body: Buffer, { now, id }: { now: Date; id: string }) {
   const time = String(Math.floor(now.getTime() / 1000));
   const [key = createSecretKey('', 'utf8')] = keysOf(provider);
   const mac = (prefix: string) => macOf(key, prefix, body);
