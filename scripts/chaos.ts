@@ -57,22 +57,12 @@ async function runFault(scene: Scene, { name, unnoticed = false, run }: Fault) {
   await sleep(1000);
   await load.stop();
   const { customers, emails, counts } = load;
-  const isKept = ({ effects, twice, users }: Kept) =>
-    effects === customers.length && twice === 0 && users === emails.length;
-  let kept = await countKept(cluster.databaseUrl, load).catch(() => undefined);
-  while (!(kept && isKept(kept)) && Date.now() < over + recoverWithin * 1000) {
-    await sleep(100);
-    kept = await countKept(cluster.databaseUrl, load).catch(() => undefined);
-  }
+  const kept = await whatIsKept(cluster.databaseUrl, load, over + recoverWithin * 1000);
   for (const answer of load.wrongAnswers) console.log(`  wrong: ${answer}`);
   const failed = counts.refused + counts.lost + counts.wrong;
-  const good = kept !== undefined && isKept(kept) && counts.wrong === 0 && (!unnoticed || failed === 0);
+  const good = isAllKept(kept, load) && counts.wrong === 0 && (!unnoticed || failed === 0);
   const row = {
-    sent: counts.sent,
-    answered: counts.answered,
-    refused: counts.refused,
-    lost: counts.lost,
-    wrong: counts.wrong,
+    ...counts,
     events: customers.length,
     effects: kept?.effects,
     twice: kept?.twice,
@@ -82,6 +72,17 @@ async function runFault(scene: Scene, { name, unnoticed = false, run }: Fault) {
     kept: good ? 'yes' : 'NO',
   };
   return { row, good };
+}
+
+const isAllKept = (kept: Kept | undefined, { customers, emails }: Load) =>
+  kept?.effects === customers.length && kept.twice === 0 && kept.users === emails.length;
+
+/** Counts until everything is kept, or the time is over; undefined when the database does not answer. */
+async function whatIsKept(databaseUrl: string, load: Load, end: number): Promise<Kept | undefined> {
+  for (; ; await sleep(100)) {
+    const kept = await countKept(databaseUrl, load).catch(() => undefined);
+    if (isAllKept(kept, load) || Date.now() >= end) return kept;
+  }
 }
 
 function chosenBy(only: string): Fault[] {
@@ -108,11 +109,8 @@ async function main({ values }: Given<typeof options>) {
       const { row, good } = await runFault(scene, fault);
       table[fault.name] = row;
       // Printed at once, in case the run is interrupted.
-      console.log(
-        `  ${Object.entries(row)
-          .map(entry => entry.join(' '))
-          .join(', ')}`,
-      );
+      const entries = Object.entries(row).map(entry => entry.join(' '));
+      console.log(`  ${entries.join(', ')}`);
       if (!good) broken++;
     }
   } finally {

@@ -1,19 +1,13 @@
 import { parseEnv } from 'node:util';
 
-export interface EnvFile {
-  /** The names that the file gives values to. */
-  names: string[];
-  problems: string[];
-}
-
 const assignment = /^[ \t]*(?:export +)?(?<name>[\w.-]+)[ \t]*=[ \t]*(?<quote>["'`])?/;
 const blankOrComment = /^\s*(#.*)?$/;
 
 /**
- * Finds the lines of a `.env` file that Node ignores: with `AUTH_MODE: required` the service would start open. No message
- * repeats the line, which may hold a secret.
+ * The names that a `.env` file sets, and the lines of it that Node ignores: with `AUTH_MODE: required` the service would
+ * start open. No message repeats the line, which may hold a secret.
  */
-export function checkEnvFile(text: string, file = '.env'): EnvFile {
+export function checkEnvFile(text: string): { names: string[]; problems: string[] } {
   const read = parseEnv(text);
   const names: string[] = [];
   const problems: string[] = [];
@@ -23,7 +17,7 @@ export function checkEnvFile(text: string, file = '.env'): EnvFile {
     if (blankOrComment.test(line)) continue;
     const { 0: start = '', groups: { name = '', quote } = {} } = assignment.exec(line) ?? {};
     if (Object.hasOwn(read, name)) names.push(name);
-    else problems.push(`${file}, line ${i + 1}, cannot be read: it must be NAME=value`);
+    else problems.push(`.env, line ${i + 1}, cannot be read: it must be NAME=value`);
     // A value in quotes may span lines. Where no quote closes it, Node ends it with the line.
     if (!quote || line.includes(quote, start.length)) continue;
     const last = lines.findIndex((other, at) => at > i && other.includes(quote));

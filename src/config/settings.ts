@@ -3,7 +3,7 @@ import { Settings } from '../../schemas/settings.ts';
 import { OperatorError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { contradictions } from './contradictions.ts';
-import { checkEnvFile, type EnvFile } from './envFile.ts';
+import { checkEnvFile } from './envFile.ts';
 import { unknownNames } from './settingNames.ts';
 
 const check = compileCheck(Settings, 'body');
@@ -20,12 +20,12 @@ export class SettingsError extends OperatorError {
 export function loadSettings(): Settings {
   if (!existsSync('.env')) return readSettings(process.env);
   process.loadEnvFile('.env');
-  return readSettings(process.env, checkEnvFile(readFileSync('.env', 'utf8')));
+  return readSettings(process.env, readFileSync('.env', 'utf8'));
 }
 
-/** The settings of an environment, complete and checked. */
-export function readSettings(env: Environment, envFile: EnvFile = { names: [], problems: [] }): Settings {
-  const problems = [...envFile.problems];
+/** The settings of an environment, complete and checked. `envFile` is the text of the file that was read into it. */
+export function readSettings(env: Environment, envFile = ''): Settings {
+  const { names, problems } = checkEnvFile(envFile);
   const given: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const value = schema.secret ? readSecret(name, env, problems) : env[name];
@@ -35,7 +35,7 @@ export function readSettings(env: Environment, envFile: EnvFile = { names: [], p
   }
   for (const { path, message } of check(given) ?? []) problems.push(`${path.slice(1)} ${message}`);
   const settings = given as Settings;
-  problems.push(...unknownNames(env, envFile.names), ...contradictions(settings));
+  problems.push(...unknownNames(env, names), ...contradictions(settings));
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }

@@ -1,26 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
 import { withKeptSecrets } from '../config/secrets.ts';
-import { type Log, openLog } from '../core/log.ts';
-import type { Database } from '../database/database.ts';
+import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { openMetrics } from '../webhooks/backlog.ts';
-import { openQueue, type WorkQueue } from '../webhooks/queue.ts';
+import { openQueue } from '../webhooks/queue.ts';
 import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';
 
 /** What the server and the worker both need. */
-export interface Parts {
-  settings: Settings;
-  log: Log;
-  database: Database;
-  queue: WorkQueue;
-  metrics: Metrics;
-  stopTraces: () => Promise<void>;
-}
+export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-export async function openParts(given: Settings): Promise<Parts> {
+export async function openParts(given: Settings) {
   await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
   const stopTraces = await startTraces(process.env);
   const log = openLog(given, process.stdout.isTTY);
