@@ -13,6 +13,7 @@ import { closeParts, openParts, type Parts } from './process/parts.ts';
 import { checkPort } from './process/ports.ts';
 
 type App = Awaited<ReturnType<typeof buildApp>>;
+type Jobs = ReturnType<typeof startJobs>;
 
 /** The server: it starts in order, ends in reverse, and sets the exit code. */
 async function main() {
@@ -43,12 +44,7 @@ async function listen(app: App, { settings, database, log }: Parts): Promise<voi
   if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
 }
 
-async function close(
-  parts: Parts,
-  app: App,
-  jobs: ReturnType<typeof startJobs> | undefined,
-  code: number,
-): Promise<void> {
+async function close(parts: Parts, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
   const { DRAIN_SECONDS, REQUEST_TIMEOUT } = parts.settings;
   parts.log.info(
     `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,

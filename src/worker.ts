@@ -13,14 +13,13 @@ async function main() {
   if (given.DATABASE_URL === undefined)
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const parts = await openParts(given);
-  const { settings, log, database, queue, metrics } = parts;
+  const { settings, log, queue, metrics } = parts;
   const jobs = startJobs(parts);
   ending.prepare(log, async () => {
     await jobs.close();
     await closeParts(parts);
   });
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
-  await database.ready;
   await queue.ready;
   log.info('The worker waits for webhook events.');
 }

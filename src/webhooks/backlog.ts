@@ -19,15 +19,10 @@ const open: EventStatus[] = ['received', 'processing', 'failed', 'dead'];
 /** Milliseconds. */
 const timeout = 1000;
 
-interface Backlog {
-  counts: Map<string, number>;
-  /** Seconds since the oldest event without an attempt arrived. */
-  oldest: number;
-}
-
 const { status, createdAt } = webhookEvents;
 
-async function readBacklog({ reads }: Database): Promise<Backlog> {
+/** How many events have each status, and the seconds since the oldest one without an attempt arrived. */
+async function readBacklog({ reads }: Database) {
   const rows = await orm(reads)
     .select({ status, total: count(), oldest: min(createdAt) })
     .from(webhookEvents)

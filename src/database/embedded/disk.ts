@@ -2,17 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 
-export interface DiskWatch {
-  hasSpace: () => boolean;
-  stop: () => void;
-}
-
 /** Four segments of Postgres' log. Without space for the next one, the whole process stops. */
 const reserve = 64 * 1024 * 1024;
 const checkEvery = 1000;
 
 /** Watches the disk of a folder, so that requests are refused before it is full. */
-export async function watchDisk(folder: string, log: Log): Promise<DiskWatch> {
+export async function watchDisk(folder: string, log: Log) {
   const check = async () => {
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize > reserve;

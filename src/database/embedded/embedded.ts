@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations.ts';
 import { connectionOf } from './client.ts';
-import { type DiskWatch, watchDisk } from './disk.ts';
+import { watchDisk } from './disk.ts';
 import { lockFolder, openFolder, openInMemory } from './folder.ts';
 
 /** Without a folder, the data is in memory. A snapshot is the content of a new database. */
@@ -23,17 +23,17 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
   await migrate(connectionOf(client));
-  return databaseOf(client, disk, opened.move());
+  return databaseOf(client, disk?.hasSpace ?? (() => true), opened.move());
 }
 
-function databaseOf(client: PGlite, disk: DiskWatch | undefined, opened: AsyncDisposableStack): Database {
+function databaseOf(client: PGlite, hasSpace: () => boolean, opened: AsyncDisposableStack): Database {
   const connection = connectionOf(client);
   let closing: Promise<void> | undefined;
   return {
     kind: 'embedded',
     writes: connection,
     reads: connection,
-    available: () => !closing && disk?.hasSpace() !== false,
+    available: () => !closing && hasSpace(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
     hasConnections: () => true,
