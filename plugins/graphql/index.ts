@@ -8,7 +8,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
-import { makeReader, type WatchCache } from './documents/reader.ts';
+import { makeReader } from './documents/reader.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
@@ -36,7 +36,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
   { settings, metrics },
 ) => {
   app.setErrorHandler(sendFailure);
-  const answer = await openEndpoint(app, settings, (name, size) => metrics.watchCache(name, size));
+  const answer = await openEndpoint(app, settings, metrics);
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && settings.GRAPHQL_TRUSTED_DOCUMENTS === undefined;
   const tool = hasTool && (await makeTool(app));
   const asksForTool = ({ query, headers }: FastifyRequest) =>
@@ -73,7 +73,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
 };
 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
-async function openEndpoint(app: FastifyInstance, settings: Settings, watchCache: WatchCache) {
+async function openEndpoint(app: FastifyInstance, settings: Settings, metrics: Metrics) {
   const { schema, run } = await openExecutor(app, settings);
   const limits = {
     depth: settings.GRAPHQL_MAX_DEPTH,
@@ -82,13 +82,14 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, watchCache
     cost: settings.GRAPHQL_MAX_COST,
   };
   const size = { length: maxCharacters, tokens: settings.GRAPHQL_MAX_TOKENS };
-  const read = makeReader(size, watchCache);
+  const read = makeReader(size, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
-  const documents = trusted === undefined ? automaticDocuments(watchCache) : trustedDocuments(trusted);
+  const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
 
   return async (request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) => {
     const { readingContext } = request;
-    const operation = read(documents.find(body), body.operationName || undefined);
+    const text = documents.find(body);
+    const operation = read(text, body.operationName || undefined);
     const isQuery = operation.definition.operation === OperationTypeNode.QUERY;
     if (request.method !== 'POST' && !isQuery) {
       reply.header('allow', 'POST');
@@ -98,7 +99,7 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, watchCache
     const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
     const price = checkQueryLimits({ schema, operation, variables, limits });
     if (price > 1) await request.charge(reply, price - 1);
-    documents.keep(body);
+    documents.keep(body, text);
     const context = isQuery ? readingContext : request.context;
     const { records, ...outcome } = await run(context, operation, variables, () => reply.sent);
     // A list was longer than estimated: the caller is charged for it and still gets the result.

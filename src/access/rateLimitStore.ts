@@ -32,8 +32,6 @@ export class MemoryRateLimitStore implements RateLimitStore {
     let count = this.#counts.get(name);
     if (count === undefined || count.endsAt <= time) {
       count = { used: 0, endsAt: time + this.#window };
-      // Deleted first to move to the end: the oldest entry must be the window that ends first.
-      this.#counts.delete(name);
       setBounded(this.#counts, name, count, maxNames);
     }
     count.used += cost;

@@ -1,12 +1,13 @@
 import t from 'tap';
 import { keptDocuments, makeReader } from '../../plugins/graphql/documents/reader.ts';
-import { RecentCache } from '../../plugins/graphql/documents/recentCache.ts';
+import { setBounded } from '../../src/core/boundedMap.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 
 const bounds = { length: 1000, tokens: 100 };
 const query = (n: number) => `{ q${n}: usersCount }`;
 
 t.test('a document is parsed once while it is among those used recently', async t => {
-  const read = makeReader(bounds, () => {});
+  const read = makeReader(bounds, new Metrics());
   const first = read(query(0), undefined);
   const second = read(query(1), undefined);
   for (let n = 2; n < keptDocuments; n++) read(query(n), undefined);
@@ -17,8 +18,7 @@ t.test('a document is parsed once while it is among those used recently', async 
 });
 
 t.test('the cache never exceeds its bound', async t => {
-  const kept = new RecentCache<number>(10);
-  for (let n = 0; n < 1000; n++) kept.set(String(n), n);
-  const there = Array.from({ length: 1000 }, (_, n) => kept.get(String(n))).filter(n => n !== undefined);
-  t.same(there, [990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
+  const kept = new Map<string, number>();
+  for (let n = 0; n < 1000; n++) setBounded(kept, String(n), n, 10);
+  t.same([...kept.values()], [990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
 });

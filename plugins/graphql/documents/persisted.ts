@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { setBounded } from '../../../src/core/boundedMap.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
+import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { refuse } from '../errors.ts';
-import type { WatchCache } from './reader.ts';
-import { RecentCache } from './recentCache.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const keptTexts = 500;
 
 /** Automatic persisted queries: a client sends the hash, and the text only when the hash is unknown. */
-export function automaticDocuments(watchCache: WatchCache) {
-  const texts = new RecentCache<string>(keptTexts);
-  watchCache('graphql_texts', () => texts.size);
+export function automaticDocuments(metrics: Metrics) {
+  const texts = new Map<string, string>();
+  metrics.watchCache('graphql_texts', () => texts.size);
   return {
     find(request: GraphQLRequest): string {
       const hash = hashOf(request);
@@ -23,10 +23,10 @@ export function automaticDocuments(watchCache: WatchCache) {
         throw refuse('BAD_REQUEST', 'The hash in persistedQuery does not match the query.', 400);
       return query;
     },
-    /** For a document within the limits: no other text is kept. */
-    keep(request: GraphQLRequest): void {
+    /** For a document within the limits: no other text is kept. The least recently used one goes first. */
+    keep(request: GraphQLRequest, text: string): void {
       const hash = hashOf(request);
-      if (hash !== undefined && request.query !== undefined) texts.set(hash, request.query);
+      if (hash !== undefined) setBounded(texts, hash, text, keptTexts);
     },
   };
 }

@@ -11,8 +11,9 @@ import {
   type Token,
   TokenKind,
 } from 'graphql';
+import { setBounded } from '../../../src/core/boundedMap.ts';
+import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
-import { RecentCache } from './recentCache.ts';
 
 /** One operation of a document. The same text and name give the same object, so that results can be kept on it. */
 export interface Operation {
@@ -26,16 +27,15 @@ export interface Operation {
 
 export const keptDocuments = 256;
 
-export type WatchCache = (name: string, size: () => number) => void;
-
 /** Returns the function that reads an operation. Length and tokens are limited before anything else. */
-export function makeReader({ length, tokens }: { length: number; tokens: number }, watchCache: WatchCache) {
-  const kept = new RecentCache<Operation[]>(keptDocuments);
-  watchCache('graphql_documents', () => kept.size);
+export function makeReader({ length, tokens }: { length: number; tokens: number }, metrics: Metrics) {
+  const kept = new Map<string, Operation[]>();
+  metrics.watchCache('graphql_documents', () => kept.size);
 
   return (text: string, name: string | undefined): Operation => {
     const operations = kept.get(text) ?? parseOperations(text, length, tokens);
-    kept.set(text, operations);
+    // Again at each use: the least recently used document goes first.
+    setBounded(kept, text, operations, keptDocuments);
     return selectOperation(operations, name);
   };
 }
