@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Conflict } from './conflicts.ts';
 import { completeOperation, documentFor, type Operation } from './document.ts';
@@ -19,16 +18,15 @@ const policy =
 
 /** The OpenAPI document, generated from the routes, and the page to read and try it. */
 export const docs = fp<{ version: string; open: boolean }>(async (app, { version, open }) => {
-  const routes = new Map<string, RouteOptions>();
   app.addHook('onRoute', route => {
     if (/^\/docs(\/|$)/.test(route.url))
       route.config = { scope: 'public', rateLimit: false, ...route.config };
-    for (const method of [route.method].flat()) routes.set(`${method} ${route.url}`, route);
   });
   const complete = (document: { paths?: object | undefined }) => {
     for (const [path, item] of Object.entries<Record<string, Operation>>({ ...document.paths }))
       for (const [method, operation] of Object.entries(item)) {
-        const route = routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`);
+        const url = path.replace(/\{(\w+)\}/g, ':$1');
+        const route = app.routes.find(each => each.url === url && each.method === method.toUpperCase());
         if (route) completeOperation(operation, route, open);
       }
     // Without shared objects: YAML would refer to them by anchors, which are hard to read.

@@ -1,4 +1,3 @@
-import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { need } from '../../src/access/need.ts';
 
@@ -7,10 +6,6 @@ declare module 'fastify' {
     /** Which requests of this route read no data and need no scope. */
     publicWhen?: (request: FastifyRequest) => boolean;
   }
-  interface FastifyInstance {
-    /** Every route, for the tests that go through all of them. */
-    readonly routes: readonly RouteOptions[];
-  }
 }
 
 /**
@@ -18,15 +13,8 @@ declare module 'fastify' {
  * services check the scope again. An application with a route without a scope does not start.
  */
 export default fp(async app => {
-  const routes: RouteOptions[] = [];
-  app.decorate('routes', routes);
-  app.addHook('onRoute', route => {
-    // Preflights, and the list of methods.
-    if (route.method === 'OPTIONS') route.config = { scope: 'public', ...route.config };
-    routes.push(route);
-  });
   app.addHook('onReady', async () => {
-    const open = routes.filter(({ config }) => config?.scope === undefined);
+    const open = app.routes.filter(({ config }) => config?.scope === undefined);
     const names = open.map(({ method, url }) => `${method} ${url}`).join(', ');
     if (open.length > 0) throw new Error(`Set config.scope of ${names}.`);
   });
