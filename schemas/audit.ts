@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { exampleId, nullableText, oneOf, readOnly, strict, string, Time, text } from './common.ts';
-import { cursorListOf, cursorPaging, period } from './lists.ts';
+import { cursorListOf, cursorPaging, only, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 export const auditActions = [
@@ -64,12 +64,12 @@ export const AuditEntry = strict(
 export type AuditEntry = Static<typeof AuditEntry>;
 
 const longestRecordId = 64 + 1 + longestCustomer;
-const only = (description: string) => Type.Optional(text(1, longestRecordId, description, exampleId));
+const id = text(1, longestRecordId, '', exampleId);
 export const AuditQuery = strict({
   ...cursorPaging,
-  action: Type.Optional({ ...action, description: 'Only entries with this action.' }),
-  record: only('Only entries about the record with this id.'),
-  actor: only('Only entries by the key with this id, or the token with this subject.'),
+  action: only(action, 'Only entries with this action.'),
+  record: only(id, 'Only entries about the record with this id.'),
+  actor: only(id, 'Only entries by the key with this id, or the token with this subject.'),
   ...period,
 });
 export type AuditQuery = Static<typeof AuditQuery>;

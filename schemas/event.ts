@@ -1,6 +1,6 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { integer, nullableText, nullableTime, oneOf, readOnly, strict, string, wholeText } from './common.ts';
-import { cursorListOf, cursorPaging, period } from './lists.ts';
+import { cursorListOf, cursorPaging, only, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: no handler. */
@@ -60,18 +60,16 @@ export const WebhookEventDetail = strict(
 );
 export type WebhookEventDetail = Static<typeof WebhookEventDetail>;
 
-const only = <T extends TSchema>(schema: T, what: string) =>
-  Type.Optional({ ...schema, description: `Only events ${what}.` });
 const filters = {
-  provider: only(members.provider, 'of this provider'),
-  type: only(limited(longestShown, '', 'payment_intent.succeeded'), 'of this type'),
-  customer: only(limited(longestCustomer, '', 'cus_NffrFeUfNV2Hib'), 'about this customer'),
+  provider: only(members.provider, 'Only events of this provider.'),
+  type: only(limited(longestShown, '', 'payment_intent.succeeded'), 'Only events of this type.'),
+  customer: only(limited(longestCustomer, '', 'cus_NffrFeUfNV2Hib'), 'Only events about this customer.'),
 };
 
 export const EventQuery = strict({
   ...cursorPaging,
   ...filters,
-  status: only(status, 'in this state'),
+  status: only(status, 'Only events in this state.'),
   ...period,
 });
 export type EventQuery = Static<typeof EventQuery>;

@@ -1,4 +1,4 @@
-import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { integer, nullableText, ref, strict } from './common.ts';
 
 export const pageLimit = { default: 20, maximum: 100 };
@@ -37,6 +37,10 @@ export const period = {
   createdSince: time('Only records created at or after this time, RFC 3339.'),
   createdBefore: time('Only records created before this time, RFC 3339.'),
 };
+
+/** A filter by a member of the records. */
+export const only = <T extends TSchema>(member: T, description: string) =>
+  Type.Optional({ ...member, description });
 
 /** `field` is ascending, `-field` is descending. Equal values are in the order of creation. */
 export const sortBy = <T extends string>(fields: readonly T[]) =>

@@ -1,18 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { strict } from './common.ts';
+import { oneOf, strict } from './common.ts';
 
 export const signatureSchemes = ['timestamped', 'sha256', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];
 
 /** How a provider signs its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
 export const ProviderSettings = strict({
-  scheme: Type.Unsafe<SignatureScheme>({
-    type: 'string',
-    enum: signatureSchemes,
-    default: 'timestamped',
-    description:
+  scheme: {
+    ...oneOf(
+      signatureSchemes,
       '`timestamped`: `t=<seconds>,v1=<hex>` over time and body; `sha256`: `sha256=<hex>` over the body; `standard`: Standard Webhooks.',
-  }),
+    ),
+    default: 'timestamped',
+  },
   header: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9-]{1,64}$',

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullableTime, oneOf, readOnly, strict, text, wholeText } from './common.ts';
-import { listOf, paging, sortBy } from './lists.ts';
+import { listOf, only, paging, sortBy } from './lists.ts';
 
 /** The states of Stripe. Today, events set only `active`. */
 export const subscriptionStatuses = [
@@ -43,18 +43,15 @@ export const Subscription = strict(
 export type Subscription = Static<typeof Subscription>;
 
 export const SubscriptionChoice = strict({
-  provider: Type.Optional({
-    ...provider,
-    description: 'The provider of the subscription; required if the customer has several.',
-  }),
+  provider: only(provider, 'The provider of the subscription; required if the customer has several.'),
 });
 
 export const subscriptionSorts = ['createdAt', 'customer'] as const;
 export const SubscriptionQuery = strict({
   ...paging,
   sort: sortBy(subscriptionSorts),
-  status: Type.Optional({ ...status, description: 'Only subscriptions in this state.' }),
-  provider: Type.Optional({ ...provider, description: 'Only subscriptions with this provider.' }),
+  status: only(status, 'Only subscriptions in this state.'),
+  provider: only(provider, 'Only subscriptions with this provider.'),
 });
 export type SubscriptionQuery = Static<typeof SubscriptionQuery>;
 

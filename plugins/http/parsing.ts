@@ -13,10 +13,6 @@ const partOf = { body: 'body', querystring: 'query', params: 'path', headers: 'h
 const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
-type Serializer = (value: unknown) => string;
-const serializers = new Map<string, Serializer>();
-const schema = Object.fromEntries(components.map(component => [component.$id, component]));
-
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 export default fp(async app => {
   for (const component of components) app.addSchema(component);
@@ -31,30 +27,36 @@ export default fp(async app => {
     async (request: FastifyRequest, body: Buffer) => parseBody(request, body),
   );
 
-  app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => {
-    const check = compileCheck(schema, partOf[httpPart as keyof typeof partOf]);
-    const convert = httpPart === 'querystring' ? queryConverter(schema) : (value: unknown) => value;
-    return (given: unknown) => {
-      const value = convert(given);
-      const violations = check(value);
-      return violations ? { error: invalid(violations) } : { value };
-    };
-  });
-
-  // Fastify would compile a response schema for each route and status, which took most of the start.
-  app.setSerializerCompiler(({ schema: response }) => {
-    const key = JSON.stringify(response);
-    const serialize =
-      serializers.get(key) ?? (fastJson(response as fastJson.Schema, { schema }) as Serializer);
-    serializers.set(key, serialize);
-    return serialize;
-  });
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => validatorOf(schema, httpPart));
+  app.setSerializerCompiler(({ schema }) => serializerOf(schema));
 
   // A route without a schema for the query accepts no parameters.
   app.addHook('onRoute', route => {
     if (!route.schema?.hide) route.schema = { querystring: noQuery, ...route.schema };
   });
 });
+
+function validatorOf(schema: TSchema, httpPart: string) {
+  const check = compileCheck(schema, partOf[httpPart as keyof typeof partOf]);
+  const convert = httpPart === 'querystring' ? queryConverter(schema) : (value: unknown) => value;
+  return (given: unknown) => {
+    const value = convert(given);
+    const violations = check(value);
+    return violations ? { error: invalid(violations) } : { value };
+  };
+}
+
+type Serializer = (value: unknown) => string;
+const serializers = new Map<string, Serializer>();
+const schemas = Object.fromEntries(components.map(component => [component.$id, component]));
+
+/** Fastify would compile a response schema for each route and status, which took most of the start. */
+function serializerOf(response: object): Serializer {
+  const key = JSON.stringify(response);
+  const serialize = serializers.get(key) ?? fastJson(response as fastJson.Schema, { schema: schemas });
+  serializers.set(key, serialize);
+  return serialize;
+}
 
 /** Refuses what Node and Fastify would accept: a missing Host header, and a query that cannot be decoded. */
 function checkTarget({ raw, headers, url }: FastifyRequest): AppError | undefined {
