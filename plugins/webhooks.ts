@@ -41,41 +41,38 @@ is processed. An event may be sent any number of times: it is stored once and ta
 \`payment_intent.succeeded\` the subscription of \`data.object.customer\` becomes active; events of other types are stored
 and ignored. If the service cannot store the event, the response is a 503: send it again.`;
 
+const post = {
+  ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
+    config: { door: 'webhook', rateLimit: false, anyMediaType: true },
+    description,
+    params,
+    body: ref(ProviderEvent),
+    response,
+  }),
+  bodyLimit,
+  // The body is read once its signature is verified, and not before.
+  validatorCompiler: () => (value: unknown) => ({ value }),
+};
+
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, handlers } = options;
-  const { providers } = readProviders(settings.WEBHOOK_SECRETS);
+  const { providers } = readProviders(options.settings.WEBHOOK_SECRETS);
   parseAsBytes(app);
-  app.post(
-    '/webhooks/:provider',
-    {
-      ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
-        config: { door: 'webhook', rateLimit: false, anyMediaType: true },
-        description,
-        params,
-        body: ref(ProviderEvent),
-        response,
-      }),
-      bodyLimit,
-      // The body is read once its signature is verified, and not before.
-      validatorCompiler: () => value => ({ value }),
-    },
-    async (request, reply) => {
-      const provider = providers.get(request.params.provider);
-      if (!provider) throw notFound('Webhook provider');
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      reply.type('text/plain; charset=utf-8');
-      const signature = checkSignature(provider, request, body, options);
-      if (!signature) return reply.code(400).send('Invalid signature');
-      const delivery = { provider: provider.name, body, sentId: signature.id };
-      const receipt = await receiveEvent(request.context, handlers, delivery).catch(badRequestOf);
-      if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
-      const labels = { provider: provider.name, outcome: receipt.outcome, secret: signature.secret };
-      options.metrics.webhooksReceived.inc(labels);
-      const { id: event, eventId, type } = receipt;
-      request.log.info({ ...labels, event, eventId, type }, 'webhook received');
-      return 'OK';
-    },
-  );
+  app.post('/webhooks/:provider', post, async (request, reply) => {
+    const provider = providers.get(request.params.provider);
+    if (!provider) throw notFound('Webhook provider');
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    reply.type('text/plain; charset=utf-8');
+    const signature = checkSignature(provider, request, body, options);
+    if (!signature) return reply.code(400).send('Invalid signature');
+    const delivery = { provider: provider.name, body, sentId: signature.id };
+    const receipt = await receiveEvent(request.context, options.handlers, delivery).catch(badRequestOf);
+    if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
+    const labels = { provider: provider.name, outcome: receipt.outcome, secret: signature.secret };
+    options.metrics.webhooksReceived.inc(labels);
+    const { id: event, eventId, type } = receipt;
+    request.log.info({ ...labels, event, eventId, type }, 'webhook received');
+    return 'OK';
+  });
 };
 
 /** Keeps the bytes that were signed, whatever media type the sender gives them. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import {
   type ExecutionResult,
   type GraphQLError,
+  type GraphQLSchema,
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
@@ -26,32 +27,18 @@ const maxRecords = 50_000;
 
 export async function openExecutor(app: FastifyInstance, settings: Settings) {
   const schema = makeSchema();
-  const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
-  const rules = isClosed ? [NoSchemaIntrospectionCustomRule] : [];
-  // "Did you mean" would reveal the schema one name at a time.
-  const options = { maxErrors: 20, hideSuggestions: isClosed };
+  const validation = validationOf(settings);
   await app.register(mercurius, {
     schema,
     resolvers,
     routes: false,
     cache: keptDocuments,
     jit: runsBeforeCompiling,
-    validationRules: rules,
-    graphql: { validateOptions: options },
+    validationRules: validation.rules,
+    graphql: { validateOptions: validation.options },
     // The default one logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
-
-  /** Tells an invalid document from invalid variables, for which Mercurius has one error. */
-  function refusalOf(operation: Operation, variables: Variables): DocumentError {
-    const { document, definition } = operation;
-    operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
-    if (operation.validationErrors.length > 0)
-      return new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', operation.validationErrors));
-    const { variableDefinitions = [] } = definition;
-    const { errors = [] } = getVariableValues(schema, variableDefinitions, variables, options);
-    return new DocumentError(withCode('BAD_USER_INPUT', errors));
-  }
 
   async function run(
     context: Context,
@@ -65,12 +52,36 @@ export async function openExecutor(app: FastifyInstance, settings: Settings) {
     const maxList = settings.GRAPHQL_MAX_LIST;
     const inOperation = { context, loaders, budget, maxList, warnings, isAnswered };
     const result = await execute(app, operation, variables, inOperation);
-    if (result?.data === undefined) throw refusalOf(operation, variables);
+    if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     return { data: result.data, errors: [...(result.errors ?? []), ...warnings], records: budget.spent };
   }
   return { schema, run };
+}
+
+function validationOf({ GRAPHQL_INTROSPECTION }: Settings) {
+  const isClosed = GRAPHQL_INTROSPECTION === 'off';
+  return {
+    rules: isClosed ? [NoSchemaIntrospectionCustomRule] : [],
+    // "Did you mean" would reveal the schema one name at a time.
+    options: { maxErrors: 20, hideSuggestions: isClosed },
+  };
+}
+
+/** Tells an invalid document from invalid variables, for which Mercurius has one error. */
+function refusalOf(
+  schema: GraphQLSchema,
+  { rules, options }: ReturnType<typeof validationOf>,
+  operation: Operation,
+  variables: Variables,
+): DocumentError {
+  const { document, definition } = operation;
+  operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
+  if (operation.validationErrors.length > 0)
+    return new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', operation.validationErrors));
+  const { errors = [] } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, options);
+  return new DocumentError(withCode('BAD_USER_INPUT', errors));
 }
 
 /** The result, or undefined if the document or the variables are not valid. */

@@ -20,15 +20,11 @@ export function mediaTypeFor(accept = ''): (typeof mediaTypes)[number] {
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 
-export function fromQuery(query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest {
-  const { query: text, operationName, variables, extensions } = query;
-  return {
-    ...(text !== undefined && { query: text }),
-    operationName: operationName ?? null,
-    variables: objectIn('variables', variables),
-    extensions: objectIn('extensions', extensions),
-  };
-}
+export const fromQuery = (query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest => ({
+  ...query,
+  variables: objectIn('variables', query.variables),
+  extensions: objectIn('extensions', query.extensions),
+});
 
 function objectIn(name: string, json: string | undefined): Record<string, unknown> | null {
   try {

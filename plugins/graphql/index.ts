@@ -16,7 +16,6 @@ import { makeTool } from './tool/index.ts';
 
 export { schemaText } from './schema.ts';
 
-const maxCharacters = 50_000;
 const route = routesOf('GraphQL');
 const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
   description,
@@ -31,6 +30,19 @@ const result = as(
 const refused = as(GraphQLErrors, 'Nothing ran; `errors` says why.');
 const refusals = { 400: refused, 401: refused, 403: refused, 429: refused, 500: refused, 503: refused };
 
+const post = {
+  ...route('postGraphQL', 'Run a query or a mutation', 'read', {
+    config: { door: 'graphql' },
+    description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
+    body: ref(GraphQLRequest),
+    response: { 200: result, ...refusals, 413: refused, 415: refused },
+  }),
+  preValidation: async ({ body }: FastifyRequest) => {
+    if (Array.isArray(body))
+      throw new AppError('bad_request', 'Batches are not supported. Send one operation in each request.');
+  },
+};
+
 export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: Metrics }> = async (
   app,
   { settings, metrics },
@@ -42,22 +54,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
-  app.post(
-    '/graphql',
-    {
-      ...route('postGraphQL', 'Run a query or a mutation', 'read', {
-        config: { door: 'graphql' },
-        description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
-        body: ref(GraphQLRequest),
-        response: { 200: result, ...refusals, 413: refused, 415: refused },
-      }),
-      preValidation: async ({ body }) => {
-        if (Array.isArray(body))
-          throw new AppError('bad_request', 'Batches are not supported. Send one operation in each request.');
-      },
-    },
-    async (request, reply) => answer(request, reply, request.body),
-  );
+  app.post('/graphql', post, async (request, reply) => answer(request, reply, request.body));
   app.get(
     '/graphql',
     route('getGraphQL', 'Run a query', 'read', {
@@ -75,14 +72,7 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
 async function openEndpoint(app: FastifyInstance, settings: Settings, metrics: Metrics) {
   const { schema, run } = await openExecutor(app, settings);
-  const limits = {
-    depth: settings.GRAPHQL_MAX_DEPTH,
-    aliases: settings.GRAPHQL_MAX_ALIASES,
-    nodes: settings.GRAPHQL_MAX_NODES,
-    cost: settings.GRAPHQL_MAX_COST,
-  };
-  const size = { length: maxCharacters, tokens: settings.GRAPHQL_MAX_TOKENS };
-  const read = makeReader(size, metrics);
+  const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
 
@@ -97,7 +87,7 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, metrics: M
     }
     // Without a prototype: a compiled query used its `toString` as the value of `$toString`.
     const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
-    const price = checkQueryLimits({ schema, operation, variables, limits });
+    const price = checkQueryLimits({ schema, operation, variables, settings });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
     const context = isQuery ? readingContext : request.context;

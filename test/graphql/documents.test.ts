@@ -3,11 +3,10 @@ import { keptDocuments, makeReader } from '../../plugins/graphql/documents/reade
 import { setBounded } from '../../src/core/boundedMap.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 
-const bounds = { length: 1000, tokens: 100 };
 const query = (n: number) => `{ q${n}: usersCount }`;
 
 t.test('a document is parsed once while it is among those used recently', async t => {
-  const read = makeReader(bounds, new Metrics());
+  const read = makeReader(100, new Metrics());
   const first = read(query(0), undefined);
   const second = read(query(1), undefined);
   for (let n = 2; n < keptDocuments; n++) read(query(n), undefined);
@@ -21,4 +20,6 @@ t.test('the cache never exceeds its bound', async t => {
   const kept = new Map<string, number>();
   for (let n = 0; n < 1000; n++) setBounded(kept, String(n), n, 10);
   t.same([...kept.values()], [990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
+  setBounded(kept, '995', 995, 10);
+  t.same([...kept.values()], [990, 991, 992, 993, 994, 996, 997, 998, 999, 995], 'now the newest');
 });

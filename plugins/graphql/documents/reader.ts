@@ -26,24 +26,26 @@ export interface Operation {
 }
 
 export const keptDocuments = 256;
+const maxCharacters = 50_000;
 
 /** Returns the function that reads an operation. Length and tokens are limited before anything else. */
-export function makeReader({ length, tokens }: { length: number; tokens: number }, metrics: Metrics) {
+export function makeReader(maxTokens: number, metrics: Metrics) {
   const kept = new Map<string, Operation[]>();
   metrics.watchCache('graphql_documents', () => kept.size);
 
   return (text: string, name: string | undefined): Operation => {
-    const operations = kept.get(text) ?? parseOperations(text, length, tokens);
+    const operations = kept.get(text) ?? parseOperations(text, maxTokens);
     // Again at each use: the least recently used document goes first.
     setBounded(kept, text, operations, keptDocuments);
     return selectOperation(operations, name);
   };
 }
 
-function parseOperations(text: string, length: number, tokens: number): Operation[] {
-  if (text.length > length)
-    throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', text.length, length)]);
-  const node = parseNode(text, tokens);
+function parseOperations(text: string, maxTokens: number): Operation[] {
+  const { length } = text;
+  if (length > maxCharacters)
+    throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', length, maxCharacters)]);
+  const node = parseNode(text, maxTokens);
   const fragments = new Map(
     node.definitions
       .filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION)

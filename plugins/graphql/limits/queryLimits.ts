@@ -12,17 +12,18 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
+import type { Settings } from '../../../schemas/settings.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
 
-type Limit = 'depth' | 'aliases' | 'nodes' | 'cost';
 /** The code of the error, and what there is too much of. */
-const exceeded: Record<Limit, [string, string]> = {
-  depth: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
-  aliases: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
-  nodes: ['NODE_LIMIT_EXCEEDED', 'nodes'],
-  cost: ['COST_LIMIT_EXCEEDED', 'points of cost'],
-};
+const exceeded = {
+  GRAPHQL_MAX_DEPTH: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
+  GRAPHQL_MAX_ALIASES: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
+  GRAPHQL_MAX_NODES: ['NODE_LIMIT_EXCEEDED', 'nodes'],
+  GRAPHQL_MAX_COST: ['COST_LIMIT_EXCEEDED', 'points of cost'],
+} as const;
+type Limit = keyof typeof exceeded;
 
 /** For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read. */
 const estimatedLength = 5;
@@ -33,7 +34,7 @@ interface Query {
   schema: GraphQLSchema;
   operation: Operation;
   variables: Record<string, unknown>;
-  limits: Record<Limit, number>;
+  settings: Pick<Settings, Limit>;
 }
 
 /** What a selection inherits from the fields around it. */
@@ -72,7 +73,7 @@ class CostVisitor {
 
   #visitSelections({ selections }: SelectionSetNode, parent: Parent): void {
     for (const node of selections) {
-      this.#check('nodes', ++this.#nodes, parent.path, node);
+      this.#check('GRAPHQL_MAX_NODES', ++this.#nodes, parent.path, node);
       if (node.kind === Kind.FIELD) this.#visitField(node, parent);
       else if (node.kind === Kind.FRAGMENT_SPREAD) this.#visitSpread(node.name.value, parent);
       else this.#visitSelections(node.selectionSet, this.#narrow(parent, node.typeCondition?.name.value));
@@ -94,16 +95,16 @@ class CostVisitor {
   #visitField(node: FieldNode, parent: Parent): void {
     const name = node.name.value;
     const path = [...parent.path, node.alias?.value ?? name];
-    if (node.alias) this.#check('aliases', ++this.#aliases, path, node);
+    if (node.alias) this.#check('GRAPHQL_MAX_ALIASES', ++this.#aliases, path, node);
     if (path.length === 1) this.#roots++;
     const introspection = parent.introspection || name.startsWith('__');
-    if (!introspection) this.#check('depth', path.length, path, node);
+    if (!introspection) this.#check('GRAPHQL_MAX_DEPTH', path.length, path, node);
 
     const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
     const records = parent.records * this.#lengthOf(field, node);
     if (!introspection) this.#cost += field?.resolve ? records : 0;
     else if (!parent.introspection && node.selectionSet) this.#cost += introspectionCost;
-    this.#check('cost', this.#cost, path, node);
+    this.#check('GRAPHQL_MAX_COST', this.#cost, path, node);
     if (node.selectionSet) {
       const type = field && getNamedType(field.type);
       this.#visitSelections(node.selectionSet, { ...parent, type, path, records, introspection });
@@ -136,9 +137,10 @@ class CostVisitor {
   }
 
   #check(limit: Limit, value: number, path: string[], node: SelectionNode): void {
-    const maximum = this.#query.limits[limit];
-    if (value > maximum)
-      throw new DocumentError([limitError(...exceeded[limit], value, maximum, { path, node })]);
+    const maximum = this.#query.settings[limit];
+    if (value <= maximum) return;
+    const [code, what] = exceeded[limit];
+    throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
   }
 }
 
