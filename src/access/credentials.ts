@@ -5,44 +5,37 @@ import { looksLikeToken } from './apiKeyToken.ts';
 import { TokenVerifier } from './jwt.ts';
 import { KeyRing, type KeyRingParts } from './keyRing.ts';
 
-/** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. */
-export class Credentials {
-  readonly keys: KeyRing;
-  readonly #tokens?: TokenVerifier;
+export type Credentials = NonNullable<ReturnType<typeof openCredentials>>;
 
-  constructor(settings: Settings, parts: KeyRingParts) {
-    const { AUTH_JWKS_URL: url, AUTH_ISSUER: issuer = '', AUTH_AUDIENCE: audience = '' } = settings;
-    this.keys = new KeyRing(parts);
-    if (url !== undefined) this.#tokens = new TokenVerifier({ url, issuer, audience }, parts.log);
-    void this.#tokens?.readKeys();
-  }
+/** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an open service. */
+export function openCredentials(settings: Settings, parts: KeyRingParts) {
+  if (settings.AUTH_MODE !== 'required') return undefined;
+  const keys = new KeyRing(parts);
+  const tokens = settings.AUTH_JWKS_URL === undefined ? undefined : new TokenVerifier(settings, parts.log);
+  void tokens?.readKeys();
 
-  /** The caller, if cached; undefined when `find` must look it up. Throws when the credential is invalid. */
-  recall(authorization: string): Actor | undefined {
-    const credential = credentialIn(authorization);
-    return this.#verifierOf(credential).recall(credential);
+  function verifierOf(credential: string): KeyRing | TokenVerifier {
+    if (looksLikeToken(credential)) return keys;
+    if (tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
+    return tokens;
   }
-
-  async find(authorization: string): Promise<Actor> {
-    const credential = credentialIn(authorization);
-    return this.#verifierOf(credential).find(credential);
-  }
-
-  async close(): Promise<void> {
-    this.#tokens?.close();
-    await this.keys.close();
-  }
-
-  #verifierOf(credential: string): KeyRing | TokenVerifier {
-    if (looksLikeToken(credential)) return this.keys;
-    if (this.#tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
-    return this.#tokens;
-  }
+  return {
+    keys,
+    /** The caller, if cached; undefined when `find` must look it up. Throws when the credential is invalid. */
+    recall(authorization: string): Actor | undefined {
+      const credential = credentialIn(authorization);
+      return verifierOf(credential).recall(credential);
+    },
+    async find(authorization: string): Promise<Actor> {
+      const credential = credentialIn(authorization);
+      return verifierOf(credential).find(credential);
+    },
+    async close(): Promise<void> {
+      tokens?.close();
+      await keys.close();
+    },
+  };
 }
-
-/** Undefined in an open service. */
-export const openCredentials = (settings: Settings, parts: KeyRingParts): Credentials | undefined =>
-  settings.AUTH_MODE === 'required' ? new Credentials(settings, parts) : undefined;
 
 function credentialIn(authorization: string): string {
   // Scheme names are case-insensitive (RFC 9110).

@@ -1,39 +1,39 @@
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';
 import { AppError, invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 
-/** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
-const algorithms = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-];
-/** Seconds. */
-const clockTolerance = 30;
+const checks = {
+  // No `none`, and no HMAC, which would let anyone sign with the issuer's public key.
+  algorithms: [
+    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  ],
+  requiredClaims: ['exp', 'sub'],
+  /** Seconds. */
+  clockTolerance: 30,
+};
 /** Milliseconds. A verified token is trusted for this long, or until it expires. */
 const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
 const maxTokens = 10_000;
 
-interface Issuer {
-  url: string;
-  issuer: string;
-  audience: string;
-}
+type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export class TokenVerifier {
-  readonly #issuer: Issuer;
+  readonly #checks: JWTVerifyOptions;
   readonly #log: Log;
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   readonly #verified = new Map<string, { actor: Actor; until: number }>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(issuer: Issuer, log: Log) {
-    this.#issuer = issuer;
+  constructor({ AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer, log: Log) {
     this.#log = log;
-    this.#keys = createRemoteJWKSet(new URL(issuer.url), {
+    this.#checks = { ...checks, issuer: AUTH_ISSUER, audience: AUTH_AUDIENCE };
+    this.#keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
       cacheMaxAge: Number.POSITIVE_INFINITY,
       cooldownDuration: 5000,
       timeoutDuration: 3000,
@@ -58,9 +58,7 @@ export class TokenVerifier {
   }
 
   async find(token: string): Promise<Actor> {
-    const { issuer, audience } = this.#issuer;
-    const checks = { issuer, audience, algorithms, clockTolerance, requiredClaims: ['exp', 'sub'] };
-    const { payload } = await jwtVerify(token, this.#keys, checks).catch(error => {
+    const { payload } = await jwtVerify(token, this.#keys, this.#checks).catch(error => {
       throw this.#explain(error);
     });
     const actor = actorOf(payload);

@@ -6,6 +6,7 @@ import { unavailable } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
+import { recordsById } from '../database/statements/recordsById.ts';
 import { idOf, isWellFormed, publicId, publicIdOf } from './apiKeyToken.ts';
 import { KnownKey, mistypedKey, unknownKey } from './knownKey.ts';
 
@@ -18,6 +19,8 @@ const idleAfter = 2 * writeInterval;
 const maxKeys = 10_000;
 const keysPerQuery = 1000;
 
+const keysById = recordsById(apiKeys);
+
 export interface KeyRingParts {
   database: Database;
   log: Log;
@@ -28,7 +31,6 @@ export interface KeyRingParts {
 export class KeyRing {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, KnownKey>();
-  readonly #lookups = new Map<string, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #refreshing: Promise<void> | undefined;
 
@@ -58,7 +60,9 @@ export class KeyRing {
   async find(token: string): Promise<Actor> {
     const { database, now } = this.#parts;
     if (!database.available()) throw unavailable();
-    await this.#lookUp(token);
+    const trustedUntil = trustedFromNow();
+    const id = idOf(token);
+    this.#keep(id, await keysById.one(database.reads, id), trustedUntil);
     const key = this.#keys.get(publicId(token));
     if (key === undefined) throw unknownKey();
     return key.admit(token, now());
@@ -75,25 +79,10 @@ export class KeyRing {
     await writeLastUses(this.#parts.database, this.#keys.values()).catch(() => {});
   }
 
-  /** Concurrent requests with the same key share one query. */
-  #lookUp(token: string): Promise<void> {
-    const id = publicId(token);
-    const lookup = this.#lookups.get(id) ?? this.#read([idOf(token)]).finally(() => this.#lookups.delete(id));
-    this.#lookups.set(id, lookup);
-    return lookup;
-  }
-
-  async #read(ids: string[]): Promise<void> {
-    // From before the query, which may miss a revocation that commits while it runs.
-    const trustedUntil = performance.now() + trustedFor;
-    const rows = await orm(this.#parts.database.reads).select().from(apiKeys).where(inArray(apiKeys.id, ids));
-    const missing = new Set(ids);
-    for (const row of rows) {
-      missing.delete(row.id);
-      const id = publicIdOf(row.id);
-      setBounded(this.#keys, id, new KnownKey(row, trustedUntil, this.#keys.get(id)), maxKeys);
-    }
-    for (const id of missing) this.forget(id);
+  #keep(id: string, row: typeof apiKeys.$inferSelect | undefined, trustedUntil: number): void {
+    const name = publicIdOf(id);
+    if (row === undefined) this.#keys.delete(name);
+    else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
   }
 
   /** Reads all keys in use again and drops the idle ones. */
@@ -105,13 +94,21 @@ export class KeyRing {
       const idle = now().getTime() - idleAfter;
       for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
       const ids = [...this.#keys.values()].map(({ id }) => id);
-      for (let i = 0; i < ids.length; i += keysPerQuery) await this.#read(ids.slice(i, i + keysPerQuery));
+      while (ids.length > 0) {
+        const some = ids.splice(0, keysPerQuery);
+        const trustedUntil = trustedFromNow();
+        const rows = await keysById.many(database.reads, some);
+        for (const id of some) this.#keep(id, rows.get(id), trustedUntil);
+      }
     } catch (error) {
       // The next request with each key looks it up.
       log.warn({ err: error }, 'The API keys could not be read again.');
     }
   }
 }
+
+/** To be asked before a query: it may miss a revocation that commits while it runs. */
+const trustedFromNow = () => performance.now() + trustedFor;
 
 /** Writes when keys were last used: once a minute for each key, in one statement for all. */
 async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Promise<void> {

@@ -11,35 +11,28 @@ export interface Account {
   maximum: number;
 }
 
+type Limited = Pick<Settings, 'REDIS_URL' | 'RATE_LIMIT_MAX' | 'RATE_LIMIT_WINDOW'>;
+export type RateLimits = ReturnType<typeof openRateLimits>;
+
 /** How many requests each caller may send. */
-export class RateLimits {
-  readonly store: RateLimitStore;
-  readonly #perKey: number;
-  readonly #perAddress: number;
-
-  constructor(store: RateLimitStore, maximum: number | undefined) {
-    this.store = store;
-    this.#perKey = maximum ?? 600;
-    this.#perAddress = maximum ?? 300;
-  }
-
-  /** Callers with a key or a token are counted by it, all others by their address. */
-  accountOf(actor: Actor, address: string | undefined): Account {
-    return actor.id === null
-      ? { name: `address:${networkOf(address)}`, maximum: this.#perAddress }
-      : { name: `${actor.kind}:${actor.id}`, maximum: this.#perKey };
-  }
-
-  /** Lookups of invalid credentials are counted by address, apart from the requests themselves. */
-  guessAccountOf(address: string | undefined): Account {
-    return { name: `guess:${networkOf(address)}`, maximum: this.#perAddress };
-  }
-}
-
-export function openRateLimits(settings: Settings, log: Log): RateLimits {
-  const { REDIS_URL: url, RATE_LIMIT_MAX: maximum, RATE_LIMIT_WINDOW: seconds } = settings;
-  const window = seconds * 1000;
-  const store =
-    url === undefined ? new MemoryRateLimitStore(window) : new RedisRateLimitStore(url, window, log);
-  return new RateLimits(store, maximum);
+export function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }: Limited, log: Log) {
+  const window = RATE_LIMIT_WINDOW * 1000;
+  const [perKey, perAddress] = [RATE_LIMIT_MAX ?? 600, RATE_LIMIT_MAX ?? 300];
+  const store: RateLimitStore =
+    REDIS_URL === undefined
+      ? new MemoryRateLimitStore(window)
+      : new RedisRateLimitStore(REDIS_URL, window, log);
+  return {
+    store,
+    /** Callers with a key or a token are counted by it, all others by their address. */
+    accountOf: (actor: Actor, address: string | undefined): Account =>
+      actor.id === null
+        ? { name: `address:${networkOf(address)}`, maximum: perAddress }
+        : { name: `${actor.kind}:${actor.id}`, maximum: perKey },
+    /** Lookups of invalid credentials are counted by address, apart from the requests themselves. */
+    guessAccountOf: (address: string | undefined): Account => ({
+      name: `guess:${networkOf(address)}`,
+      maximum: perAddress,
+    }),
+  };
 }

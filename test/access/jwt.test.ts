@@ -16,10 +16,7 @@ t.test('the keys of an issuer are not read again for each token', async t => {
 
 t.test('keys rotate without a restart, and tokens of a withdrawn key are refused', async t => {
   const { settings, ...issuer } = await openIssuer(t);
-  const check = new TokenVerifier(
-    { url: settings.AUTH_JWKS_URL, issuer: settings.AUTH_ISSUER, audience: settings.AUTH_AUDIENCE },
-    testLog,
-  );
+  const check = new TokenVerifier(settings, testLog);
   t.teardown(() => check.close());
   const old = await issuer.sign();
   t.match(await check.find(old), { kind: 'token', id: 'someone', scopes: ['read'] });

@@ -6,10 +6,11 @@ import proxies from '../../plugins/http/proxies.ts';
 import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
-import { RateLimits } from '../../src/access/rateLimits.ts';
+import { openRateLimits } from '../../src/access/rateLimits.ts';
 import { newId } from '../../src/core/ids.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
+import { testLog } from '../helper/database.ts';
 
 const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
 const required = { ...standard, AUTH_MODE: 'required' } as const;
@@ -127,7 +128,7 @@ t.test('a window ends, a cost is added up, and memory is bounded', async t => {
 
 t.test('a handler may charge more than one request', async t => {
   const app = fastify();
-  const limits = new RateLimits(new MemoryRateLimitStore(60_000), 10);
+  const limits = openRateLimits({ RATE_LIMIT_MAX: 10, RATE_LIMIT_WINDOW: 60 }, testLog);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(limiting, { limits });
   app.get('/costly', async (request, reply) => {

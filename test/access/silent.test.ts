@@ -3,12 +3,12 @@ import t from 'tap';
 import gate from '../../plugins/http/gate.ts';
 import identity from '../../plugins/http/identity.ts';
 import methods from '../../plugins/http/methods.ts';
-import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
-import { RateLimits } from '../../src/access/rateLimits.ts';
+import { openRateLimits } from '../../src/access/rateLimits.ts';
+import { testLog } from '../helper/database.ts';
 
 t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();
-  const limits = new RateLimits(new MemoryRateLimitStore(1000), undefined);
+  const limits = openRateLimits({ RATE_LIMIT_WINDOW: 1 }, testLog);
   await app.register(methods);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(gate);
