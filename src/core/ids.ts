@@ -1,8 +1,6 @@
-import { randomFillSync } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { idPattern } from '../../schemas/common.ts';
 
-const pool = Buffer.alloc(4096);
-let used = pool.length;
 let last = 0;
 let counter = 0;
 
@@ -14,16 +12,9 @@ export function newId(milliseconds: number): string {
   counter = milliseconds > last ? 0 : counter + 1;
   last = Math.max(last, milliseconds);
   if (counter > 0xfff) [last, counter] = [last + 1, 0];
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  pool[used] = 0x80 | ((pool[used] ?? 0) & 0x3f);
-  const random = pool.toString('hex', used, used + 8);
-  used += 8;
   const time = hexOf(last);
   const count = counter.toString(16).padStart(3, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${random.slice(0, 4)}-${random.slice(4)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${randomUUID().slice(19)}`;
 }
 
 const hexOf = (milliseconds: number) => milliseconds.toString(16).padStart(12, '0');
