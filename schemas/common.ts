@@ -17,6 +17,9 @@ export const integer = (description: string, example: number) =>
 export const wholeText = '^[^\\u0000\\ud800-\\udfff]*$';
 export const text = (minLength: number, maxLength: number, description: string, example: string) =>
   Type.String({ minLength, maxLength, pattern: wholeText, description, examples: [example] });
+/** The same without a minimum: what the service writes, and filters. */
+export const limited = (maxLength: number, description: string, example: string) =>
+  Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
 
 export const idPattern = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 export const exampleId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { integer, nullableText, nullableTime, oneOf, readOnly, strict, string, wholeText } from './common.ts';
+import { integer, limited, nullableText, nullableTime, oneOf, readOnly, strict, string } from './common.ts';
 import { cursorListOf, cursorPaging, only, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
@@ -11,9 +11,6 @@ export const replayable = ['failed', 'dead', 'ignored'] as const;
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
 
-/** Limited to what is stored: a longer filter could exceed what a load balancer accepts. */
-const limited = (maxLength: number, description: string, example: string) =>
-  Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
 const status = oneOf(eventStatuses, 'The state of its processing.', 'processed');
 
 const members = {
@@ -60,6 +57,7 @@ export const WebhookEventDetail = strict(
 );
 export type WebhookEventDetail = Static<typeof WebhookEventDetail>;
 
+// Limited to what is stored: a longer filter could exceed what a load balancer accepts.
 const filters = {
   provider: only(members.provider, 'Only events of this provider.'),
   type: only(limited(longestShown, '', 'payment_intent.succeeded'), 'Only events of this type.'),

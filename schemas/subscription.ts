@@ -1,5 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox';
-import { nullableTime, oneOf, readOnly, strict, text, wholeText } from './common.ts';
+import type { Static } from '@sinclair/typebox';
+import { limited, nullableTime, oneOf, readOnly, strict, text } from './common.ts';
 import { listOf, only, paging, sortBy } from './lists.ts';
 
 /** The states of Stripe. Today, events set only `active`. */
@@ -18,12 +18,7 @@ export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 /** What fits into an index. */
 export const longestCustomer = 255;
 const customer = text(1, longestCustomer, "The provider's identifier of the customer.", 'cus_NffrFeUfNV2Hib');
-const provider = Type.String({
-  maxLength: 64,
-  pattern: wholeText,
-  description: 'The payment provider, as in the path of its webhook.',
-  examples: ['stripe'],
-});
+const provider = limited(64, 'The payment provider, as in the path of its webhook.', 'stripe');
 const status = oneOf(subscriptionStatuses, 'The state of the subscription.', 'active');
 
 export const Subscription = strict(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
@@ -99,17 +99,18 @@ export async function buildApp(parts: Parts) {
 
 /** Bytes of a request body; webhooks have a larger limit of their own. */
 const bodyLimit = 256 * 1024;
-const saneRequestId = /^[\w.:-]{1,100}$/;
+
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
+}
 
 function serverOf(settings: Settings, log: Log) {
   const server = fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && saneRequestId.test(given) ? given : randomUUID();
-    },
+    genReqId: requestIdOf,
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit,
     // As long as headers may be: a long id is an unknown one like any other.

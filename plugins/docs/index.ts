@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Conflict } from './conflicts.ts';
 import { completeOperation, documentFor, type Operation } from './document.ts';
@@ -22,21 +23,15 @@ export const docs = fp<{ version: string; open: boolean }>(async (app, { version
     if (/^\/docs(\/|$)/.test(route.url))
       route.config = { scope: 'public', rateLimit: false, ...route.config };
   });
-  const complete = (document: { paths?: object | undefined }) => {
-    for (const [path, item] of Object.entries<Record<string, Operation>>({ ...document.paths }))
-      for (const [method, operation] of Object.entries(item)) {
-        const url = path.replace(/\{(\w+)\}/g, ':$1');
-        const route = app.routes.find(each => each.url === url && each.method === method.toUpperCase());
-        if (route) completeOperation(operation, route, open);
-      }
-    // Without shared objects: YAML would refer to them by anchors, which are hard to read.
-    return JSON.parse(JSON.stringify(document));
-  };
-
   await app.register(swagger, {
     openapi: documentFor(version),
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
-    transformObject: source => complete('openapiObject' in source ? source.openapiObject : {}),
+    transformObject: source => {
+      const document = 'openapiObject' in source ? source.openapiObject : {};
+      completeOperations(document.paths, app.routes, open);
+      // Without shared objects: YAML would refer to them by anchors, which are hard to read.
+      return JSON.parse(JSON.stringify(document));
+    },
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -50,3 +45,12 @@ export const docs = fp<{ version: string; open: boolean }>(async (app, { version
     theme: { title: 'Triport API' },
   });
 });
+
+function completeOperations(paths: object | undefined, routes: readonly RouteOptions[], open: boolean): void {
+  for (const [path, item] of Object.entries<Record<string, Operation>>({ ...paths }))
+    for (const [method, operation] of Object.entries(item)) {
+      const url = path.replace(/\{(\w+)\}/g, ':$1');
+      const route = routes.find(each => each.url === url && each.method === method.toUpperCase());
+      if (route) completeOperation(operation, route, open);
+    }
+}

@@ -39,25 +39,23 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }
-      const parts: Record<string, string> = {
-        version: escapeHtml(version),
-        description: escapeHtml(description),
+      const page = pageOf({
+        version,
+        description,
         origin: escapeHtml(`${request.protocol}://${request.host}`),
         counts: Object.entries(counts ?? {})
           .map(countHtml)
           .join(''),
         links: links.map(linkHtml).join(''),
-      };
-      const page = template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
-      return reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', policy)
-        .serializer(String)
-        .send(page as never);
+      });
+      reply.type('text/html; charset=utf-8').header('content-security-policy', policy);
+      return reply.serializer(String).send(page as never);
     },
   );
 };
 
+const pageOf = (parts: Record<string, string>) =>
+  template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 const countHtml = ([name, count]: [string, number]) =>
   `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
