@@ -109,7 +109,6 @@ function serverOf(settings: Settings, log: Log) {
   const server = fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    requestIdHeader: false,
     genReqId: requestIdOf,
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit,

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
+import { toolPolicy } from '../http/headers.ts';
 import type { Conflict } from './conflicts.ts';
 import { completeOperation, documentFor, type Operation } from './document.ts';
 
@@ -12,10 +13,6 @@ declare module 'fastify' {
     anyMediaType?: true;
   }
 }
-
-// The default policy of the plugin would forbid the inline styles that its own page uses.
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /** The OpenAPI document, generated from the routes, and the page to read and try it. */
 export const docs = fp<{ version: string; open: boolean }>(async (app, { version, open }) => {
@@ -35,7 +32,8 @@ export const docs = fp<{ version: string; open: boolean }>(async (app, { version
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    staticCSP: policy,
+    // The default policy of the plugin would forbid the inline styles of its own page.
+    staticCSP: toolPolicy,
     uiConfig: {
       docExpansion: 'list',
       displayRequestDuration: true,

@@ -18,8 +18,6 @@ export function mediaTypeFor(accept = ''): (typeof mediaTypes)[number] {
   return quality(modern) > 0 && quality(modern) >= quality(plain) ? modern : plain;
 }
 
-export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
-
 export const fromQuery = (query: Partial<Record<keyof GraphQLRequest, string>>): GraphQLRequest => ({
   ...query,
   variables: objectIn('variables', query.variables),

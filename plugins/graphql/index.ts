@@ -6,11 +6,12 @@ import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../.
 import type { Settings } from '../../schemas/settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendFailure, sendOutcome, wantsPage } from './http.ts';
+import { fromQuery, mediaTypes, sendFailure, sendOutcome } from './http.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { makeTool } from './tool/index.ts';
 

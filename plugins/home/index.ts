@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { countRecords } from '../../src/services/counts.ts';
-import { varying } from '../http/headers.ts';
+import { sendHtml, varying, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 
 const route = routesOf('Service');
@@ -34,8 +35,8 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
     async (request, reply) => {
       // Only callers who may read learn how much is stored.
       const counts = request.actor.scopes.includes('read') ? await countRecords(request.context) : undefined;
-      reply.header('vary', varying(reply));
-      if (!request.headers.accept?.includes('text/html')) {
+      if (!wantsPage(request.headers.accept)) {
+        reply.header('vary', varying(reply));
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }
@@ -48,8 +49,7 @@ export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, 
           .join(''),
         links: links.map(linkHtml).join(''),
       });
-      reply.type('text/html; charset=utf-8').header('content-security-policy', policy);
-      return reply.serializer(String).send(page as never);
+      return sendHtml(reply as FastifyReply, page, policy);
     },
   );
 };

@@ -28,3 +28,16 @@ export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 /** The `Vary` of a response that depends on `Accept`; CORS may have added `Origin`. */
 export const varying = (reply: FastifyReply) => [reply.getHeader('vary') ?? [], 'accept'].flat().join(', ');
+
+export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
+
+/** The policy of a page that sets inline styles and embeds fonts. No script is inline. */
+export const toolPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+export const sendHtml = (reply: FastifyReply, page: string, policy: string): FastifyReply =>
+  reply
+    .type('text/html; charset=utf-8')
+    .headers({ vary: varying(reply), 'content-security-policy': policy })
+    .serializer(String)
+    .send(page);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { varying } from '../../http/headers.ts';
+import { sendHtml, toolPolicy } from '../../http/headers.ts';
 
 const { resolve } = createRequire(import.meta.url);
 const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);
@@ -19,20 +19,11 @@ const files: Record<string, string> = {
   'start.js': here('start.js'),
 };
 
-// The editor sets inline styles and embeds its fonts in the style sheet. No script is inline.
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-
 /** Serves the files of the browser tool, and returns the function that sends its page. */
 export async function makeTool(app: FastifyInstance) {
   for (const [name, path] of Object.entries(files)) serve(app, `/graphql/tool/${name}`, path);
   const page = await readFile(here('page.html'), 'utf8');
-  return (reply: FastifyReply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .headers({ vary: varying(reply), 'content-security-policy': policy })
-      .serializer(String)
-      .send(page);
+  return (reply: FastifyReply) => sendHtml(reply, page, toolPolicy);
 }
 
 function serve(app: FastifyInstance, url: string, path: string): void {
