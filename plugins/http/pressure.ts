@@ -35,7 +35,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   const { pressure } = app;
   app.decorateRequest('deadline', null);
   const help = 'Requests that are being processed.';
-  metrics.watch('http_requests_in_flight', help, undefined, () => pressure.inFlight);
+  metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
   const refusal = openShedding(app, settings, metrics);
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).

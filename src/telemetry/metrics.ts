@@ -48,11 +48,11 @@ export class Metrics {
 
   constructor() {
     const sizes = () => new Map([...this.#caches].map(([name, size]) => [name, size()]));
-    this.watch('cache_entries', 'Entries of the caches in memory.', 'cache', sizes);
+    this.watch('cache_entries', 'Entries of the caches in memory.', sizes, 'cache');
   }
 
   /** A gauge that is read when the metrics are collected. */
-  watch(name: string, help: string, label: string | undefined, read: () => Reading | Promise<Reading>): void {
+  watch(name: string, help: string, read: () => Reading | Promise<Reading>, label?: string): void {
     new Gauge({
       name,
       help,
@@ -74,17 +74,16 @@ export class Metrics {
   }
 
   watchDatabase({ available, load }: Database): void {
-    this.watch('database_up', 'Whether the database is reachable and up to date.', undefined, () =>
-      Number(available()),
-    );
+    const isUp = () => Number(available());
+    this.watch('database_up', 'Whether the database is reachable and up to date.', isUp);
     if (load === undefined) return;
-    this.watch('database_connections', 'Connections for requests, by state.', 'state', () => {
+    const byState = () => {
       const { connections, reading, writing } = load();
       return new Map(Object.entries({ reading, writing, idle: connections - reading - writing }));
-    });
-    this.watch('database_statements_waiting', 'Statements waiting for a connection.', undefined, () => {
-      return load().waiting;
-    });
+    };
+    this.watch('database_connections', 'Connections for requests, by state.', byState, 'state');
+    const waiting = () => load().waiting;
+    this.watch('database_statements_waiting', 'Statements waiting for a connection.', waiting);
   }
 
   /** Memory, CPU, event loop and batches: once for each process, for any number of applications. */

@@ -43,13 +43,9 @@ function watchBacklog(metrics: Metrics, database: Database): void {
     const backlog = readBacklog(database).catch(() => undefined);
     return Promise.race([backlog, sleep(timeout, undefined, { ref: false })]);
   };
-  metrics.watch('webhook_events', 'Events that are not done, by status.', 'status', async () => {
-    return (await read())?.counts;
-  });
-  metrics.watch(
-    'webhook_oldest_waiting_seconds',
-    'For how long the oldest event has waited for its first attempt.',
-    undefined,
-    async () => (await read())?.oldest,
-  );
+  const counts = async () => (await read())?.counts;
+  metrics.watch('webhook_events', 'Events that are not done, by status.', counts, 'status');
+  const oldest = async () => (await read())?.oldest;
+  const help = 'For how long the oldest event has waited for its first attempt.';
+  metrics.watch('webhook_oldest_waiting_seconds', help, oldest);
 }
