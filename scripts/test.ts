@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Given, runCommand } from '../src/command.ts';
 import { makeDataFolder, makeSnapshot, startServer } from '../test/rig/runner/databases.ts';
-import { changesProcess, filesOf, runsAlone, type Suite } from '../test/rig/runner/files.ts';
+import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
 import { type Counts, runFiles } from '../test/rig/runner/pool.ts';
 
 const usage = `npm test -- [embedded] [postgres] [e2e] [file …]
@@ -70,10 +70,10 @@ async function runSuite(suite: Suite, named: string[], env: Record<string, strin
   console.log(`\nTests, ${suite}: ${files.length} files`);
   const started = Date.now();
   const run = { env, changesProcess };
-  const alone = files.filter(runsAlone);
-  const others = files.filter(file => !runsAlone(file));
+  const measuring = files.filter(measuresTimes);
+  const others = files.filter(file => !measuresTimes(file));
   const together = await runFiles({ ...run, files: others, workers: workers[suite] });
-  const last = await runFiles({ ...run, files: alone, workers: 1 });
+  const last = await runFiles({ ...run, files: measuring, workers: 2 });
   console.log(`${suite}: ${((Date.now() - started) / 1000).toFixed(1)} s`);
   return { passed: together.passed + last.passed, failed: together.failed + last.failed };
 }

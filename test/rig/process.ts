@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { inherited } from './cluster/part.ts';
+import { flags } from './runner/pool.ts';
 
 const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
 
@@ -57,7 +58,7 @@ export function spawnService(
     // On a busy machine the service would take itself for overloaded.
     MAX_EVENT_LOOP_DELAY: '0',
   };
-  const args = ['--disable-warning=ExperimentalWarning', ...nodeOptions, pathOf(script)];
+  const args = [...flags, ...nodeOptions, pathOf(script)];
   const child = spawn(process.execPath, args, {
     // Ignores a developer's .env file.
     cwd: tmpdir(),
@@ -99,7 +100,7 @@ export async function runCommand(
   env: Record<string, string> = {},
   cwd = tmpdir(),
 ) {
-  const argv = ['--disable-warning=ExperimentalWarning', pathOf(script), ...args];
+  const argv = [...flags, pathOf(script), ...args];
   const options = { cwd, env: { ...inherited(), ...env }, timeout: 60_000 };
   const child = spawn(process.execPath, argv, options);
   const output = { out: '', err: '' };

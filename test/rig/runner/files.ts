@@ -3,8 +3,8 @@ import { dirname, join, normalize } from 'node:path';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e';
 
-/** These measure response times under load, so they run alone. */
-export const runsAlone = (file: string) =>
+/** These measure response times under load, so they run last, with few others. */
+export const measuresTimes = (file: string) =>
   /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage)\.test\.ts$/.test(file);
 
 /** The longest files run first, so that none of them runs alone at the end. */
@@ -19,14 +19,17 @@ const changes =
   /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(receiving|retries|overlaps|replays))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
-/** The test files of a suite in order. Those without a database are in the embedded suite only. */
+/** This opens its own databases. */
+const once = /database\/embedded\.test\.ts$/;
+
+/** The test files of a suite in order. Those to which the database makes no difference are in the embedded suite only. */
 export function filesOf(suite: Suite): string[] {
   const files =
     suite === 'e2e'
       ? globSync('test/e2e/**/*.test.ts')
       : globSync('test/**/*.test.ts', { exclude: ['test/e2e/**'] });
   return files
-    .filter(file => suite !== 'postgres' || imports(file, 'test/helper/database.ts'))
+    .filter(file => suite !== 'postgres' || (imports(file, 'test/helper/database.ts') && !once.test(file)))
     .toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
 }
 

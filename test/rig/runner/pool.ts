@@ -6,8 +6,8 @@ import type { Result } from './worker.ts';
 /** Milliseconds until a worker is killed because it hangs in a loop; a file's own timeout is shorter. */
 const longest = 420_000;
 
-/** Test databases are too short-lived for the optimizing WebAssembly compiler to pay off. */
-const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
+/** Processes of tests are too short-lived for the optimizing WebAssembly compiler to pay off. */
+export const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
 
 const program = fileURLToPath(new URL('worker.ts', import.meta.url));
 
