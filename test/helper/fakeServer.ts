@@ -40,14 +40,26 @@ export function sayNothing(socket: Socket): void {
 /** Like a balancer with nothing behind it. */
 export const hangUp = (socket: Socket) => void socket.resume().end();
 
-/** Passes everything on to a real server, then drops the connection when the client sends what `isLast` matches. */
-export const passOnUntil = (target: string, isLast: (chunk: Buffer) => boolean) => (socket: Socket) => {
-  const { hostname, port } = new URL(target);
-  const server = connect(Number(port), hostname);
-  server.on('data', chunk => socket.write(chunk)).on('error', () => {});
-  socket.on('close', () => server.destroy());
-  socket.on('data', chunk => (isLast(chunk) ? socket.destroy() : server.write(chunk)));
-};
+/** Like a PostgreSQL whose connections are all taken. */
+export function refuseClient(socket: Socket): void {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0');
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(fields.length + 4, 1);
+  socket.end(Buffer.concat([head, fields]));
+}
+
+/** Passes everything on to a real server until the client sends what `isLast` matches, which `end` answers. */
+export const passOnUntil =
+  (target: string, isLast: (chunk: Buffer) => boolean, end: (socket: Socket) => void = hangUpHard) =>
+  (socket: Socket) => {
+    const { hostname, port } = new URL(target);
+    const server = connect(Number(port), hostname);
+    server.on('data', chunk => socket.write(chunk)).on('error', () => {});
+    server.on('end', () => socket.end());
+    socket.on('close', () => server.destroy());
+    socket.on('data', chunk => (isLast(chunk) ? end(socket) : server.write(chunk)));
+  };
+const hangUpHard = (socket: Socket) => void socket.destroy();
 
 /** How a statement ended: `done`, the code of its error, or `nothing` if it did not end in time. */
 export const outcome = (work: PromiseLike<unknown>, milliseconds = 3000): Promise<string> =>

@@ -45,8 +45,10 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
       await check();
       if (closed) return;
       pause = new AbortController();
-      const options = { signal: pause.signal };
-      await sleep(reachable ? checkEvery : retryEvery, undefined, options).catch(() => {});
+      // Never shorter: what a check begins may lose its connection, too, and ask for the next check.
+      await sleep(retryEvery);
+      const { signal } = pause;
+      if (reachable) await sleep(checkEvery - retryEvery, undefined, { signal }).catch(() => {});
     }
   }
   void watch();

@@ -8,10 +8,12 @@ import {
   hangUp,
   outcome,
   passOnUntil,
+  refuseClient,
   sayNothing,
   startFakeServer,
   watchUncaught,
 } from '../../helper/fakeServer.ts';
+import { queryPostgres } from '../../rig/postgresServer.ts';
 
 /** The numbers are issues of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
@@ -93,3 +95,29 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
     if (!database.available()) return t.fail('the service refused requests');
   await database.ping();
 });
+
+// Bug: a refused connection makes the watch check at once, and the check led to the next connection, without a pause.
+for (const [when, most] of Object.entries({ 'from the start': 25, later: 10 }))
+  t.test(`a server that is full ${when} is asked again only after a pause`, onPostgres, async t => {
+    const target = await createPostgres(t);
+    let full = when === 'from the start';
+    const isRefused = (chunk: Buffer) => full && isStartOf('triport', chunk);
+    const { seen, url } = await startFakeServer(t, passOnUntil(target, isRefused, refuseClient));
+    const through = Object.assign(new URL(target), { host: new URL(url).host });
+    const database = openPostgres({ url: through.href, connections: 2 }, testLog);
+    t.teardown(() => database.close());
+    if (!full) {
+      await database.ready;
+      full = true;
+      const own = `application_name = 'triport' and datname = current_database()`;
+      await queryPostgres(target, `select pg_terminate_backend(pid) from pg_stat_activity where ${own}`);
+    }
+    const before = seen.count;
+    await sleep(3000);
+    const tried = seen.count - before;
+    t.ok(tried > 0 && tried <= most, `${tried} connections were tried`);
+    await database.ping();
+  });
+
+/** Whether a client of this name begins a connection. */
+const isStartOf = (name: string, chunk: Buffer) => chunk.includes(`application_name\0${name}\0`);
