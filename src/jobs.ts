@@ -8,7 +8,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
-import { type Claimed, claimEvent, failEvent, processEvents } from './webhooks/processing.ts';
+import { type Claimed, claimEvent, failEvent, processEvents, unfinishedJobs } from './webhooks/processing.ts';
 import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
@@ -81,15 +81,14 @@ type Outcome = string | undefined;
 async function doJobs(work: Work, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
   const fresh = jobs.filter(({ again }) => !again);
   const done = await doTogether(work, fresh);
-  const reasons = new Map<string, string>();
-  const left = jobs.filter(({ event }) => !done.has(event));
+  const outcomes = new Map<string, Outcome>();
+  const rest = jobs.filter(({ event }) => !done.has(event));
+  // Most of a retried group is done, and an older round would hide the outcome of the round in force.
+  const left = await unfinishedJobs(work.context, rest);
   // In random order: an event that kills the process each time must not keep the same others from their turn.
-  for (const job of left.toSorted(() => Math.random() - 0.5)) {
-    const reason = signal.aborted ? 'not reached in time' : await doAlone(work, job);
-    // Of two rounds of an event the older has nothing to do, and must not hide the failure of the other.
-    if (reason !== undefined) reasons.set(job.event, reason);
-  }
-  return jobs.map(({ event }) => reasons.get(event));
+  for (const job of left.toSorted(() => Math.random() - 0.5))
+    outcomes.set(job.event, signal.aborted ? 'not reached in time' : await doAlone(work, job));
+  return jobs.map(({ event }) => outcomes.get(event));
 }
 
 /** Returns the events that were processed. */

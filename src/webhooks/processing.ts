@@ -40,12 +40,27 @@ const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
 // Not by the index of the status, which leads through every event that ever had it since the last vacuum.
 const state = sql`${status} || ''`;
 
+const unfinished = inArray(state, ['received', 'processing', 'failed']);
+
+const findUnfinished = statement({ id, round: replays }, (builder, columns) =>
+  builder.select(columns).from(jobsGiven).innerJoin(webhookEvents, and(ofItsRound, unfinished)),
+);
+
+/** The jobs that still have something to do. A claim decides again: another worker may be faster. */
+export async function unfinishedJobs<J extends Job>(context: Context, jobs: J[]): Promise<J[]> {
+  need(context, 'admin');
+  if (jobs.length < 2) return jobs;
+  const found = await findUnfinished(context.db, { jobs: JSON.stringify(jobs) });
+  const rounds = new Map(found.map(({ id, round }) => [id, round]));
+  return jobs.filter(({ event, round }) => rounds.get(event) === round);
+}
+
 const claim = statement(claimed, (builder, columns) =>
   builder
     .update(webhookEvents)
     .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: time })
     .from(jobsGiven)
-    .where(and(ofItsRound, inArray(state, ['received', 'processing', 'failed'])))
+    .where(and(ofItsRound, unfinished))
     .returning(columns),
 );
 

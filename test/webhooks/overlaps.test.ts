@@ -155,3 +155,31 @@ for (const again of [false, true])
       t.match(await stored(), { status: 'processed', replays: 1, attempts: 9 });
     },
   );
+
+// Bug: each retry of one event tried to claim the others of its group as well, one by one.
+t.test('a retry of one event costs no claim of the others of its group', async t => {
+  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
+  await jobs.close();
+  for (const n of [1, 2, 3, 4, 5]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
+  const { data } = (await call('GET', '/api/webhook-events', 200)).body;
+  const due = data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: false }));
+  const sent: string[] = [];
+  const { writes } = database;
+  const rows: typeof writes.rows = (text, params) => {
+    sent.push(text);
+    return writes.rows(text, params);
+  };
+  const watched = { ...database, writes: { ...writes, rows } };
+  const work = workByHand(t, { database: watched, metrics }, async (_context, events) => {
+    if (events.some(({ customer }) => customer === 'cus_3')) throw new Error('only this one');
+  });
+  const outcomes = due.map(({ event }: DueJob) => (event === data[2].id ? 'failed' : undefined));
+  t.same(await work(due), outcomes, 'first each was tried alone');
+  sent.length = 0;
+  t.same(await work(due.map((job: DueJob) => ({ ...job, again: true }))), outcomes);
+  t.same(
+    sent.map(text => text.slice(0, 6)),
+    ['select', 'update', 'update'],
+    'what is left, one claim, one failure',
+  );
+});
