@@ -43,7 +43,7 @@ export class Replica {
     this.#name = name;
     this.#log = log;
     this.#pool = connectTo(server, log);
-    this.#probe = connectProbe(server.url, log);
+    this.#probe = connectProbe(server.url, log, { prepare: !server.pooled });
     this.reads = withFallback(connectionOf(this.#pool), primary, error => this.#lost(error));
   }
 

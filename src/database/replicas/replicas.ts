@@ -33,13 +33,15 @@ const maxLag = 5000;
  */
 export function openReplicas(settings: Settings, database: Database, log: Log): Replicas | undefined {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
+  const pooled = DATABASE_POOLER === 'transaction';
   const statementTimeout = timeoutOf(settings);
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   const replicas = urls.map(
-    (url, i) => new Replica(`Replica ${i + 1}`, { url, connections, statementTimeout }, database.reads, log),
+    (url, i) =>
+      new Replica(`Replica ${i + 1}`, { url, connections, pooled, statementTimeout }, database.reads, log),
   );
-  const probe = connectProbe(DATABASE_URL, log, { prepare: DATABASE_POOLER === 'none' });
+  const probe = connectProbe(DATABASE_URL, log, { prepare: !pooled });
   const recentWriters = new RecentWriters(REDIS_URL, maxLag + 1000, log);
   let history: LogPosition[] = [];
   let closed = false;

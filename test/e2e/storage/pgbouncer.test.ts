@@ -9,9 +9,10 @@ import { openLog } from '../../../src/core/log.ts';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { has } from '../../rig/openCluster.ts';
+import { has, openLocalPostgres } from '../../rig/openCluster.ts';
 import { queryPostgres } from '../../rig/postgresServer.ts';
 import { call, freePort, makeFolder, startService, until } from '../../rig/process.ts';
+import { hasRedis, startRedis } from '../../rig/redis.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
@@ -55,6 +56,7 @@ max_client_conn = 500
 }
 
 const skip = !has('pgbouncer') && 'pgbouncer is not installed';
+const noRedis = !hasRedis && 'redis-server is not installed';
 t.test('everything works through PgBouncer in transaction mode, on few sessions', { skip }, async t => {
   const direct = await createPostgres(t, { empty: true });
   const name = new URL(direct).pathname.slice(1);
@@ -119,6 +121,38 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
       [],
       'no warning',
     );
+});
+
+// Bug: the replica was addressed as without a pooler, which PgBouncer refuses, so that every read went to the primary.
+t.test('reads go to a replica behind PgBouncer', { skip: skip || noRedis }, async t => {
+  const folder = makeFolder(t);
+  const primary = await openLocalPostgres(t, folder, await freePort());
+  const delay = 2;
+  const standby = await primary.makeStandby(folder, await freePort(), 'standby', `${delay}s`);
+  t.teardown(() => standby.stop());
+  const service = await startService(t, {
+    DATABASE_URL: await startPgBouncer(t, primary.url),
+    DATABASE_POOLER: 'transaction',
+    DATABASE_REPLICA_URLS: await startPgBouncer(t, standby.url),
+    QUEUE_DATABASE_URL: primary.url,
+    REDIS_URL: (await startRedis(t)).url,
+    TRUST_PROXY: '',
+  });
+  let created = 0;
+  const create = async () => {
+    const body = json({ name: 'Ada', email: `${++created}@example.com` });
+    return JSON.parse((await ask(`${service.url}/api/users`, { ...body, from: '127.0.0.2' })).text).id;
+  };
+  const read = async (id: string, from: string) =>
+    (await ask(`${service.url}/api/users/${id}`, { from })).status;
+  await until('another client reads from the replica, which lags', async () => {
+    const id = await create();
+    t.equal(await read(id, '127.0.0.2'), 200, 'the writer reads from the primary');
+    return (await read(id, '127.0.0.3')) === 404;
+  });
+  const id = await create();
+  await until('the replica has the record', async () => (await read(id, '127.0.0.3')) === 200);
+  t.notOk(service.lines.some(({ msg }) => msg.includes('out of reach')));
 });
 
 /** The timeouts of the sessions in which the service writes. */
