@@ -40,6 +40,8 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
+    // A handler that calls `callNotFound` runs the hooks again: counted twice, the slot would never be free again.
+    if (request.deadline !== null) return;
     if (isCounted(request)) pressure.inFlight++;
     request.deadline = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
