@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
 import type { AppError, ErrorCode } from '../../src/core/errors.ts';
+import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';
 
@@ -27,11 +28,14 @@ export class DocumentError extends Error {
 export const refuse = (code: string, message: string, status?: number) =>
   new DocumentError([new GraphQLError(message, { extensions: { code } })], status);
 
+/** The graphql library repeats names and values of the caller, however long they are. */
+const longestMessage = 500;
+
 /** Adds a code to errors of the graphql library, which have none. */
 export const withCode = (code: string, errors: readonly GraphQLError[]) =>
   errors.map(
     ({ message, nodes = null, source = null, positions = null }) =>
-      new GraphQLError(message, { nodes, source, positions, extensions: { code } }),
+      new GraphQLError(truncate(message, longestMessage), { nodes, source, positions, extensions: { code } }),
   );
 
 export function limitError(

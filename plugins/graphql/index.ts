@@ -13,6 +13,7 @@ import { makeReader } from './documents/reader.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome } from './http.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
+import { checkVariables } from './limits/variables.ts';
 import { makeTool } from './tool/index.ts';
 
 export { schemaText } from './schema.ts';
@@ -88,6 +89,7 @@ async function openEndpoint(app: FastifyInstance, settings: Settings, metrics: M
     }
     // Without a prototype: a compiled query used its `toString` as the value of `$toString`.
     const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
+    checkVariables(variables);
     const price = checkQueryLimits({ schema, operation, variables, settings });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);

@@ -115,6 +115,24 @@ t.test('tokens: 1000 pass, 1001 do not; nor do thousands of braces or directives
   ]);
 });
 
+t.test('variables: 1000 values pass, 1001 do not, and what is sent is not repeated without end', async t => {
+  const { post } = await buildGraphQL(t);
+  const query = 'mutation ($input: UserCreateInput!) { createUser(input: $input) { id } }';
+  const unknown = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]));
+  const most = await post(query, { input: unknown(999) });
+  t.match(most.body.errors, [{ message: /^Variable "\$input" got invalid value/ }]);
+  t.ok(most.text.length < 20_000, `${most.text.length} characters for 20 errors`);
+  const { body } = await post(query, { input: unknown(1000) });
+  const message = 'The variables have more than 1000 values.';
+  t.match(body.errors, [{ message, extensions: { code: 'BAD_USER_INPUT' } }]);
+  const many = await post('{ usersCount }', unknown(20_000));
+  t.match(many.body.errors, [{ message }]);
+  const long = await post(`{ ${'x'.repeat(40_000)} }`);
+  t.match(long.body.errors, [{ message: /^Cannot query field "x{480}/ }]);
+  t.ok(long.text.length < 1000, 'a name of any length');
+});
+
 t.test('a document that exhausts the stack of the parser is an error of the client', async t => {
   const { errorsOf } = await buildGraphQL(t, { GRAPHQL_MAX_TOKENS: 100_000 });
   const refused = [{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }];
