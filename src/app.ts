@@ -69,8 +69,8 @@ export async function buildApp(parts: Parts) {
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   await app.register(parsing);
   await app.register(headers);
-  await app.register(pressure, { settings, metrics });
   await app.register(logging, { metrics });
+  await app.register(pressure, { settings, metrics });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });

@@ -8,7 +8,7 @@ import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { setHeaders } from './headers.ts';
-import { logResponse } from './logging.ts';
+import { lastExchangeOf, logResponse } from './logging.ts';
 
 /** Every error of REST gets the same body, wherever it was thrown. */
 export default fp(async (app: FastifyInstance) => {
@@ -109,13 +109,18 @@ export function translate(thrown: unknown): AppError {
   return explain(thrown);
 }
 
-/** Answers what never became a request. There is no reply object, so the response is written by hand. */
+/** Answers what never became a request, or never became a complete one. There is no reply object, so the response is written by hand. */
 export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const last = lastExchangeOf(socket);
+  const unfinished = last && !last.request.raw.complete ? last : undefined;
+  // A second response would be taken for that of the next request.
+  const isAnswered = unfinished?.reply.sent;
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) return void socket.destroy();
   const [code, message] = fromNode[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP.'];
   const status = statusOf[code];
   const body = JSON.stringify(toEnvelope(new AppError(code, message)));
-  const id = randomUUID();
+  const id = unfinished?.request.id ?? randomUUID();
+  if (unfinished) unfinished.request.statusOnClose = status;
   this.log.info({ reqId: id, status, reason: error.code, address: socket.remoteAddress }, 'broken HTTP');
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-request-id: ${id}\r\n` +

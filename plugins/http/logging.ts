@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
@@ -5,29 +6,64 @@ import type { Metrics } from '../../src/telemetry/metrics.ts';
 /** A client that invents methods must not create new series. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Logs and measures every response. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the request was logged and measured. */
+    logged: boolean;
+    /** The status of a request whose connection ends without a response of Fastify. */
+    statusOnClose: number;
+  }
+}
+
+/** The status, for operators, of a request whose client left before it had the response. As in nginx. */
+const clientLeft = 499;
+
+/** The last request of each connection: Node reports a broken connection, and not a broken request. */
+const lastExchanges = new WeakMap<Socket, { request: FastifyRequest; reply: FastifyReply }>();
+
+export const lastExchangeOf = (socket: Socket) => lastExchanges.get(socket);
+
+/** Logs and measures every request. */
 export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
-  app.addHook('onResponse', (request, reply, done) => {
-    logResponse(request, reply);
+  app.decorateRequest('logged', false);
+  app.decorateRequest('statusOnClose', clientLeft);
+  function record(request: FastifyRequest, reply: FastifyReply, status: number): void {
+    if (request.logged) return;
+    request.logged = true;
+    logResponse(request, reply, status);
     const method = knownMethods.has(request.method) ? request.method : 'other';
     // The pattern of the route: a path would be a new series for each record.
-    const labels = { method, route: request.routeOptions.url ?? 'none', status: reply.statusCode };
+    const labels = { method, route: request.routeOptions.url ?? 'none', status };
     metrics.requests.observe(labels, reply.elapsedTime / 1000);
+  }
+
+  app.addHook('onRequest', (request, reply, done) => {
+    lastExchanges.set(request.raw.socket, { request, reply });
+    // Without a response there is no onResponse.
+    reply.raw.once('close', () => record(request, reply, request.statusOnClose));
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    record(request, reply, reply.statusCode);
     done();
   });
 });
 
 /** One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address. */
-export function logResponse(request: FastifyRequest, reply: FastifyReply): void {
+export function logResponse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number = reply.statusCode,
+): void {
   request.log.info(
     {
       method: request.method,
       path: withoutAddresses(request.url.split(/[?#]/, 1)[0] ?? ''),
-      status: reply.statusCode,
+      status,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       address: request.ip,
     },
-    'answered',
+    status === clientLeft ? 'client left' : 'answered',
   );
 }
 

@@ -30,17 +30,25 @@ export default fp(async app => {
     const attributes = { 'http.request.method': method, 'http.route': route, 'http.request.id': id };
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
     request.traced = trace.setSpan(parent, span);
-    reply.raw.once('close', () => {
-      span.setAttribute('http.response.status_code', reply.statusCode);
-      if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end();
-    });
+    // Without a response there is no onResponse.
+    reply.raw.once('close', () => endSpan(request, request.statusOnClose));
     resume(request, done);
   });
   // Hooks after the body run from events of the socket, where the span is not active.
   app.addHook('preValidation', (request, _reply, done) => resume(request, done));
-  app.addHook('onResponse', (request, _reply, done) => resume(request, done));
+  app.addHook('onResponse', (request, reply, done) => {
+    endSpan(request, reply.statusCode);
+    resume(request, done);
+  });
 });
+
+function endSpan({ traced }: FastifyRequest, status: number): void {
+  const span = traced === null ? undefined : trace.getSpan(traced);
+  if (!span?.isRecording()) return;
+  span.setAttribute('http.response.status_code', status);
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
 
 const resume = ({ traced }: FastifyRequest, done: () => void) =>
   traced === null ? done() : context.with(traced, done);

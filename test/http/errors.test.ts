@@ -1,12 +1,15 @@
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { openLog } from '../../src/core/log.ts';
 import { orm } from '../../src/database/connection.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { exchange, parse, request } from '../helper/http.ts';
+import { countsOf } from '../helper/webhooks.ts';
 
 /** A log that keeps its lines. */
 function memoryLog() {
@@ -62,6 +65,58 @@ t.test('the log has one line for each request, without the data of users', async
   );
   t.ok(answered.every(line => line.reqId && line.ms >= 0 && line.address === '127.0.0.1'));
   t.notMatch(lines.join(''), /secret/i);
+});
+
+t.test('a client that leaves before its response is sent is logged and counted as 499', async t => {
+  const { log, all } = memoryLog();
+  const metrics = new Metrics();
+  const { app } = await build(t, { log, metrics });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const half =
+    'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(half, () => socket.resetAndDestroy());
+  const ended = () => all().filter(({ status }) => status !== undefined);
+  for (let i = 0; i < 200 && ended().length === 0; i++) await sleep(10);
+  await sleep(50);
+  t.match(ended(), [{ msg: 'client left', status: 499, path: '/api/users', address: '127.0.0.1' }]);
+  t.equal(ended().length, 1);
+  const counts = await countsOf(metrics, 'http_request_duration_seconds_count');
+  t.same(Object.fromEntries(counts), { '{method="POST",route="/api/users",status="499"}': 1 });
+});
+
+t.test('a request that is answered before its body arrives gets one response', async t => {
+  const { log, all } = memoryLog();
+  const { app } = await build(t, { log });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  socket.on('data', data => {
+    received += data;
+    // Not a length of a chunk.
+    socket.write('ZZ\r\n');
+  });
+  socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+  await once(socket, 'close');
+  t.equal(received.match(/HTTP\/1\.1 \d+/g)?.join(), 'HTTP/1.1 200');
+  t.same(
+    all().flatMap(({ status }) => status ?? []),
+    [200],
+  );
+});
+
+t.test('a request that breaks is logged with the status of its response', async t => {
+  const { log, all } = memoryLog();
+  const { app } = await build(t, { log });
+  const head = 'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+  const { status, headers } = parse(await exchange(app, `${head}transfer-encoding: chunked\r\n\r\nZZ\r\n`));
+  t.equal(status, 400);
+  const lines = all().filter(line => line.status !== undefined);
+  t.match(lines, [
+    { msg: 'broken HTTP', status: 400 },
+    { msg: 'answered', status: 400 },
+  ]);
+  for (const { reqId } of lines) t.equal(reqId, headers['x-request-id']);
 });
 
 t.test('the longest path does not slow the log down', async t => {
