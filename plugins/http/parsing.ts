@@ -58,10 +58,11 @@ function serializerOf(response: object): Serializer {
   return serialize;
 }
 
-/** Refuses what Node and Fastify would accept: a missing Host header, and a query that cannot be decoded. */
-function checkTarget({ raw, headers, url }: FastifyRequest): AppError | undefined {
-  if (headers.host === undefined && raw.httpVersion === '1.1')
-    return badRequest('HTTP/1.1 requires a Host header.');
+/** Refuses what Node and Fastify would accept: a wrong number of Host headers, and a query that cannot be decoded. */
+function checkTarget({ raw, url }: FastifyRequest): AppError | undefined {
+  const hosts = countHosts(raw.rawHeaders);
+  if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
+    return badRequest('HTTP/1.1 requires one Host header.');
   const start = url.indexOf('?') + 1;
   if (!url.includes('%', start)) return undefined;
   try {
@@ -70,6 +71,14 @@ function checkTarget({ raw, headers, url }: FastifyRequest): AppError | undefine
   } catch {
     return badRequest('The query is not valid percent-encoded UTF-8.');
   }
+}
+
+/** Node keeps the first one, and a proxy may have used another. */
+function countHosts(rawHeaders: string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count++;
+  return count;
 }
 
 function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown {

@@ -197,7 +197,14 @@ t.test('invalid HTTP gets an error in the envelope', async t => {
 t.test('a request that Node would refuse by itself gets a body too', async t => {
   const { app } = await build(t);
   const noHost = parse(await exchange(app, 'GET /api/users HTTP/1.1\r\nConnection: close\r\n\r\n'));
-  t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 requires a Host header.' } } });
+  t.match(noHost, { status: 400, body: { error: { message: 'HTTP/1.1 requires one Host header.' } } });
+  const twoHosts = await exchange(
+    app,
+    'GET /api/users HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
+  );
+  t.equal(parse(twoHosts).status, 400);
+  t.equal(parse(await exchange(app, 'GET /api/users HTTP/1.0\r\n\r\n')).status, 200);
+  t.equal(parse(await exchange(app, 'GET /api/users\r\n\r\n')).status, 400, 'HTTP/0.9');
   t.equal(parse(await exchange(app, 'GET /api/users HTTP/1.0\r\n\r\n')).status, 200);
   t.equal(parse(await exchange(app, request('GET /api/users', { Expect: 'wonders' }))).status, 200);
 });

@@ -102,7 +102,7 @@ t.test('the span of a request whose client left has no status of a success', asy
   const { traceparent } = caller('e');
   const half = `POST /api/users HTTP/1.1\r\nhost: x\r\ntraceparent: ${traceparent}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{`;
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
-  socket.write(half, () => socket.destroy());
+  socket.write(half, () => socket.resetAndDestroy());
   const [span] = await spansOf('e', 'POST /api/users');
   t.match(span?.attributes.find(({ key }) => key === 'http.response.status_code')?.value, { intValue: 499 });
 });
