@@ -9,7 +9,7 @@ import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
 import contexts from '../plugins/http/context.ts';
 import cors from '../plugins/http/cors.ts';
-import errors, { answerBadPath, answerBrokenHttp } from '../plugins/http/errors.ts';
+import errors, { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
 import gate from '../plugins/http/gate.ts';
 import headers from '../plugins/http/headers.ts';
 import identity from '../plugins/http/identity.ts';
@@ -130,6 +130,8 @@ function serverOf(settings: Settings, log: Log) {
       requireHostHeader: false,
     },
   });
+  // Before any plugin, because a route keeps the handler of the moment: the preflight of CORS answered 500.
+  server.setErrorHandler(sendError);
   // Node keeps the address of a peer once it was read. Of a client that sends and resets at once it is unknown later.
   server.server.on('connection', socket => void socket.remoteAddress);
   // And with an empty 417; an expectation that is not known may be left unmet.

@@ -10,9 +10,8 @@ import { explain } from '../../src/services/refusals.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
 
-/** Every error of REST gets the same body, wherever it was thrown. */
+/** Refuses requests for unknown paths. */
 export default fp(async (app: FastifyInstance) => {
-  app.setErrorHandler(sendError);
   app.setNotFoundHandler(() => {
     throw unknownPath();
   });
@@ -27,7 +26,8 @@ const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },
 });
 
-function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+/** Every error of REST gets the same body, wherever it was thrown. */
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   logFailure(request, error);
   reply.headers(headersOf(error));

@@ -17,6 +17,17 @@ async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
   return { ...built, left };
 }
 
+t.test('beyond the limit, a preflight for an unknown path is refused like any other request', async t => {
+  const { app } = await build(t, {
+    settings: { RATE_LIMIT_MAX: 1, CORS_ORIGINS: 'https://app.example.com' },
+  });
+  const preflight = () => app.inject({ method: 'OPTIONS', url: '/nothing' });
+  await preflight();
+  const refused = await preflight();
+  t.equal(refused.statusCode, 429);
+  t.match(refused.json(), { error: { status: 429, details: { code: 'rate_limited' } } });
+});
+
 t.test('a request over the limit gets 429 in the envelope, with the time to retry', async t => {
   const { call } = await limited(t);
   for (const remaining of [2, 1, 0]) {
