@@ -55,6 +55,7 @@ const list: Command = () => async context => {
   for (let page = 1; ; page++) {
     const { data, meta } = await listKeys(context, { page, limit: 100, sort: 'createdAt' });
     for (const key of data) console.log(lineOf(key));
+    if (meta.total === 0) console.log('There are no keys.');
     if (page >= meta.totalPages) return;
   }
 };

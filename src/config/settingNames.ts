@@ -46,7 +46,8 @@ function guessFor(name: string): string | undefined {
   // Short ones as they are: many programs use `host` and `port` in lower case.
   const spelt = letters(isLong(name) ? typed : name);
   const same = known.find(candidate => letters(candidate) === spelt);
-  return same ?? known.find(candidate => isLong(candidate) && distance(typed, candidate) === 1);
+  const isSimilar = (candidate: string) => Math.abs(typed.length - candidate.length) < 2;
+  return same ?? known.find(name => isLong(name) && isSimilar(name) && distance(typed, name) === 1);
 }
 
 /** Two edits away, or one where the name is short; or the same letters in another order. */
