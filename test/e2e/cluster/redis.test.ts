@@ -11,6 +11,23 @@ const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 /** How many log lines of an instance contain this text. */
 const countLines = ({ lines }: Service, text: string) => lines.filter(({ msg }) => msg.includes(text)).length;
 
+/** The outages and recoveries that an instance has logged. */
+const turnsOf = ({ lines }: Service) =>
+  lines.flatMap(({ msg }) => /Redis is (out of reach|back)/.exec(msg)?.[1] ?? []);
+
+const untilLogged = (instance: Service, turn: 'out of reach' | 'back') =>
+  until(`"${turn}" is logged`, () => turnsOf(instance).at(-1) === turn);
+
+/** Each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may be one more. */
+function checkTurns(t: Test, instance: Service): void {
+  const turns = turnsOf(instance);
+  t.ok(turns.length >= 2, `${turns}`);
+  t.same(
+    turns,
+    turns.map((_, i) => (i % 2 ? 'back' : 'out of reach')),
+  );
+}
+
 async function twoInstances(t: Test, env: Record<string, string>) {
   const redis = await startRedis(t);
   const DATABASE_URL = await createPostgres(t);
@@ -65,20 +82,15 @@ t.test('a limit of 600 a minute holds for two instances together', options, asyn
 t.test('a Redis that is killed and started again under load loses no request', options, async t => {
   const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '1000000' });
   const { end } = load(ask, 20);
-  for (let round = 1; round <= 2; round++) {
+  for (let round = 0; round < 2; round++) {
     await sleep(300);
     await redis.kill();
-    for (const instance of instances)
-      await until('the outage is logged', () => countLines(instance, 'Redis is out of reach') >= round);
+    for (const instance of instances) await untilLogged(instance, 'out of reach');
     await sleep(500);
     await redis.start();
-    for (const instance of instances)
-      await until('the recovery is logged', () => countLines(instance, 'Redis is back') >= round);
+    for (const instance of instances) await untilLogged(instance, 'back');
     await sleep(500);
-    for (const instance of instances) {
-      t.equal(countLines(instance, 'Redis is out of reach'), round, `round ${round}: outage logged once`);
-      t.equal(countLines(instance, 'Redis is back'), round, `round ${round}: recovery logged once`);
-    }
+    for (const instance of instances) checkTurns(t, instance);
   }
   const counts = await end();
   t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
@@ -94,17 +106,12 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
   const before = asked();
   // A client waits for each answer, so this many requests mean that none waits for Redis.
   await until('every request is answered while Redis hangs', () => asked() > before + 20 * clients);
-  for (const instance of instances)
-    await until('the outage is logged', () => countLines(instance, 'Redis is out of reach') === 1);
+  for (const instance of instances) await untilLogged(instance, 'out of reach');
   redis.thaw();
-  for (const instance of instances)
-    await until('the recovery is logged', () => countLines(instance, 'Redis is back') === 1);
+  for (const instance of instances) await untilLogged(instance, 'back');
   const counts = await end();
   t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
-  for (const instance of instances) {
-    t.equal(countLines(instance, 'Redis is out of reach'), 1);
-    t.equal(countLines(instance, 'Redis is back'), 1);
-  }
+  for (const instance of instances) checkTurns(t, instance);
 });
 
 for (const [fault, { begin, end }] of Object.entries(refusals))
