@@ -20,6 +20,7 @@ interface Listeners {
 export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal }: Listeners) {
   let reachable = true;
   let closed = false;
+  const closing = new AbortController();
   let pause = new AbortController();
   const checkNow = () => void (reachable && pause.abort());
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
@@ -46,9 +47,8 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
       if (closed) return;
       pause = new AbortController();
       // Never shorter: what a check begins may lose its connection, too, and ask for the next check.
-      await sleep(retryEvery);
-      const { signal } = pause;
-      if (reachable) await sleep(checkEvery - retryEvery, undefined, { signal }).catch(() => {});
+      await pauseFor(retryEvery, closing.signal);
+      if (reachable) await pauseFor(checkEvery - retryEvery, pause.signal);
     }
   }
   void watch();
@@ -60,11 +60,16 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
     checkNow,
     close: async () => {
       closed = true;
+      closing.abort();
       pause.abort();
       await probe.close(0);
     },
   };
 }
+
+/** Ends early at the signal: the process of a command lives until its last timer. */
+const pauseFor = (milliseconds: number, signal: AbortSignal) =>
+  sleep(milliseconds, undefined, { signal }).catch(() => {});
 
 /** Calls that come while the work is running share its result. */
 export function onceAtATime<A extends unknown[]>(work: (...args: A) => Promise<void>) {
