@@ -17,7 +17,7 @@ export const integer = (description: string, example: number) =>
 export const wholeText = '^[^\\u0000\\ud800-\\udfff]*$';
 export const text = (minLength: number, maxLength: number, description: string, example: string) =>
   Type.String({ minLength, maxLength, pattern: wholeText, description, examples: [example] });
-/** The same without a minimum: what the service writes, and filters. */
+/** The same without a minimum, for filters and for what the service writes. */
 export const limited = (maxLength: number, description: string, example: string) =>
   Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
 

@@ -62,7 +62,7 @@ function refuseUnlessFrom(kind: keyof typeof beginnings, file: string): void {
   throw new OperatorError(`${file} is not a backup.`);
 }
 
-const tableNames = `select schemaname || '.' || tablename from pg_tables
+const anyTable = `select schemaname || '.' || tablename from pg_tables
   where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
 
 async function refuseUnlessUsable(url: string, log: Log): Promise<void> {
@@ -70,7 +70,7 @@ async function refuseUnlessUsable(url: string, log: Log): Promise<void> {
   const db = connectionOf(pool);
   try {
     await refuseOtherEncodings(db);
-    const [[table] = []] = await db.rows(tableNames, []);
+    const [[table] = []] = await db.rows(anyTable, []);
     if (table !== undefined) throw new OperatorError(`The database is not empty: it has the table ${table}.`);
   } finally {
     await pool.close();

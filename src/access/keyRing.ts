@@ -107,7 +107,7 @@ export class KeyRing {
   }
 }
 
-/** To be asked before a query: it may miss a revocation that commits while it runs. */
+/** Taken before a query, which may miss a revocation that commits while it runs. */
 const trustedFromNow = () => performance.now() + trustedFor;
 
 /** Writes when keys were last used: once a minute for each key, in one statement for all. */

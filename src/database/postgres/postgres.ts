@@ -54,7 +54,7 @@ function prepareMigrations(db: Connection, log: Log) {
   ready.catch(() => {});
   let migrated = false;
   let stopped = false;
-  /** Whether they can never run because of this error. */
+  /** Gives up if they can never run because of this error; returns whether it did. */
   function failFor(error: unknown): boolean {
     const failure = databaseFailure(error);
     if (migrated || (failure && isOutage(failure))) return false;
@@ -83,7 +83,7 @@ function prepareMigrations(db: Connection, log: Log) {
 /** Milliseconds. */
 const connectionCheckEvery = 2000;
 
-/** Asks for connections as requests do: one that gets none is refused. */
+/** Asks for connections as requests do, which are refused when they get none. */
 function watchConnections(pools: Pool[], isReachable: () => boolean) {
   /** In a row. After one alone, a server that is busy for a moment would be taken out of the balancer. */
   let refusals = 0;
