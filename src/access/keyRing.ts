@@ -31,6 +31,7 @@ export interface KeyRingParts {
 export class KeyRing {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, KnownKey>();
+  readonly #lookups = new Map<string, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #refreshing: Promise<void> | undefined;
 
@@ -60,9 +61,7 @@ export class KeyRing {
   async find(token: string): Promise<Actor> {
     const { database, now } = this.#parts;
     if (!database.available()) throw unavailable();
-    const trustedUntil = trustedFromNow();
-    const id = idOf(token);
-    this.#keep(id, await keysById.one(database.reads, id), trustedUntil);
+    await this.#lookUp(idOf(token));
     const key = this.#keys.get(publicId(token));
     if (key === undefined) throw unknownKey();
     return key.admit(token, now());
@@ -79,10 +78,23 @@ export class KeyRing {
     await writeLastUses(this.#parts.database, this.#keys.values()).catch(() => {});
   }
 
-  #keep(id: string, row: typeof apiKeys.$inferSelect | undefined, trustedUntil: number): void {
-    const name = publicIdOf(id);
-    if (row === undefined) this.#keys.delete(name);
-    else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
+  /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
+  #lookUp(id: string): Promise<void> {
+    const lookup = this.#lookups.get(id) ?? this.#read([id]).finally(() => this.#lookups.delete(id));
+    this.#lookups.set(id, lookup);
+    return lookup;
+  }
+
+  async #read(ids: string[]): Promise<void> {
+    // From before the query, which may miss a revocation that commits while it runs.
+    const trustedUntil = performance.now() + trustedFor;
+    const rows = await keysById.many(this.#parts.database.reads, ids);
+    for (const id of ids) {
+      const name = publicIdOf(id);
+      const row = rows.get(id);
+      if (row === undefined) this.#keys.delete(name);
+      else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
+    }
   }
 
   /** Reads all keys in use again and drops the idle ones. */
@@ -94,21 +106,13 @@ export class KeyRing {
       const idle = now().getTime() - idleAfter;
       for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
       const ids = [...this.#keys.values()].map(({ id }) => id);
-      while (ids.length > 0) {
-        const some = ids.splice(0, keysPerQuery);
-        const trustedUntil = trustedFromNow();
-        const rows = await keysById.many(database.reads, some);
-        for (const id of some) this.#keep(id, rows.get(id), trustedUntil);
-      }
+      while (ids.length > 0) await this.#read(ids.splice(0, keysPerQuery));
     } catch (error) {
       // The next request with each key looks it up.
       log.warn({ err: error }, 'The API keys could not be read again.');
     }
   }
 }
-
-/** Taken before a query, which may miss a revocation that commits while it runs. */
-const trustedFromNow = () => performance.now() + trustedFor;
 
 /** Writes when keys were last used: once a minute for each key, in one statement for all. */
 async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Promise<void> {

@@ -101,6 +101,32 @@ t.test('a known key costs no query, and its use is written once a minute', async
   t.equal(await lastUse(), new Date(time).toISOString(), 'the last use is written on close');
 });
 
+t.test(
+  'while the query for a key waits for a lock, further requests with that key wait for the same query',
+  async t => {
+    const database = await openTestDatabase(t);
+    const { key } = await makeKey(database, ['read']);
+    const { database: watched, sent } = watchStatements(database);
+    const lock = Promise.withResolvers<void>();
+    const { rows } = watched.reads;
+    const reads = {
+      ...watched.reads,
+      rows: (...query: Parameters<typeof rows>) => lock.promise.then(() => rows(...query)),
+    };
+    const ring = new KeyRing({ database: { ...watched, reads }, log: testLog, now: () => new Date() });
+    const requests = [];
+    for (let i = 0; i < 5; i++) {
+      requests.push(ring.find(key));
+      // Longer than a batch waits for the one before it.
+      await sleep(150);
+    }
+    lock.resolve();
+    await Promise.all(requests);
+    t.equal(sent.length, 1);
+    await ring.close();
+  },
+);
+
 t.test('without a database an unknown key gets 503, not 401', async t => {
   const database = await openTestDatabase(t);
   const { key } = await makeKey(database, ['read']);
