@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
@@ -23,5 +25,19 @@ export async function makeClient(t: Test, options: object) {
       await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
     },
     notes: async () => (await admin`select text from notes order by text`).map(row => row.text),
+  };
+}
+
+/** Holds the sockets of a client. The README of the driver documents the option `socket`, its types do not. */
+export function holdSockets() {
+  const sockets: Socket[] = [];
+  return {
+    sockets,
+    open: async ({ host, port }: { host: string[]; port: number[] }) => {
+      const socket = connect(port[0] ?? 0, host[0]);
+      await once(socket, 'connect');
+      sockets.push(socket);
+      return socket;
+    },
   };
 }
