@@ -163,10 +163,10 @@ t.test('a retry of one event costs no claim of the others of its group', async t
   for (const n of [1, 2, 3, 4, 5]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
   const { data } = (await call('GET', '/api/webhook-events', 200)).body;
   const due = data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: false }));
-  const sent: string[] = [];
+  let updates = 0;
   const { writes } = database;
   const rows: typeof writes.rows = (text, params) => {
-    sent.push(text);
+    if (text.startsWith('update "webhook_events"')) updates++;
     return writes.rows(text, params);
   };
   const watched = { ...database, writes: { ...writes, rows } };
@@ -175,11 +175,7 @@ t.test('a retry of one event costs no claim of the others of its group', async t
   });
   const outcomes = due.map(({ event }: DueJob) => (event === data[2].id ? 'failed' : undefined));
   t.same(await work(due), outcomes, 'first each was tried alone');
-  sent.length = 0;
+  updates = 0;
   t.same(await work(due.map((job: DueJob) => ({ ...job, again: true }))), outcomes);
-  t.same(
-    sent.map(text => text.slice(0, 6)),
-    ['select', 'update', 'update'],
-    'what is left, one claim, one failure',
-  );
+  t.equal(updates, 2, 'one claim and one failure');
 });
