@@ -1,10 +1,23 @@
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type ObjectOptions, type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
-/** An object that refuses members it does not name. */
-export const strict = <T extends TProperties>(properties: T, options: object = {}) =>
-  Type.Object(properties, { additionalProperties: false, ...options });
+/** Every schema with an `$id`, by that: the components of the OpenAPI document. */
+export const components = new Map<string, TSchema>();
 
-/** A reference to a shared schema, which the OpenAPI document then contains once. */
+/** A schema that others refer to. A second one with its `$id` would silently take its place. */
+export function component<T extends TSchema>(schema: T): T {
+  const { $id = '' } = schema;
+  if (components.has($id)) throw new Error(`There are two schemas "${$id}".`);
+  components.set($id, schema);
+  return schema;
+}
+
+/** An object that refuses members it does not name. With an `$id` it is a component. */
+export function strict<T extends TProperties>(properties: T, options: ObjectOptions = {}) {
+  const schema = Type.Object(properties, { additionalProperties: false, ...options });
+  return options.$id === undefined ? schema : component(schema);
+}
+
+/** A reference to a component. */
 export const ref = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T>>({ $ref: `${schema.$id ?? ''}#` });
 
 /** Text and whole numbers that the service writes, so that nothing limits them. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { oneOf, strict, string } from './common.ts';
+import { oneOf, ref, strict, string } from './common.ts';
 
 export const Violation = strict(
   {
@@ -24,7 +24,7 @@ export const ErrorEnvelope = strict(
         Type.Unsafe<Violation[] | ({ code: string } & Record<string, unknown>)>({
           description: 'For invalid input a list of violations, otherwise an object with a stable `code`.',
           anyOf: [
-            { type: 'array', items: { $ref: `${Violation.$id}#` } },
+            { type: 'array', items: ref(Violation) },
             {
               type: 'object',
               properties: { code: { type: 'string' } },

@@ -1,5 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { integer, limited, nullableText, nullableTime, oneOf, readOnly, strict, string } from './common.ts';
+import {
+  component,
+  integer,
+  limited,
+  nullableText,
+  nullableTime,
+  oneOf,
+  readOnly,
+  strict,
+  string,
+} from './common.ts';
 import { cursorListOf, cursorPaging, only, period } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
@@ -95,21 +105,23 @@ export type Replayed = Static<typeof Replayed>;
 export const WebhookEventList = cursorListOf(WebhookEvent, 'WebhookEventList');
 
 /** The members that the service reads. Providers send many more, and all of them are stored. */
-export const ProviderEvent = Type.Object(
-  {
-    id: Type.Optional(Type.String({ examples: ['evt_3MtwBwLkdIwHu7ix28a3tqPa'] })),
-    type: Type.Optional(Type.String({ examples: ['payment_intent.succeeded'] })),
-    data: Type.Optional(
-      Type.Object({
-        object: Type.Optional(
-          Type.Object({ customer: Type.Optional(Type.String({ examples: ['cus_NffrFeUfNV2Hib'] })) }),
-        ),
-      }),
-    ),
-  },
-  {
-    $id: 'ProviderEvent',
-    description: 'An event as the provider sends it. Other members are allowed.',
-    additionalProperties: true,
-  },
+export const ProviderEvent = component(
+  Type.Object(
+    {
+      id: Type.Optional(Type.String({ examples: ['evt_3MtwBwLkdIwHu7ix28a3tqPa'] })),
+      type: Type.Optional(Type.String({ examples: ['payment_intent.succeeded'] })),
+      data: Type.Optional(
+        Type.Object({
+          object: Type.Optional(
+            Type.Object({ customer: Type.Optional(Type.String({ examples: ['cus_NffrFeUfNV2Hib'] })) }),
+          ),
+        }),
+      ),
+    },
+    {
+      $id: 'ProviderEvent',
+      description: 'An event as the provider sends it. Other members are allowed.',
+      additionalProperties: true,
+    },
+  ),
 );

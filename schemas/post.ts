@@ -1,42 +1,32 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, oneOf, readOnly, strict, text } from './common.ts';
+import { Id, oneOf, strict, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
+import { creationOf, orDefault, recordOf, replacementOf, updateOf } from './records.ts';
 
-const title = text(1, 500, 'The title, 1 to 500 characters.', 'Notes on the engine');
 export const postStatuses = ['draft', 'published'] as const;
 export type PostStatus = (typeof postStatuses)[number];
-const status = oneOf(postStatuses, 'Whether the post is published.', 'published');
-const optionalStatus = Type.Optional(
-  Type.Unsafe<PostStatus>({
-    ...status,
-    default: 'draft',
-    description: 'Whether the post is published; `draft` when absent.',
-  }),
-);
-const authorId = { ...Id, description: 'The id of the user who wrote the post.' };
 
-export const Post = strict(
-  { id: readOnly.id, title, status, authorId, createdAt: readOnly.createdAt, updatedAt: readOnly.updatedAt },
-  { $id: 'Post', description: 'A text by one user.' },
-);
+const members = {
+  title: text(1, 500, 'The title, 1 to 500 characters.', 'Notes on the engine'),
+  status: oneOf(postStatuses, 'Whether the post is published.', 'published'),
+  authorId: { ...Id, description: 'The id of the user who wrote the post.' },
+};
+const { title, status } = members;
+const input = {
+  ...members,
+  status: orDefault(status, 'draft', 'Whether the post is published; `draft` when absent.'),
+};
+
+export const Post = recordOf('Post', 'A text by one user.', members);
 export type Post = Static<typeof Post>;
 
-export const PostCreate = strict(
-  { title, status: optionalStatus, authorId },
-  { $id: 'PostCreate', description: 'A new post.' },
-);
+export const PostCreate = creationOf('Post', input);
 export type PostCreate = Static<typeof PostCreate>;
 
-export const PostReplace = strict(
-  { title, status: optionalStatus, authorId, ...Type.Partial(Type.Object(readOnly)).properties },
-  { $id: 'PostReplace', description: 'A complete post. The response of a GET is accepted.' },
-);
+export const PostReplace = replacementOf('Post', input);
 export type PostReplace = Static<typeof PostReplace>;
 
-export const PostUpdate = Type.Partial(strict({ title, status, authorId, ...readOnly }), {
-  $id: 'PostUpdate',
-  description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
-});
+export const PostUpdate = updateOf('Post', members);
 export type PostUpdate = Static<typeof PostUpdate>;
 
 export const postSorts = ['createdAt', 'title'] as const;

@@ -21,10 +21,10 @@ export const Home = strict(
     description: Type.String(),
     links: Type.Record(Type.String(), Type.String(), { description: 'Paths by name.' }),
     counts: Type.Optional(
-      strict(
-        { users: Type.Integer({ examples: [1] }), posts: Type.Integer({ examples: [3] }) },
-        { description: 'How many records there are; absent for callers who may not read.' },
-      ),
+      Type.Record(Type.String(), Type.Integer(), {
+        description: 'How many records there are, by name; absent for callers who may not read.',
+        examples: [{ users: 1, posts: 3 }],
+      }),
     ),
   },
   { $id: 'Home', description: 'What the service is, and the paths of its parts.' },

@@ -1,34 +1,29 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { readOnly, strict, text } from './common.ts';
+import { strict, text } from './common.ts';
 import { listOf, paging, sortBy } from './lists.ts';
+import { creationOf, recordOf, replacementOf, updateOf } from './records.ts';
 
-const name = text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace');
-const email = Type.String({
-  format: 'email',
-  maxLength: 254,
-  description: 'The e-mail address. Unique regardless of case, stored as given.',
-  examples: ['ada@example.com'],
-});
+const members = {
+  name: text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace'),
+  email: Type.String({
+    format: 'email',
+    maxLength: 254,
+    description: 'The e-mail address. Unique regardless of case, stored as given.',
+    examples: ['ada@example.com'],
+  }),
+};
+const { name, email } = members;
 
-export const User = strict(
-  { id: readOnly.id, name, email, createdAt: readOnly.createdAt, updatedAt: readOnly.updatedAt },
-  { $id: 'User', description: 'A person who writes posts.' },
-);
+export const User = recordOf('User', 'A person who writes posts.', members);
 export type User = Static<typeof User>;
 
-export const UserCreate = strict({ name, email }, { $id: 'UserCreate', description: 'A new user.' });
+export const UserCreate = creationOf('User', members);
 export type UserCreate = Static<typeof UserCreate>;
 
-export const UserReplace = strict(
-  { name, email, ...Type.Partial(Type.Object(readOnly)).properties },
-  { $id: 'UserReplace', description: 'A complete user. The response of a GET is accepted.' },
-);
+export const UserReplace = replacementOf('User', members);
 export type UserReplace = Static<typeof UserReplace>;
 
-export const UserUpdate = Type.Partial(UserReplace, {
-  $id: 'UserUpdate',
-  description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
-});
+export const UserUpdate = updateOf('User', members);
 export type UserUpdate = Static<typeof UserUpdate>;
 
 export const userSorts = ['createdAt', 'name', 'email'] as const;

@@ -1,13 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { pino } from 'pino';
-import { schemaText } from '../plugins/graphql/index.ts';
+import { schemaText } from '../plugins/graphql/schema.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
 import { type Given, runCommand } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
+import { resources } from '../src/resources.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
 nothing, and fails when one of them is out of date.`;
@@ -71,7 +72,7 @@ async function generate({ values: { check } }: Given<typeof options>) {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
     'openapi.yaml': await openApi(),
-    'schema.graphql': schemaText(),
+    'schema.graphql': schemaText(resources.flatMap(({ graphql }) => graphql)),
   };
   const stale = Object.entries(files).filter(
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,

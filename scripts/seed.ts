@@ -1,6 +1,7 @@
 import { type Given, runCommand } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
-import { countRecords } from '../src/services/counts.ts';
+import { kinds } from '../src/resources.ts';
+import { counterOf } from '../src/services/counts.ts';
 import { withDatabase } from './lib/database.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
@@ -31,12 +32,13 @@ async function main({ values }: Given<typeof options>) {
 }
 
 async function seedAndReport(context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
+  const countRecords = counterOf(kinds);
   const [before, started] = [await countRecords(context), Date.now()];
   await seed(context.db, size, progress(size.users + size.posts, process.stdout.isTTY));
   const after = await countRecords(context);
-  for (const name of ['users', 'posts'] as const)
+  for (const [name, count] of Object.entries(after))
     console.log(
-      `${name}: ${after[name].toLocaleString('en')}, ${(after[name] - before[name]).toLocaleString('en')} of them new`,
+      `${name}: ${count.toLocaleString('en')}, ${(count - (before[name] ?? 0)).toLocaleString('en')} of them new`,
     );
   console.log(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }

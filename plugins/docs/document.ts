@@ -1,7 +1,9 @@
 import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { conflictExamples, errorResponses, errorResponsesOf } from './errors.ts';
+import { capitalize } from '../../src/core/text.ts';
+import { errorResponses, errorResponsesOf } from './errors.ts';
 import { headers, headersOf } from './headers.ts';
 
 const description = `Users and posts over REST. The same data is available over GraphQL.
@@ -15,11 +17,14 @@ const description = `Users and posts over REST. The same data is available over 
 - The paths are unversioned. Before a breaking change, the same routes move under \`/api/v1\`.
 `;
 
+/** A resource in the document: its name, and what a record is. */
+export interface Section {
+  name: string;
+  record: { description?: string };
+}
+
 const tags = [
-  { name: 'Users', description: 'People who write posts.' },
-  { name: 'Posts', description: 'What users write.' },
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
-  { name: 'Subscriptions', description: 'What customers have paid for. Webhooks write them.' },
   { name: 'Webhooks', description: 'Where payment providers send their events.' },
   { name: 'Webhook events', description: 'The received events, for operators.' },
   { name: 'Access', description: 'API keys and the audit log. Needs the scope `admin`.' },
@@ -35,7 +40,7 @@ const securitySchemes = {
   },
 };
 
-export const documentFor = (version: string) => ({
+export const documentFor = (version: string, resources: Section[]) => ({
   openapi: '3.1.0',
   info: {
     title: 'Triport',
@@ -46,17 +51,23 @@ export const documentFor = (version: string) => ({
   } as object as OpenAPIV3_1.InfoObject,
   servers: [{ url: '/', description: 'This service' }],
   security: [],
-  tags,
-  components: { headers, examples: conflictExamples, responses: errorResponses, securitySchemes } as object,
+  tags: [
+    ...resources.map(({ name, record: { description = '' } }) => ({ name: capitalize(name), description })),
+    ...tags,
+  ],
+  components: { headers, responses: errorResponses, securitySchemes } as object,
 });
 
 export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
   responses: Record<string, object>;
 };
 
+export const conflictsOf = ({ config }: Pick<RouteOptions, 'config'>): readonly Conflict[] =>
+  config?.conflicts ?? [];
+
 /** Adds what every operation has: its security, its errors, and the headers of its responses. */
 export function completeOperation(operation: Operation, { config = {} }: RouteOptions, open: boolean): void {
-  const { scope, conflicts = [], anyMediaType = false } = config;
+  const { scope, anyMediaType = false } = config;
   const isGuarded = scope !== undefined && scope !== 'public';
   if (isGuarded) operation.security = [...(open ? [{}] : []), { bearer: [scope] }];
   const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
@@ -78,5 +89,5 @@ export function completeOperation(operation: Operation, { config = {} }: RouteOp
   if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
   if (isLimited) codes.push('rate_limited');
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
-  operation.responses = { ...errorResponsesOf(codes, conflicts), ...operation.responses };
+  operation.responses = { ...errorResponsesOf(codes, conflictsOf({ config })), ...operation.responses };
 }

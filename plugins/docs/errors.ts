@@ -1,5 +1,6 @@
+import { ErrorEnvelope } from '../../schemas/error.ts';
+import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
-import { type Conflict, conflicts } from './conflicts.ts';
 import { always, header, limitHeaders } from './headers.ts';
 
 /**
@@ -39,7 +40,7 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
 
 const nameOf = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const schema = { $ref: '#/components/schemas/Error' };
+const schema = { $ref: `#/components/schemas/${ErrorEnvelope.$id}` };
 
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
@@ -57,15 +58,19 @@ export const errorResponses = Object.fromEntries(
   }),
 );
 
-export const conflictExamples = Object.fromEntries(
-  Object.entries(conflicts).map(([code, { summary, message, details }]) => [
-    code,
-    { summary, value: { error: { message, status: 409, details: { code, ...details } } } },
-  ]),
-);
+/** An example for each of these conflicts. */
+export const conflictExamples = (conflicts: Conflict[]) =>
+  Object.fromEntries(
+    conflicts.map(({ code, summary, error }) => {
+      const { message, details } = error();
+      return [code, { summary, value: { error: { message, status: statusOf.conflict, details } } }];
+    }),
+  );
 
-function conflictResponse(codes: readonly Conflict[]) {
-  const examples = Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }]));
+function conflictResponse(conflicts: readonly Conflict[]) {
+  const examples = Object.fromEntries(
+    conflicts.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
+  );
   return {
     description: 'The request conflicts with stored data; `details.code` says how.',
     headers: always,

@@ -2,9 +2,10 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
+import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
-import type { Conflict } from './conflicts.ts';
-import { completeOperation, documentFor, type Operation } from './document.ts';
+import { completeOperation, conflictsOf, documentFor, type Operation, type Section } from './document.ts';
+import { conflictExamples } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,17 +16,21 @@ declare module 'fastify' {
 }
 
 /** The OpenAPI document, generated from the routes, and the page to read and try it. */
-export const docs = fp<{ version: string; open: boolean }>(async (app, { version, open }) => {
+export const docs = fp<{ version: string; open: boolean; resources: Section[] }>(async (app, options) => {
+  const { version, open, resources } = options;
   app.addHook('onRoute', route => {
     if (/^\/docs(\/|$)/.test(route.url))
       route.config = { scope: 'public', rateLimit: false, ...route.config };
   });
   await app.register(swagger, {
-    openapi: documentFor(version),
+    openapi: documentFor(version, resources),
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
       const document = 'openapiObject' in source ? source.openapiObject : {};
       completeOperations(document.paths, app.routes, open);
+      Object.assign(document.components ?? {}, {
+        examples: conflictExamples(app.routes.flatMap(conflictsOf)),
+      });
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
       return JSON.parse(JSON.stringify(document));
     },

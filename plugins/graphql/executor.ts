@@ -16,8 +16,8 @@ import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
 import { makeLoaders } from './loaders.ts';
-import type { OperationContext } from './resources/resource.ts';
-import { makeSchema, resolvers } from './schema.ts';
+import type { OperationContext, Part } from './part.ts';
+import { makeResolvers, makeSchema } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
@@ -25,12 +25,12 @@ type Variables = Record<string, unknown>;
 const runsBeforeCompiling = 2;
 const maxRecords = 50_000;
 
-export async function openExecutor(app: FastifyInstance, settings: Settings) {
-  const schema = makeSchema();
+export async function openExecutor(app: FastifyInstance, settings: Settings, parts: Part[]) {
+  const schema = makeSchema(parts);
   const validation = validationOf(settings);
   await app.register(mercurius, {
     schema,
-    resolvers,
+    resolvers: makeResolvers(parts),
     routes: false,
     cache: keptDocuments,
     jit: runsBeforeCompiling,

@@ -14,9 +14,8 @@ import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendFailure, sendOutcome } from './http.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
+import type { Part } from './part.ts';
 import { makeTool } from './tool/index.ts';
-
-export { schemaText } from './schema.ts';
 
 const route = routesOf('GraphQL');
 const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
@@ -45,12 +44,16 @@ const post = {
   },
 };
 
-export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: Metrics }> = async (
-  app,
-  { settings, metrics },
-) => {
+interface Options {
+  settings: Settings;
+  metrics: Metrics;
+  resources: { graphql: Part[] }[];
+}
+
+export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
+  const { settings } = options;
   app.setErrorHandler(sendFailure);
-  const answer = await openEndpoint(app, settings, metrics);
+  const answer = await openEndpoint(app, options);
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && settings.GRAPHQL_TRUSTED_DOCUMENTS === undefined;
   const tool = hasTool && (await makeTool(app));
   const asksForTool = ({ query, headers }: FastifyRequest) =>
@@ -72,8 +75,9 @@ export const graphql: FastifyPluginAsyncTypebox<{ settings: Settings; metrics: M
 };
 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
-async function openEndpoint(app: FastifyInstance, settings: Settings, metrics: Metrics) {
-  const { schema, run } = await openExecutor(app, settings);
+async function openEndpoint(app: FastifyInstance, { settings, metrics, resources }: Options) {
+  const parts = resources.flatMap(({ graphql }) => graphql);
+  const { schema, run } = await openExecutor(app, settings, parts);
   const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);

@@ -1,45 +1,38 @@
 import type { Context } from '../../src/core/context.ts';
-import { postsOfIds } from '../../src/services/posts.ts';
-import {
-  countPostsOfAuthors,
-  type PartOfPost,
-  type PostMember,
-  postsOfAuthors,
-} from '../../src/services/relations.ts';
-import { usersOfIds } from '../../src/services/users.ts';
+import type { Slice } from '../../src/services/children.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
-interface PostPage {
-  limit: number;
-  skip: number;
-  members: PostMember[];
-}
+export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
+type LoadPages<V> = (context: Context, parents: string[], slice: Slice) => Promise<Map<string, V[]>>;
 type Loader<V> = (key: string) => Promise<V | undefined>;
 export type Loaders = ReturnType<typeof makeLoaders>;
 
 /** The loaders of one request, in the context of its caller. Never shared between requests. */
 export function makeLoaders(context: Context, budget: RecordBudget) {
-  const pages = new Map<string, Loader<PartOfPost[]>>();
+  const loaders = new Map<unknown, Map<string, Loader<unknown>>>();
 
-  const pageLoader = (page: PostPage) =>
-    batched(authors =>
-      budget.inSequence(async remaining => {
-        const byAuthor = await postsOfAuthors(context, authors, { ...page, most: remaining + 1 });
-        for (const posts of byAuthor.values()) budget.spend(posts);
-        return byAuthor;
-      }),
-    );
+  /** The loader of a function of a service, and of the arguments that its keys have in common. */
+  function loaderOf<V>(service: unknown, args: string, load: (keys: string[]) => Promise<Map<string, V>>) {
+    const known = loaders.get(service) ?? new Map<string, Loader<unknown>>();
+    loaders.set(service, known);
+    const loader = (known.get(args) ?? batched(load)) as Loader<V>;
+    known.set(args, loader);
+    return loader;
+  }
 
   return {
-    user: batched(ids => usersOfIds(context, ids)),
-    post: batched(ids => postsOfIds(context, ids)),
-    postsCount: batched(authors => countPostsOfAuthors(context, authors)),
-    /** Batched by identical arguments: the page of one field must not leak into another. */
-    posts: async (author: string, page: PostPage): Promise<PartOfPost[]> => {
-      const name = `${page.skip} ${page.limit} ${page.members}`;
-      const loader = pages.get(name) ?? pageLoader(page);
-      pages.set(name, loader);
-      return (await loader(author)) ?? [];
+    /** A value for a key, in one call of the service with the other keys of the turn. */
+    one: <V>(load: Load<V>, key: string) => loaderOf(load, '', keys => load(context, keys))(key),
+
+    /** A page of the children of a parent, in one call with the same page of the other parents. */
+    page: async <V>(load: LoadPages<V>, parent: string, page: Omit<Slice, 'most'>): Promise<V[]> => {
+      const read = (parents: string[]) =>
+        budget.inSequence(async remaining => {
+          const pages = await load(context, parents, { ...page, most: remaining + 1 });
+          for (const children of pages.values()) budget.spend(children);
+          return pages;
+        });
+      return (await loaderOf(load, JSON.stringify(page), read)(parent)) ?? [];
     },
   };
 }

@@ -1,12 +1,7 @@
 import { buildSchema, printSchema } from 'graphql';
 import type { IResolvers, MercuriusContext } from 'mercurius';
 import { tookTooLong } from '../../src/core/errors.ts';
-import { posts } from './resources/posts.ts';
-import type { Resolver, Resolvers } from './resources/resource.ts';
-import { subscriptions } from './resources/subscriptions.ts';
-import { users } from './resources/users.ts';
-
-const resources = [users, posts, subscriptions];
+import type { Part, Resolver, Resolvers } from './part.ts';
 
 const base = /* GraphQL */ `
 "A time, RFC 3339 in UTC."
@@ -18,20 +13,22 @@ type Query
 type Mutation
 `;
 
-export const makeSchema = () => buildSchema([base, ...resources.flatMap(({ sdl }) => sdl)].join('\n\n'));
+export const makeSchema = (parts: Part[]) =>
+  buildSchema([base, ...parts.flatMap(({ sdl }) => sdl)].join('\n\n'));
 
-export const schemaText = () => `${printSchema(makeSchema())}\n`;
+export const schemaText = (parts: Part[]) => `${printSchema(makeSchema(parts))}\n`;
 
-const merge = (parts: (Resolvers | undefined)[]): Resolvers => Object.assign({}, ...parts);
-
-export const resolvers: IResolvers = {
-  Query: merge(resources.map(({ Query }) => Query)),
-  Mutation: guarded(merge(resources.map(({ Mutation }) => Mutation))),
-  ...Object.assign({}, ...resources.map(({ types }) => types)),
-};
+/** The resolvers of all parts by type; several parts may add fields to one type. */
+export function makeResolvers(parts: Part[]): IResolvers {
+  const resolvers: Record<string, Resolvers> = {};
+  for (const { Query, Mutation, types } of parts)
+    for (const [type, fields] of Object.entries({ Query, Mutation: guarded(Mutation), ...types }))
+      resolvers[type] = { ...resolvers[type], ...fields };
+  return resolvers;
+}
 
 /** After a 503 the client retries all of its mutations, so no further one may begin. */
-function guarded(mutations: Resolvers): Resolvers {
+function guarded(mutations: Resolvers = {}): Resolvers {
   const wrapped = Object.entries(mutations).map(([name, mutate]): [string, Resolver] => [
     name,
     (parent, args, operation: MercuriusContext, info) => {

@@ -4,19 +4,24 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
-import { countRecords } from '../../src/services/counts.ts';
+import { counterOf } from '../../src/services/counts.ts';
+import type { Kind } from '../../src/services/kinds.ts';
 import { sendHtml, varying, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 
+interface Options {
+  version: string;
+  resources: { name: string }[];
+  kinds: Kind[];
+}
+
 const route = routesOf('Service');
 const description = 'One application backend: REST, GraphQL and signed payment webhooks over the same data.';
-const links = [
+const linksTo = (resources: Options['resources']) => [
   { name: 'docs', path: '/docs', text: 'Read the API and try it in the browser' },
   { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document' },
   { name: 'graphql', path: '/api/graphql', text: 'The same data over GraphQL, with a tool to explore it' },
-  { name: 'users', path: '/api/users', text: 'The users, as JSON' },
-  { name: 'posts', path: '/api/posts', text: 'The posts, as JSON' },
-  { name: 'subscriptions', path: '/api/subscriptions', text: 'What customers have paid for, as JSON' },
+  ...resources.map(({ name }) => ({ name, path: `/api/${name}`, text: `The ${name}, as JSON` })),
   { name: 'health', path: '/health/ready', text: 'Whether the service is ready' },
 ];
 
@@ -25,7 +30,9 @@ const style = /<style>([\s\S]*)<\/style>/.exec(template)?.[1] ?? '';
 const styleHash = createHash('sha256').update(style).digest('base64');
 const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
-export const home: FastifyPluginAsyncTypebox<{ version: string }> = async (app, { version }) => {
+export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, resources, kinds }) => {
+  const links = linksTo(resources);
+  const countRecords = counterOf(kinds);
   app.get(
     '/',
     route('getHome', 'Describe the service', 'public', {
@@ -59,5 +66,5 @@ const pageOf = (parts: Record<string, string>) =>
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 const countHtml = ([name, count]: [string, number]) =>
   `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
-const linkHtml = ({ path, text }: (typeof links)[number]) =>
+const linkHtml = ({ path, text }: { path: string; text: string }) =>
   `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`;

@@ -3,8 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { strict } from '../../schemas/common.ts';
-import { components } from '../../schemas/index.ts';
+import { components, strict } from '../../schemas/common.ts';
 import { AppError, invalid } from '../../src/core/errors.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 import { badRequest } from './errors.ts';
@@ -15,7 +14,8 @@ const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 export default fp(async app => {
-  for (const component of components) app.addSchema(component);
+  // In the order of their names: the order of imports differs between programs.
+  for (const name of [...components.keys()].sort()) app.addSchema(components.get(name));
 
   // Not earlier, so that the request is counted first.
   app.addHook('preParsing', (request, _reply, payload, done) => done(checkTarget(request), payload));
@@ -48,12 +48,13 @@ function validatorOf(schema: TSchema, httpPart: string) {
 
 type Serializer = (value: unknown) => string;
 const serializers = new Map<string, Serializer>();
-const schemas = Object.fromEntries(components.map(component => [component.$id, component]));
+const shared = () =>
+  Object.fromEntries(components) as Record<string, object> as Record<string, fastJson.Schema>;
 
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
 function serializerOf(response: object): Serializer {
   const key = JSON.stringify(response);
-  const serialize = serializers.get(key) ?? fastJson(response as fastJson.Schema, { schema: schemas });
+  const serialize = serializers.get(key) ?? fastJson(response as fastJson.Schema, { schema: shared() });
   serializers.set(key, serialize);
   return serialize;
 }

@@ -19,7 +19,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
       querystring: ApiKeyQuery,
       response: { 200: ref(ApiKeyList) },
     }),
-    async (request, reply) => sendPage(request, reply, await listKeys(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await listKeys(request.context, request.query)),
   );
   app.post(
     '/keys',
@@ -30,7 +30,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
     }),
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
-      return sendCreated(request, reply, await createKey(request.context, request.body));
+      return sendCreated(reply, await createKey(request.context, request.body));
     },
   );
   app.get(

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { AuditList, AuditQuery } from '../../schemas/audit.ts';
+import { AuditList, auditQuery } from '../../schemas/audit.ts';
 import { ref } from '../../schemas/common.ts';
 import { listAudit } from '../../src/services/audit.ts';
 import { routesOf } from '../http/routes.ts';
@@ -7,16 +7,16 @@ import { sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const description =
-  'Writes of users, posts and keys, changes of subscriptions and replays of events, newest first. The list uses cursors and has no total.';
+  'Writes of records and keys, changes of subscriptions and replays of events, newest first. The list uses cursors and has no total.';
 
-export const auditRoutes: FastifyPluginAsyncTypebox = async app => {
+export const auditRoutes: FastifyPluginAsyncTypebox<{ kinds: string[] }> = async (app, { kinds }) => {
   app.get(
     '/audit',
     route('listAudit', 'List the audit log', 'admin', {
       description,
-      querystring: AuditQuery,
+      querystring: auditQuery(kinds),
       response: { 200: ref(AuditList) },
     }),
-    async (request, reply) => sendPage(request, reply, await listAudit(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await listAudit(request.context, request.query)),
   );
 };

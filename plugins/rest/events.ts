@@ -7,7 +7,7 @@ import {
   WebhookEventDetail,
   WebhookEventList,
 } from '../../schemas/event.ts';
-import { getEvent, listEvents, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
+import { getEvent, listEvents, notReplayable, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
@@ -22,7 +22,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: EventQuery,
       response: { 200: ref(WebhookEventList) },
     }),
-    async (request, reply) => sendPage(request, reply, await listEvents(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await listEvents(request.context, request.query)),
   );
   app.get(
     '/webhook-events/:event_id',
@@ -32,7 +32,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/:event_id/replay',
     route('replayWebhookEvent', 'Process an event again', 'admin', {
-      config: { conflicts: ['not_replayable'] },
+      config: { conflicts: [notReplayable] },
       description:
         'Possible for `failed`, `dead` and `ignored` events. The count of attempts starts again at 0.',
       ...one,

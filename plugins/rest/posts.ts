@@ -1,46 +1,25 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Post, PostCreate, PostList, PostQuery, PostReplace, PostUpdate } from '../../schemas/post.ts';
-import { changePost, createPost, deletePost, getPost, listPosts } from '../../src/services/posts.ts';
-import { routesOf } from '../http/routes.ts';
-import { deleted, mergePatch, sendCreated, sendDeleted, sendPage } from './replies.ts';
-
-const route = routesOf('Posts');
-const params = strict({ post_id: idInPath('post') });
-const one = { params, response: { 200: ref(Post) } };
-const changed = { ...one, config: { conflicts: ['stale'] } } as const;
+import { changePost, createPost, deletePost, getPost, listPosts, post } from '../../src/services/posts.ts';
+import { sendCreated, sendDeleted, sendPage } from './replies.ts';
+import { resourceRoutes } from './resource.ts';
 
 export const postRoutes: FastifyPluginAsyncTypebox = async app => {
-  app.get(
-    '/posts',
-    route('listPosts', 'List posts', 'read', { querystring: PostQuery, response: { 200: ref(PostList) } }),
-    async (request, reply) => sendPage(request, reply, await listPosts(request.context, request.query)),
+  const route = resourceRoutes(Post, post);
+  app.get('/posts', route.list(PostQuery, PostList), async ({ context, query }, reply) =>
+    sendPage(reply, await listPosts(context, query)),
   );
-  app.post(
-    '/posts',
-    route('createPost', 'Create a post', 'write', { body: ref(PostCreate), response: { 201: ref(Post) } }),
-    async (request, reply) => sendCreated(request, reply, await createPost(request.context, request.body)),
+  app.post('/posts', route.create(PostCreate), async ({ context, body }, reply) =>
+    sendCreated(reply, await createPost(context, body)),
   );
-  app.get('/posts/:post_id', route('getPost', 'Get a post', 'read', one), async request =>
-    getPost(request.context, request.params.post_id),
+  app.get('/posts/:post_id', route.get(), async ({ context, params }) => getPost(context, params.post_id));
+  app.put('/posts/:post_id', route.replace(PostReplace), async ({ context, params, body }) =>
+    changePost(context, params.post_id, body),
   );
-  app.put(
-    '/posts/:post_id',
-    route('replacePost', 'Replace a post completely', 'write', { ...changed, body: ref(PostReplace) }),
-    async request => changePost(request.context, request.params.post_id, request.body),
+  app.patch('/posts/:post_id', route.update(PostUpdate), async ({ context, params, body }) =>
+    changePost(context, params.post_id, body),
   );
-  app.patch(
-    '/posts/:post_id',
-    route('updatePost', 'Update a post partially', 'write', {
-      ...changed,
-      consumes: mergePatch,
-      body: ref(PostUpdate),
-    }),
-    async request => changePost(request.context, request.params.post_id, request.body),
-  );
-  app.delete(
-    '/posts/:post_id',
-    route('deletePost', 'Delete a post', 'write', { params, response: { 204: deleted } }),
-    (request, reply) => sendDeleted(reply, deletePost(request.context, request.params.post_id)),
+  app.delete('/posts/:post_id', route.remove(), async ({ context, params, query }, reply) =>
+    sendDeleted(reply, deletePost(context, params.post_id, query)),
   );
 };

@@ -2,34 +2,28 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
 
-export const mergePatch = ['application/json', 'application/merge-patch+json'];
+type Reply = Pick<FastifyReply, 'request' | 'code' | 'header'>;
 
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 
 /** The path alone: a request line may be an absolute URL with a host that the client made up. */
 const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
 
-export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: P,
-): P {
+/** A page with its `Link` header. */
+export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(reply: Reply, page: P): P {
   const { meta } = page;
-  const query = request.query as object;
+  const query = reply.request.query as object;
   const link = linkHeader(
-    pathOf(request),
+    pathOf(reply.request),
     'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta),
   );
   if (link !== undefined) reply.header('link', link);
   return page;
 }
 
-export function sendCreated<T extends { id: string }>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  record: T,
-): T {
-  reply.code(201).header('location', `${pathOf(request)}/${record.id}`);
+/** A new record, and where it is. */
+export function sendCreated<T extends { id: string }>(reply: Reply, record: T): T {
+  reply.code(201).header('location', `${pathOf(reply.request)}/${record.id}`);
   return record;
 }
 

@@ -6,7 +6,7 @@ import {
   SubscriptionList,
   SubscriptionQuery,
 } from '../../schemas/subscription.ts';
-import { getSubscription, listSubscriptions } from '../../src/services/subscriptions.ts';
+import { getSubscription, listSubscriptions, severalProviders } from '../../src/services/subscriptions.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
@@ -20,13 +20,12 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: SubscriptionQuery,
       response: { 200: ref(SubscriptionList) },
     }),
-    async (request, reply) =>
-      sendPage(request, reply, await listSubscriptions(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await listSubscriptions(request.context, request.query)),
   );
   app.get(
     '/subscriptions/:customer',
     route('getSubscription', "Get a customer's subscription", 'read', {
-      config: { conflicts: ['several_providers'] },
+      config: { conflicts: [severalProviders] },
       description:
         'A customer with subscriptions from several providers gets a 409 whose `details` lists them, unless `provider` selects one.',
       params,

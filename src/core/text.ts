@@ -32,3 +32,8 @@ export function distance(a: string, b: string): number {
   }
   return row.at(-1) ?? 0;
 }
+
+export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `a user`, `an invoice`. */
+export const withArticle = (noun: string) => `${/^([aeio]|u(?!s|ni))/.test(noun) ? 'an' : 'a'} ${noun}`;

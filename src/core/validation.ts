@@ -1,10 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
-import { idPattern, wholeText } from '../../schemas/common.ts';
+import { components, idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
-import { components } from '../../schemas/index.ts';
-import { suggestName, truncate } from './text.ts';
+import { suggestName, truncate, withArticle } from './text.ts';
 
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
 const maxViolations = 20;
@@ -12,10 +11,10 @@ const maxViolations = 20;
 // Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
 const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, strict: false });
 addFormats.default(ajv, ['date-time', 'email']);
-for (const component of components) ajv.addSchema(component);
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
+  for (const [id, component] of components) if (!ajv.getSchema(id)) ajv.addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>
     validate(value) ? undefined : violations(validate.errors ?? [], part);
@@ -93,5 +92,5 @@ function lengthRange({ minLength, maxLength }: Rules): string {
 const withArticles = (types: string | string[]) =>
   [types]
     .flat()
-    .map(type => (type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`))
+    .map(type => (type === 'null' ? type : withArticle(type)))
     .join(' or ');

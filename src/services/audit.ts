@@ -9,6 +9,7 @@ import { orm } from '../database/connection.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
+import type { Kind } from './kinds.ts';
 import { cursorLog } from './logs.ts';
 
 /** What an entry says besides who, when and from where. */
@@ -41,24 +42,27 @@ export async function recordWrites(context: Context, action: AuditAction, writes
   await insertEntries(context.db, { rows: JSON.stringify(rows) });
 }
 
-/** A function that inserts a row and its audit entry in one statement. */
-export function auditedInsert<T extends RecordTable>(table: T, action: AuditAction) {
+/** A function that inserts a record and its audit entry in one statement. */
+export function insertionOf<T extends RecordTable>({ name, table }: Kind<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const write = builder.insert(table).values(row).returning({ id: table.id });
   const insert = withEntry(builder.$with('written').as(write));
   return async (context: Context, row: T['$inferInsert'] & { id: string }): Promise<void> => {
-    await insert(context.db, { ...row, ...entryValues(context, action, row.id) });
+    await insert(context.db, { ...row, ...entryValues(context, `${name}.create`, row.id) });
   };
 }
 
 /** The same for a deletion; it returns whether there was a row. */
-export function auditedDelete(table: RecordTable, action: AuditAction) {
+export function deletionOf({ name, table }: Kind) {
   const ofRecord = eq(table.id, sql.placeholder('deleted'));
   const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
   const deletion = withEntry(builder.$with('written').as(write));
   return async (context: Context, id: string): Promise<boolean> => {
-    const entries = await deletion(context.db, { deleted: id, ...entryValues(context, action, id) });
+    const entries = await deletion(context.db, {
+      deleted: id,
+      ...entryValues(context, `${name}.delete`, id),
+    });
     return entries.length > 0;
   };
 }

@@ -1,17 +1,19 @@
 import { sql } from '../../drizzle/orm.ts';
-import { posts, users } from '../../drizzle/tables.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { totalOf } from '../database/statements/pageQuery.ts';
 import { statement } from '../database/statements/statement.ts';
+import type { Kind } from './kinds.ts';
 
-const totals = statement({ users: totalOf(users), posts: totalOf(posts) }, (builder, columns) =>
-  builder.select(columns).from(sql`(select) as nothing`),
-);
-
-/** How many records there are. */
-export async function countRecords(context: Context): Promise<{ users: number; posts: number }> {
-  need(context, 'read');
-  const [counts] = await totals(context.db);
-  return counts ?? { users: 0, posts: 0 };
+/** A function that tells how many records of each kind there are, by the plural of its name. */
+export function counterOf(kinds: Kind[]) {
+  const totals = Object.fromEntries(kinds.map(({ plural, table }) => [plural, totalOf(table)]));
+  const read = statement(totals, (builder, columns) =>
+    builder.select(columns).from(sql`(select) as nothing`),
+  );
+  return async function countRecords(context: Context): Promise<Record<string, number>> {
+    need(context, 'read');
+    const [counts = {}] = await read(context.db);
+    return counts;
+  };
 }

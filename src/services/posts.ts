@@ -1,21 +1,33 @@
 import { eq } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate } from '../../schemas/post.ts';
+import type { Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { notFound, orNotFound } from '../core/errors.ts';
-import { isId } from '../core/ids.ts';
+import { orNotFound } from '../core/errors.ts';
 import type { Page } from '../core/pages.ts';
 import { recordsById } from '../database/statements/recordsById.ts';
-import { untilUnlocked } from '../database/transaction.ts';
-import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
-import { auditedDelete, auditedInsert } from './audit.ts';
+import { inTurnOnceLocked } from '../database/turns.ts';
+import { insertionOf } from './audit.ts';
+import { removalOf } from './deletions.ts';
 import { pagedList } from './lists.ts';
 import { changeRecord, newRecord } from './records.ts';
+import { belongsTo } from './relations.ts';
+import { user } from './users.ts';
+
+export const post = { name: 'post', plural: 'posts', table: posts } as const;
+
+/** The posts of each author. */
+export const postsOfUser = belongsTo({
+  parent: user,
+  child: post,
+  column: posts.authorId,
+  cascade: 'on request',
+});
 
 const byId = recordsById(posts);
-const insertPost = auditedInsert(posts, 'post.create');
-const removePost = auditedDelete(posts, 'post.delete');
+const insertPost = insertionOf(post);
+const removePost = removalOf(post);
 
 const pageOfPosts = pagedList<Post, 'status' | 'author' | 'title', 'createdAt' | 'title'>({
   table: posts,
@@ -37,32 +49,32 @@ export async function listPosts(context: Context, query: PostQuery): Promise<Pag
 /** One post; not found for any other text. */
 export async function getPost(context: Context, id: string): Promise<Post> {
   need(context, 'read');
-  return orNotFound('Post', isId(id) ? await byId.one(context.db, id) : undefined);
+  return orNotFound('Post', await byId.one(context.db, id));
 }
 
 /** The posts with these ids, by id. Unknown ids are absent. */
 export async function postsOfIds(context: Context, ids: string[]): Promise<Map<string, Post>> {
   need(context, 'read');
-  return byId.many(context.db, ids.filter(isId));
+  return byId.many(context.db, ids);
 }
 
 /** The new post, a draft by default; invalid when the author does not exist. */
 export async function createPost(context: Context, input: PostCreate): Promise<Post> {
   need(context, 'write');
-  const post = { ...input, status: input.status ?? 'draft', ...newRecord(context) };
+  const created = { ...input, status: input.status ?? 'draft', ...newRecord(context) };
   // The foreign key waits for a lock on the author.
-  await inTurnOnceLocked(`posts of ${post.authorId}`, () => insertPost(context, post));
-  return post;
+  await inTurnOnceLocked(`posts of ${created.authorId}`, () => insertPost(context, created));
+  return created;
 }
 
 /** The post after the change, which may name all members or some; invalid when the author does not exist. */
 export async function changePost(context: Context, id: string, input: PostUpdate): Promise<Post> {
   need(context, 'write');
-  return changeRecord(context, { table: posts, name: 'Post', action: 'post.change' }, id, input);
+  return changeRecord(context, post, id, input);
 }
 
-export async function deletePost(context: Context, id: string): Promise<void> {
+/** Deletes a post; not found when there is none. */
+export async function deletePost(context: Context, id: string, options: Removal): Promise<void> {
   need(context, 'write');
-  if (!isId(id) || !(await inTurn(id, () => untilUnlocked(() => removePost(context, id)))))
-    throw notFound('Post');
+  await removePost(context, id, options);
 }

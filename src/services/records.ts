@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { eq, type PgTable } from '../../drizzle/orm.ts';
-import type { AuditAction } from '../../schemas/audit.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, invalid, orNotFound } from '../core/errors.ts';
+import { invalid, orNotFound } from '../core/errors.ts';
 import { isId, newId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
+import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
 import { recordWrites } from './audit.ts';
+import type { Kind } from './kinds.ts';
 
 /** What the service itself gives to a new record. */
 export function newRecord({ now }: Context) {
@@ -35,22 +37,28 @@ type Changeable = RecordTable & { $inferSelect: { updatedAt: string } };
 /** The record as it is after the change. Changes of one record run one after the other. */
 export function changeRecord<T extends Changeable>(
   context: Context,
-  { table, name, action }: { table: T; name: string; action: AuditAction },
+  { name, table }: Kind<T>,
   id: string,
   input: Partial<T['$inferSelect']>,
 ): Promise<T['$inferSelect']> {
   const change = async (inside: Context) => {
     // The weaker lock: rows that refer to this one can still be written.
-    const stored = orNotFound(name, await lockRecord(inside, table, id, 'no key update'));
+    const stored = orNotFound(capitalize(name), await lockRecord(inside, table, id, 'no key update'));
     const changes = changesTo(stored, input);
     if (!changes) return stored;
     const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
     await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
-    await recordWrites(inside, action, [{ recordId: id, changed: Object.keys(changes) }]);
+    await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
     return { ...stored, ...written };
   };
   return inTurn(id, () => inTransaction(context, change));
 }
+
+export const stale = conflict('stale', {
+  summary: 'The record was changed since the client read it',
+  message: () => 'The record was changed since you read it. Read it again.',
+  example: { updatedAt: '2026-11-21T09:30:00.000Z' },
+});
 
 const constant: readonly string[] = ['id', 'createdAt'] satisfies ReadOnly[];
 const times: readonly string[] = ['createdAt', 'updatedAt'] satisfies ReadOnly[];
@@ -69,11 +77,7 @@ export function changesTo<T extends { updatedAt: string }>(
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
   if (refused.length > 0) throw invalid(refused.map(([name]) => ({ in: 'body', path: `/${name}`, message })));
-  if (different.some(([name]) => name === 'updatedAt'))
-    throw new AppError('conflict', 'The record was changed since you read it. Read it again.', {
-      code: 'stale',
-      updatedAt: stored.updatedAt,
-    });
+  if (different.some(([name]) => name === 'updatedAt')) throw stale.error({ updatedAt: stored.updatedAt });
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 

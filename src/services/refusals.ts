@@ -1,4 +1,4 @@
-import { AppError, invalid, lockedOut, tookTooLong, unavailable } from '../core/errors.ts';
+import { AppError, lockedOut, tookTooLong, unavailable } from '../core/errors.ts';
 import {
   type DatabaseFailure,
   databaseFailure,
@@ -7,24 +7,17 @@ import {
   isTooSlow,
 } from '../database/databaseErrors.ts';
 
-/** The error for a client when a constraint refuses a write. A foreign key refuses in two directions. */
-const refusals: Record<string, (failure: DatabaseFailure) => AppError> = {
-  users_email_key: () =>
-    new AppError('conflict', 'A user with this e-mail address already exists.', {
-      code: 'email_taken',
-      path: '/email',
-    }),
-  posts_author_id_fkey: ({ deleting }) =>
-    deleting
-      ? new AppError('conflict', 'The user still has posts.', { code: 'user_has_posts' })
-      : invalid([{ in: 'body', path: '/authorId', message: 'is the id of no user' }]),
-};
+type Refusal = (failure: DatabaseFailure) => AppError;
+const refusals = new Map<string, Refusal>();
+
+/** Names the error that clients get when a constraint refuses a write. Without one, it is an internal error. */
+export const refuse = (constraint: string, refusal: Refusal) => void refusals.set(constraint, refusal);
 
 /** Any failure as the one error type that clients see. Unknown ones stay internal. */
 export function explain(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const failure = databaseFailure(error);
-  const refusal = failure?.constraint && refusals[failure.constraint];
+  const refusal = refusals.get(failure?.constraint ?? '');
   if (failure && refusal) return refusal(failure);
   if (failure && isTooSlow(failure)) return tookTooLong(error);
   if (failure && isOutage(failure)) return unavailable(error);

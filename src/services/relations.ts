@@ -1,79 +1,75 @@
-import { asc, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
-import { posts } from '../../drizzle/tables.ts';
-import type { Post } from '../../schemas/post.ts';
-import { need } from '../access/need.ts';
-import type { Context } from '../core/context.ts';
-import { builder, statement } from '../database/statements/statement.ts';
+import { getTableName, type PgColumn } from '../../drizzle/orm.ts';
+import { type Conflict, conflict } from '../core/conflicts.ts';
+import { invalid } from '../core/errors.ts';
+import { type CountChildren, countsOf, memberOf, pagesOf, type ReadChildren } from './children.ts';
+import type { Kind } from './kinds.ts';
+import { refuse } from './refusals.ts';
 
-// One parameter whatever the number of ids, so that there is one statement to prepare.
-const ids = sql`string_to_array(${sql.placeholder('ids')}, ',')::uuid[]`;
+/** Children of one kind that are deleted with a parent: one transaction within a fraction of the request timeout. */
+export const maxCascade = 10_000;
 
-export type PostMember = keyof Post;
-export type PartOfPost = Pick<Post, 'id' | 'authorId'> & Partial<Post>;
-/** A caller may leave out some: that saves a sixth of a query with 400 posts. */
-export const postMembers = Object.keys(getTableColumns(posts)) as PostMember[];
-
-const postCounts = statement(
-  { authorId: posts.authorId, total: sql<number>`count(*)::int` },
-  (builder, columns) =>
-    builder.select(columns).from(posts).where(sql`${posts.authorId} = any(${ids})`).groupBy(posts.authorId),
-);
-
-/** How many posts each of these authors has. Authors without any are absent. */
-export async function countPostsOfAuthors(context: Context, authors: string[]): Promise<Map<string, number>> {
-  need(context, 'read');
-  const rows = await postCounts(context.db, { ids: authors.join() });
-  return new Map(rows.map(({ authorId, total }) => [authorId, total]));
+interface Relation {
+  parent: Kind;
+  child: Kind;
+  /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
+  column: PgColumn;
+  /** When the children are deleted with their parent. */
+  cascade: 'always' | 'on request';
 }
 
-interface Slice {
-  limit: number;
-  skip: number;
-  /** Of the posts of all authors together. */
-  most: number;
-  /** Besides the id and the author. */
-  members: PostMember[];
+/** What is known of a relation once it is declared. */
+export interface Children extends Relation {
+  /** What a child calls the id of its parent. */
+  member: string;
+  /** The 409s of a deletion of the parent. */
+  conflicts: { hasChildren: Conflict; tooMany: Conflict };
+  /** How many children each of these parents has. */
+  counts: CountChildren;
+  pages: ReadChildren;
 }
 
-/** The same slice of the posts of each author, in the order of creation. */
-export async function postsOfAuthors(
-  context: Context,
-  authors: string[],
-  { members, ...slice }: Slice,
-): Promise<Map<string, PartOfPost[]>> {
-  need(context, 'read');
-  const rows = await postSlices(members)(context.db, { ids: authors.join(), ...slice });
-  const byAuthor = Map.groupBy(rows, post => post.authorId);
-  // SQL promises no order across the join, although the slices come out sorted.
-  for (const own of byAuthor.values()) own.sort((a, b) => (a.id < b.id ? -1 : 1));
-  return byAuthor;
+const declared: Children[] = [];
+
+/** The relations in which records of this kind are the parents. */
+export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
+
+/**
+ * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
+ * of the foreign key, and gives the functions that read the children of many parents at once.
+ */
+export function belongsTo(relation: Relation): Children {
+  const { child, column } = relation;
+  const member = memberOf(child.table, column);
+  const conflicts = conflictsOf(relation);
+  refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
+    deleting ? conflicts.hasChildren.error({}) : unknownParent(member, relation),
+  );
+  const children = {
+    ...relation,
+    member,
+    conflicts,
+    counts: countsOf(child.table, column),
+    pages: pagesOf(child.table, column),
+  };
+  declared.push(children);
+  return children;
 }
 
-const slices = new Map<string, ReturnType<typeof postSlice>>();
-
-function postSlices(members: PostMember[]) {
-  const key = members.toSorted().join();
-  const made = slices.get(key) ?? postSlice(members);
-  slices.set(key, made);
-  return made;
+function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
+  const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {
+    summary: `The ${parent.name} has ${child.plural}, and \`cascade\` is not true`,
+    message: () =>
+      `The ${parent.name} still has ${child.plural}. Delete them first, or with \`?cascade=true\`.`,
+    example: { [child.plural]: 3 },
+  });
+  const tooMany = conflict<Record<string, number>>(`too_many_${child.plural}`, {
+    summary: `More than ${maxCascade.toLocaleString('en')} ${child.plural} would be deleted too`,
+    message: ({ [child.plural]: total }) =>
+      `${total} ${child.plural} would be deleted too, and at most ${maxCascade} may be. Delete some of them first.`,
+    example: { [child.plural]: 12_345, maximum: maxCascade },
+  });
+  return { hasChildren, tooMany };
 }
 
-function postSlice(members: PostMember[]) {
-  const all = getTableColumns(posts);
-  const shown: Partial<typeof all> = Object.fromEntries(members.map(name => [name, all[name]]));
-  const columns = { ...shown, id: posts.id, authorId: posts.authorId };
-  const page = builder
-    .select(columns)
-    .from(posts)
-    .where(eq(posts.authorId, sql`wanted.id`))
-    .orderBy(asc(posts.id))
-    .limit(sql.placeholder('limit'))
-    .offset(sql.placeholder('skip'))
-    .as('page');
-  const query = builder
-    .select({ ...page._.selectedFields })
-    .from(sql`unnest(${ids}) as wanted(id)`)
-    .crossJoinLateral(page)
-    .limit(sql.placeholder('most'));
-  return statement(columns, () => query);
-}
+const unknownParent = (member: string, { parent }: Relation) =>
+  invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]);

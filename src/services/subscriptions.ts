@@ -2,8 +2,9 @@ import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { subscriptions } from '../../drizzle/tables.ts';
 import type { Subscription, SubscriptionQuery, SubscriptionStatus } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, orNotFound } from '../core/errors.ts';
+import { orNotFound } from '../core/errors.ts';
 import type { Page } from '../core/pages.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
@@ -76,6 +77,12 @@ export async function listSubscriptions(
   return pageOfSubscriptions(context, query);
 }
 
+export const severalProviders = conflict('several_providers', {
+  summary: 'The customer has subscriptions from several providers',
+  message: () => 'The customer has several subscriptions. Name one with `?provider=`.',
+  example: { providers: ['stripe', 'paddle'] },
+});
+
 /** The subscription of a customer. One with several providers must name one: any choice of ours could be wrong. */
 export async function getSubscription(
   context: Context,
@@ -88,10 +95,7 @@ export async function getSubscription(
   const all = isStorable ? await ofCustomer(context.db, { customer }) : [];
   const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (matching.length > 1)
-    throw new AppError('conflict', 'The customer has several subscriptions. Name one with `?provider=`.', {
-      code: 'several_providers',
-      providers: matching.map(subscription => subscription.provider),
-    });
+    throw severalProviders.error({ providers: matching.map(subscription => subscription.provider) });
   return orNotFound('Subscription', matching[0]);
 }
 

@@ -1,21 +1,32 @@
-import { count, eq, sql } from '../../drizzle/orm.ts';
-import { posts, users } from '../../drizzle/tables.ts';
+import { eq, sql } from '../../drizzle/orm.ts';
+import { users } from '../../drizzle/tables.ts';
+import type { Removal } from '../../schemas/records.ts';
 import type { User, UserCreate, UserQuery, UserUpdate } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, orNotFound } from '../core/errors.ts';
-import { isId } from '../core/ids.ts';
+import { orNotFound } from '../core/errors.ts';
 import type { Page } from '../core/pages.ts';
-import { orm } from '../database/connection.ts';
 import { recordsById } from '../database/statements/recordsById.ts';
-import { inTransaction } from '../database/transaction.ts';
-import { inTurn, inTurnOnceLocked } from '../database/turns.ts';
-import { auditedInsert, recordWrites } from './audit.ts';
+import { inTurnOnceLocked } from '../database/turns.ts';
+import { insertionOf } from './audit.ts';
+import { removalOf } from './deletions.ts';
 import { pagedList } from './lists.ts';
-import { changeRecord, lockRecord, newRecord } from './records.ts';
+import { changeRecord, newRecord } from './records.ts';
+import { refuse } from './refusals.ts';
+
+export const user = { name: 'user', plural: 'users', table: users } as const;
+
+export const emailTaken = conflict('email_taken', {
+  summary: 'Another user has this e-mail address',
+  message: () => 'A user with this e-mail address already exists.',
+  example: { path: '/email' },
+});
+refuse('users_email_key', () => emailTaken.error());
 
 const byId = recordsById(users);
-const insertUser = auditedInsert(users, 'user.create');
+const insertUser = insertionOf(user);
+const removeUser = removalOf(user);
 
 const pageOfUsers = pagedList<User, 'name' | 'email', 'createdAt' | 'name' | 'email'>({
   table: users,
@@ -35,67 +46,32 @@ export async function listUsers(context: Context, query: UserQuery): Promise<Pag
 /** One user; not found for any other text. */
 export async function getUser(context: Context, id: string): Promise<User> {
   need(context, 'read');
-  return orNotFound('User', isId(id) ? await byId.one(context.db, id) : undefined);
+  return orNotFound('User', await byId.one(context.db, id));
 }
 
 /** The users with these ids, by id. Unknown ids are absent. */
 export async function usersOfIds(context: Context, ids: string[]): Promise<Map<string, User>> {
   need(context, 'read');
-  return byId.many(context.db, ids.filter(isId));
+  return byId.many(context.db, ids);
 }
 
 /** The new user; a conflict when the address is taken. */
 export async function createUser(context: Context, input: UserCreate): Promise<User> {
   need(context, 'write');
-  const user = { ...input, ...newRecord(context) };
+  const created = { ...input, ...newRecord(context) };
   // The unique index waits for other writes of this address.
-  await inTurnOnceLocked(input.email.toLowerCase(), () => insertUser(context, user));
-  return user;
+  await inTurnOnceLocked(input.email.toLowerCase(), () => insertUser(context, created));
+  return created;
 }
 
 /** The user after the change, which may name all members or some; a conflict when the address is taken. */
 export async function changeUser(context: Context, id: string, input: UserUpdate): Promise<User> {
   need(context, 'write');
-  return changeRecord(context, { table: users, name: 'User', action: 'user.change' }, id, input);
+  return changeRecord(context, user, id, input);
 }
-
-/** Posts that are deleted with their user: one transaction within a fraction of the request timeout. */
-const maxCascade = 10_000;
 
 /** Deletes a user without posts, or with `cascade` the posts too, unless they are very many. */
-export async function deleteUser(
-  context: Context,
-  id: string,
-  { cascade }: { cascade: boolean },
-): Promise<void> {
+export async function deleteUser(context: Context, id: string, options: Removal): Promise<void> {
   need(context, 'write');
-  const remove = async (inside: Context) => {
-    const db = orm(inside.db);
-    // The stronger lock keeps new posts of this user out.
-    orNotFound('User', await lockRecord(inside, users, id, 'update'));
-    const ofUser = eq(posts.authorId, id);
-    const [{ total } = { total: 0 }] = await db.select({ total: count() }).from(posts).where(ofUser);
-    refusePosts(total, cascade);
-    if (total > 0) {
-      const deleted = await db.delete(posts).where(ofUser).returning({ recordId: posts.id });
-      await recordWrites(inside, 'post.delete', deleted);
-    }
-    await db.delete(users).where(eq(users.id, id));
-    await recordWrites(inside, 'user.delete', [{ recordId: id }]);
-  };
-  await inTurn(id, () => inTransaction(context, remove));
-}
-
-function refusePosts(total: number, cascade: boolean): void {
-  if (total > 0 && !cascade)
-    throw new AppError('conflict', 'The user still has posts. Delete them first, or with `?cascade=true`.', {
-      code: 'user_has_posts',
-      posts: total,
-    });
-  if (total > maxCascade)
-    throw new AppError(
-      'conflict',
-      `The user has ${total} posts, and at most ${maxCascade} are deleted with a user. Delete some of them first.`,
-      { code: 'too_many_posts', posts: total, maximum: maxCascade },
-    );
+  await removeUser(context, id, options);
 }

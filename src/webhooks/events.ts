@@ -9,8 +9,9 @@ import {
   type WebhookEventDetail,
 } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { AppError, notFound, orNotFound } from '../core/errors.ts';
+import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
@@ -49,6 +50,12 @@ export async function getEvent(context: Context, event: string): Promise<Webhook
   return { ...stored, body: stored.body.toString('utf8') };
 }
 
+export const notReplayable = conflict('not_replayable', {
+  summary: 'The event is not in a state that can be replayed',
+  message: ({ status }) => `The event is ${status}; replayable are: ${replayable.join(', ')}.`,
+  example: { status: 'processed' },
+});
+
 /** Processes a failed, dead or ignored event again, with new attempts; a conflict when it has another status. */
 export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
@@ -58,11 +65,7 @@ export async function replayEvent(context: Context, event: string): Promise<Webh
     const replayed = await startRound(inside, [event]);
     const stored = await getEvent(inside, event);
     if (replayed > 0) return stored;
-    throw new AppError(
-      'conflict',
-      `The event is ${stored.status}; replayable are: ${replayable.join(', ')}.`,
-      { code: 'not_replayable', status: stored.status },
-    );
+    throw notReplayable.error({ status: stored.status });
   });
 }
 

@@ -1,9 +1,10 @@
 import { buildSchema, type GraphQLField, getNamedType, isNonNullType, isObjectType } from 'graphql';
 import t from 'tap';
-import { schemaText } from '../../plugins/graphql/index.ts';
+import { schemaText } from '../../plugins/graphql/schema.ts';
 import { scopes } from '../../schemas/apiKey.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
+import { resources } from '../../src/resources.ts';
 import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
@@ -55,7 +56,7 @@ t.test('every operation admits exactly the credentials that its kind allows', as
       allowed: ['query', 'mutation'],
     },
   ];
-  const schema = buildSchema(schemaText());
+  const schema = buildSchema(schemaText(resources.flatMap(({ graphql }) => graphql)));
   const fields = [
     ...Object.values(schema.getQueryType()?.getFields() ?? {}).map(field => ['query', field] as const),
     ...Object.values(schema.getMutationType()?.getFields() ?? {}).map(field => ['mutation', field] as const),

@@ -9,7 +9,7 @@ const layers = [
   { layer: 3, files: /^src\/(core|config|database|telemetry)\// },
   { layer: 4, files: /^src\/(access|services|webhooks)\// },
   { layer: 5, files: /^(plugins\/|src\/jobs\.ts$)/ },
-  { layer: 6, files: /^src\/app\.ts$/ },
+  { layer: 6, files: /^src\/(app|resources)\.ts$/ },
   { layer: 7, files: /^(src\/(main|worker|command)\.ts$|src\/process\/|scripts\/|test\/rig\/)/ },
 ];
 const layerOf = (file: string) => layers.find(({ files }) => files.test(file))?.layer ?? 0;

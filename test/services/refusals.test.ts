@@ -4,8 +4,9 @@ import { posts, users } from '../../drizzle/tables.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
-import { auditedDelete } from '../../src/services/audit.ts';
+import { deletionOf } from '../../src/services/audit.ts';
 import { explain } from '../../src/services/refusals.ts';
+import { user } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
@@ -28,8 +29,8 @@ t.test('a constraint violation becomes an error for the client, with either driv
 
 t.test('a violated foreign key tells a missing author from a user with posts', async t => {
   const { newUser, newPost, database } = await build(t);
-  const user = await newUser();
-  const { id: _, ...post } = await newPost({ authorId: user.id });
+  const author = await newUser();
+  const { id: _, ...post } = await newPost({ authorId: author.id });
   const refused = (write: Promise<unknown>) => write.then(() => undefined, explain);
   const unknownUser = newId(Date.now());
   const db = orm(database.writes);
@@ -39,8 +40,8 @@ t.test('a violated foreign key tells a missing author from a user with posts', a
   });
   t.match(await refused(db.update(posts).set({ authorId: unknownUser })), { code: 'invalid' });
   t.match(await refused(db.delete(users)), { code: 'conflict', details: { code: 'user_has_posts' } });
-  const remove = auditedDelete(users, 'user.delete');
-  t.match(await refused(remove(inside(database), user.id)), { code: 'conflict' });
+  const remove = deletionOf(user);
+  t.match(await refused(remove(inside(database), author.id)), { code: 'conflict' });
 });
 
 t.test('a statement timeout is not reported as an outage', async t => {

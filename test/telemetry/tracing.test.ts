@@ -5,8 +5,8 @@ import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
 import { nameOf } from '../../src/database/tracedConnection.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { countRecords } from '../../src/services/counts.ts';
-import { createUser } from '../../src/services/users.ts';
+import { counterOf } from '../../src/services/counts.ts';
+import { createUser, user } from '../../src/services/users.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -112,10 +112,10 @@ t.test('a statement belongs to the transaction that runs it', async t => {
   for (const name of ['first', 'second', 'third']) {
     const taken = inTransaction(context, async within => {
       await createUser(within, { name, email: `${name}@example.com` });
-      t.equal((await countRecords(within)).users, 1);
+      t.equal((await counterOf([user])(within)).users, 1);
       throw new Error('not after all');
     });
     await t.rejects(taken, { message: 'not after all' });
   }
-  t.equal((await countRecords(context)).users, 0);
+  t.equal((await counterOf([user])(context)).users, 0);
 });

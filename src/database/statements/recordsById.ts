@@ -1,4 +1,5 @@
 import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
+import { isId } from '../../core/ids.ts';
 import { batch } from '../batch.ts';
 import type { Connection } from '../connection.ts';
 import { statement } from './statement.ts';
@@ -15,12 +16,13 @@ export function recordsById<T extends RecordTable>(table: T) {
       .where(sql`${table.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
   );
   async function many(db: Connection, ids: string[]): Promise<Map<string, Stored>> {
-    const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Stored[];
+    const records = (await byIds(db, { ids: `{${ids.filter(isId).join()}}` })) as Stored[];
     return new Map(records.map(record => [record.id, record]));
   }
-  const one = batch('reads', async (db, ids: string[]) => {
+  const batched = batch('reads', async (db, ids: string[]) => {
     const records = await many(db, ids);
     return ids.map(id => records.get(id));
   });
+  const one = async (db: Connection, id: string) => (isId(id) ? batched(db, id) : undefined);
   return { one, many };
 }

@@ -1,11 +1,11 @@
-import type { Static, TSchema } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { MercuriusContext } from 'mercurius';
 import type { Context } from '../../../src/core/context.ts';
 import type { Page, PageRequest } from '../../../src/core/pages.ts';
-import { checkedBy } from '../inputs.ts';
-import { fromSortEnum } from '../sdl.ts';
-import type { OperationContext } from './resource.ts';
+import type { OperationContext, Part } from '../part.ts';
+import { checkedBy } from './inputs.ts';
+import { fromSortEnum, toArguments, toSortEnum } from './sdl.ts';
 
 export type Arguments = Record<string, unknown>;
 
@@ -21,21 +21,40 @@ export function listQuery<T extends TSchema>(schema: T) {
   };
 }
 
-export function listResolvers<S extends TSchema & { static: PageRequest }, T>(
-  read: (context: Context, query: Static<S>) => Promise<Page<T>>,
+/** The query of a REST list. */
+type ListQuery = TSchema & { static: PageRequest; properties: Record<string, TSchema> };
+
+/** The list of a resource, and how many records it has. */
+export function listFields<S extends ListQuery, T>(
+  { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
   schema: S,
-) {
+  read: (context: Context, query: Static<S>) => Promise<Page<T>>,
+): Part {
+  const { $id = '' } = record;
+  const { page, limit, sort, ...filters } = schema.properties;
   const toQuery = listQuery(schema);
   return {
-    list: async (_: unknown, args: Arguments, operation: MercuriusContext, info: GraphQLResolveInfo) => {
-      const { query, paged } = toQuery(args);
-      const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-      const { data, meta } = await read(operation.context, page);
-      operation.budget.spend(data);
-      return paged ? data : wholeList(data, meta.total > data.length, operation, info);
+    sdl: [
+      toSortEnum($id, sort),
+      /* GraphQL */ `
+extend type Query {
+  "The ${plural}: all of them up to a maximum, or one page if page or limit is given."
+  ${plural}(${toArguments($id, schema.properties)}): [${type}!]!
+  "How many ${plural} there are, on all pages together."
+  ${plural}Count(${toArguments($id, filters)}): Int!
+}`,
+    ],
+    Query: {
+      [plural]: async (_, args: Arguments, operation, info) => {
+        const { query, paged } = toQuery(args);
+        const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
+        const { data, meta } = await read(operation.context, page);
+        operation.budget.spend(data);
+        return paged ? data : wholeList(data, meta.total > data.length, operation, info);
+      },
+      [`${plural}Count`]: async (_, args: Arguments, { context }: MercuriusContext) =>
+        (await read(context, toQuery(args).query)).meta.total,
     },
-    count: async (_: unknown, args: Arguments, { context }: MercuriusContext) =>
-      (await read(context, toQuery(args).query)).meta.total,
   };
 }
 

@@ -1,8 +1,8 @@
 import type { GraphQLError } from 'graphql';
 import type { IResolverOptions } from 'mercurius';
-import type { Context } from '../../../src/core/context.ts';
-import type { RecordBudget } from '../limits/recordBudget.ts';
-import type { Loaders } from '../loaders.ts';
+import type { Context } from '../../src/core/context.ts';
+import type { RecordBudget } from './limits/recordBudget.ts';
+import type { Loaders } from './loaders.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {
@@ -23,9 +23,10 @@ declare module 'mercurius' {
 export type Resolver = NonNullable<IResolverOptions['resolve']>;
 export type Resolvers = Record<string, Resolver>;
 
-export interface Resource {
+/** A part of the schema: types and fields with their resolvers. */
+export interface Part {
   sdl: string[];
-  Query: Resolvers;
+  Query?: Resolvers;
   Mutation?: Resolvers;
   /** The resolvers of fields that are more than a member of their record, by type. */
   types?: Record<string, Resolvers>;

@@ -1,0 +1,53 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { idPattern } from '../../../schemas/common.ts';
+import { capitalize } from '../../../src/core/text.ts';
+
+const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
+
+/** The type of a member. One of several words is an enum: the `status` of a `Post` is a `PostStatus`. */
+function typeOf(record: string, member: string, schema: TSchema): string {
+  if (schema.enum) return `${record}${capitalize(member)}`;
+  if (schema.pattern === idPattern) return 'ID';
+  if (schema.format === 'date-time') return 'DateTime';
+  return { integer: 'Int', boolean: 'Boolean' }[schema.type as string] ?? 'String';
+}
+
+const isNullable = ({ type }: TSchema) => Array.isArray(type) && type.includes('null');
+
+function toSDL(head: string, record: string, { properties, required = [], description }: TObject): string {
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const nonNull = required.includes(name) && !isNullable(schema);
+    return `${describe(schema.description)} ${name}: ${typeOf(record, name, schema)}${nonNull ? '!' : ''}`;
+  });
+  return `${describe(description)} ${head} {\n${fields.join('\n')}\n}`;
+}
+
+/** The type of a record and its enums, from the schema that REST uses. */
+export function toType(record: TObject, name = record.$id): string[] {
+  const { $id = '', properties } = record;
+  const enums = Object.entries<TSchema>(properties).filter(([, schema]) => schema.enum);
+  return [
+    ...enums.map(([member, schema]) => toEnum(typeOf($id, member, schema), schema)),
+    toSDL(`type ${name}`, $id, record),
+  ];
+}
+
+export const toInput = (record: string, input: TObject) => toSDL(`input ${input.$id}Input`, record, input);
+
+const toEnum = (name: string, { description, enum: values }: TSchema) =>
+  `${describe(description)} enum ${name} { ${values.join(' ')} }`;
+
+/** The arguments with which a list is read: the parameters of its REST query, all optional. */
+export const toArguments = (record: string, parameters: Record<string, TSchema>) =>
+  Object.entries(parameters)
+    .map(([name, schema]) => `${name}: ${typeOf(record, name, schema)}`)
+    .join(', ');
+
+/** GraphQL names cannot start with a sign: what is `-title` in REST is `title_desc` here. */
+export const toSortEnum = (record: string, sort: TSchema | undefined) =>
+  toEnum(`${record}Sort`, {
+    ...sort,
+    description: 'The order of a list. Equal values are in the order of creation.',
+    enum: sort?.enum.map((value: string) => value.replace(/^-(\w+)$/, '$1_desc')),
+  } as TSchema);
+export const fromSortEnum = (value: string) => value.replace(/^(\w+)_desc$/, '-$1');

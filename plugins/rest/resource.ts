@@ -1,0 +1,56 @@
+import type { TObject, TSchema, TString } from '@sinclair/typebox';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
+import { Removal } from '../../schemas/records.ts';
+import type { Conflict } from '../../src/core/conflicts.ts';
+import { capitalize, withArticle } from '../../src/core/text.ts';
+import { conflictsOfRemoval } from '../../src/services/deletions.ts';
+import type { Kind } from '../../src/services/kinds.ts';
+import { stale } from '../../src/services/records.ts';
+import { routesOf } from '../http/routes.ts';
+import { deleted } from './replies.ts';
+
+const mergePatch = ['application/json', 'application/merge-patch+json'];
+
+/**
+ * The options of the six routes of a resource. Its service decides what they do; `conflicts` are those of the service's own
+ * constraints.
+ */
+export function resourceRoutes<R extends TObject, N extends string>(
+  record: R,
+  kind: Kind & { name: N },
+  conflicts: readonly Conflict[] = [],
+) {
+  const { name, plural } = kind;
+  const one = withArticle(name);
+  const [One, Many] = [record.$id ?? '', capitalize(plural)];
+  const route = routesOf(Many);
+  const params = strict({ [`${name}_id`]: idInPath(name) } as Record<`${N}_id`, TString>);
+  const found = { params, response: { 200: ref(record) } };
+  const changed = { ...found, config: { conflicts: [...conflicts, stale] } };
+  return {
+    list: <Q extends TSchema, L extends TSchema>(querystring: Q, list: L) =>
+      route(`list${Many}`, `List ${plural}`, 'read', { querystring, response: { 200: ref(list) } }),
+    create: <B extends TSchema>(body: B) =>
+      route(`create${One}`, `Create ${one}`, 'write', {
+        config: { conflicts },
+        body: ref(body),
+        response: { 201: ref(record) },
+      }),
+    get: () => route(`get${One}`, `Get ${one}`, 'read', found),
+    replace: <B extends TSchema>(body: B) =>
+      route(`replace${One}`, `Replace ${one} completely`, 'write', { ...changed, body: ref(body) }),
+    update: <B extends TSchema>(body: B) =>
+      route(`update${One}`, `Update ${one} partially`, 'write', {
+        ...changed,
+        consumes: mergePatch,
+        body: ref(body),
+      }),
+    remove: () =>
+      route(`delete${One}`, `Delete ${one}`, 'write', {
+        config: { conflicts: conflictsOfRemoval(kind) },
+        params,
+        querystring: Removal,
+        response: { 204: deleted },
+      }),
+  };
+}

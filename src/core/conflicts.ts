@@ -1,0 +1,25 @@
+import { AppError } from './errors.ts';
+
+/** A 409 by its `details.code`, which clients rely on: the error, and what the OpenAPI document says of it. */
+export interface Conflict<D extends object = object> {
+  code: string;
+  summary: string;
+  /** With the details of the example when there are no others. */
+  error(details?: D): AppError;
+}
+
+interface Texts<D> {
+  summary: string;
+  message: (details: D) => string;
+  /** Its members are those of every error with this code. */
+  example: D;
+}
+
+export const conflict = <D extends object>(
+  code: string,
+  { summary, message, example }: Texts<D>,
+): Conflict<D> => ({
+  code,
+  summary,
+  error: (details = example) => new AppError('conflict', message(details), { code, ...details }),
+});

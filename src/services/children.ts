@@ -1,0 +1,93 @@
+import {
+  asc,
+  eq,
+  getTableColumns,
+  getTableName,
+  type PgColumn,
+  type PgTable,
+  sql,
+} from '../../drizzle/orm.ts';
+import { need } from '../access/need.ts';
+import type { Context } from '../core/context.ts';
+import { partName } from '../database/statements/pageQuery.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
+import { builder, statement } from '../database/statements/statement.ts';
+
+/** What a record calls a column. */
+export const memberOf = (table: PgTable, column: PgColumn) =>
+  Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
+
+// One parameter whatever the number of ids, so that there is one statement to prepare.
+const parentIds = sql`unnest(string_to_array(${sql.placeholder('ids')}, ',')::uuid[]) as parent(id)`;
+const parentId = sql`parent.id`;
+
+export type CountChildren = (context: Context, parents: string[]) => Promise<Map<string, number>>;
+
+/** A function that tells how many children each of these parents has. */
+export function countsOf(table: RecordTable, column: PgColumn): CountChildren {
+  const name = sql.raw(`'${getTableName(table)}'`);
+  // Few children have no total of their own and are counted.
+  const kept = sql`(select total from list_place(${name}, ${partName(column, parentId)}, 0, false))`;
+  const total = sql<number>`coalesce(${kept}, ${builder.$count(table, eq(column, parentId))})::int`;
+  const read = statement({ id: sql<string>`parent.id`, total }, (builder, columns) =>
+    builder.select(columns).from(parentIds),
+  );
+  return async (context, parents) => {
+    need(context, 'read');
+    const rows = await read(context.db, { ids: parents.join() });
+    return new Map(rows.map(({ id, total }) => [id, total]));
+  };
+}
+
+/** A part of the children of each parent, in the order of creation. */
+export interface Slice {
+  limit: number;
+  skip: number;
+  /** Of the children of all parents together. */
+  most: number;
+  /** Besides the id and the parent. Leaving out some saves a sixth of a query with 400 posts. */
+  members: readonly string[];
+}
+
+type Child = Record<string, unknown> & { id: string };
+export type ReadChildren = (
+  context: Context,
+  parents: string[],
+  slice: Slice,
+) => Promise<Map<string, Child[]>>;
+
+/** A function that reads the same slice of the children of each of these parents. */
+export function pagesOf(table: RecordTable, column: PgColumn): ReadChildren {
+  const parentMember = memberOf(table, column);
+  const statements = new Map<string, ReturnType<typeof sliceOf>>();
+  return async (context, parents, { members, ...slice }) => {
+    need(context, 'read');
+    const key = members.toSorted().join();
+    const read = statements.get(key) ?? sliceOf(table, column, [...members, 'id', parentMember]);
+    statements.set(key, read);
+    const rows = (await read(context.db, { ids: parents.join(), ...slice })) as Child[];
+    const byParent = Map.groupBy(rows, child => String(child[parentMember]));
+    // SQL promises no order across the join, although the slices come out sorted.
+    for (const children of byParent.values()) children.sort((a, b) => (a.id < b.id ? -1 : 1));
+    return byParent;
+  };
+}
+
+function sliceOf(table: RecordTable, column: PgColumn, members: string[]) {
+  const all: Record<string, PgColumn> = getTableColumns<PgTable>(table);
+  const columns = Object.fromEntries(Object.entries(all).filter(([name]) => members.includes(name)));
+  const page = builder
+    .select(columns)
+    .from<PgTable>(table)
+    .where(eq(column, parentId))
+    .orderBy(asc(table.id))
+    .limit(sql.placeholder('limit'))
+    .offset(sql.placeholder('skip'))
+    .as('page');
+  const query = builder
+    .select({ ...page._.selectedFields })
+    .from(parentIds)
+    .crossJoinLateral(page)
+    .limit(sql.placeholder('most'));
+  return statement(columns, () => query);
+}

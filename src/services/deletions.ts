@@ -1,0 +1,92 @@
+import { type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
+import type { Conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
+import { notFound, orNotFound } from '../core/errors.ts';
+import { isId } from '../core/ids.ts';
+import { capitalize } from '../core/text.ts';
+import { orm } from '../database/connection.ts';
+import { inTransaction, untilUnlocked } from '../database/transaction.ts';
+import { inTurn } from '../database/turns.ts';
+import { deletionOf, recordWrites } from './audit.ts';
+import type { Kind } from './kinds.ts';
+import { lockRecord } from './records.ts';
+import { type Children, childrenOfKind, maxCascade } from './relations.ts';
+
+interface Cascade {
+  cascade: boolean;
+}
+
+/**
+ * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
+ * did not ask for their deletion, or when they are very many.
+ */
+export function removalOf(kind: Kind) {
+  const removeAlone = deletionOf(kind);
+  const title = capitalize(kind.name);
+  return async (context: Context, id: string, { cascade }: Cascade): Promise<void> => {
+    if (!isId(id)) throw notFound(title);
+    const remove = async (inside: Context) => {
+      // The stronger lock keeps new children out.
+      orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
+      await removeChildren(inside, kind, [id], cascade);
+      await removeAlone(inside, id);
+    };
+    if (childrenOfKind(kind).length > 0) return inTurn(id, () => inTransaction(context, remove));
+    if (!(await inTurn(id, () => untilUnlocked(() => removeAlone(context, id))))) throw notFound(title);
+  };
+}
+
+/** The 409s of the deletion of a record of this kind. */
+export const conflictsOfRemoval = (kind: Kind): Conflict[] =>
+  childrenOfKind(kind).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
+    ...(cascade === 'always' ? [] : [hasChildren]),
+    tooMany,
+    ...conflictsOfRemoval(child),
+  ]);
+
+async function removeChildren(
+  inside: Context,
+  kind: Kind,
+  parents: string[],
+  cascade: boolean,
+): Promise<void> {
+  for (const children of childrenOfKind(kind)) {
+    const counts = await children.counts(inside, parents);
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    refuseChildren(children, total, cascade);
+    if (total > 0) await removeThese(inside, children, parents, cascade);
+  }
+}
+
+function refuseChildren({ child, cascade, conflicts }: Children, total: number, asked: boolean): void {
+  const details = { [child.plural]: total };
+  if (total > 0 && !asked && cascade !== 'always') throw conflicts.hasChildren.error(details);
+  if (total > maxCascade) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });
+}
+
+async function removeThese(
+  inside: Context,
+  { child, column }: Children,
+  parents: string[],
+  cascade: boolean,
+): Promise<void> {
+  const db = orm(inside.db);
+  const { table, name } = child;
+  const found = await db
+    .select({ id: table.id })
+    .from<PgTable>(table)
+    .where(isAny(column, parents))
+    .for('update');
+  const ids = found.map(({ id }) => String(id));
+  await removeChildren(inside, child, ids, cascade);
+  await db.delete(table).where(isAny(table.id, ids));
+  await recordWrites(
+    inside,
+    `${name}.delete`,
+    ids.map(recordId => ({ recordId })),
+  );
+}
+
+// One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.
+const isAny = (column: PgColumn, ids: string[]) =>
+  sql`${column} in (select unnest(${`{${ids.join()}}`}::text::uuid[]))`;
