@@ -1,8 +1,8 @@
 import { defineConfig } from 'drizzle-kit';
 
-// `npm run migration -- --name add_tags` compares drizzle/tables.ts with the last migration and writes the next.
+// `npm run migration -- --name add_tags` compares drizzle/tables with the last migration and writes the next.
 export default defineConfig({
   dialect: 'postgresql',
-  schema: './drizzle/tables.ts',
+  schema: './drizzle/tables/*.ts',
   out: './drizzle/migrations',
 });

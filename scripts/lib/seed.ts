@@ -1,5 +1,6 @@
 import { sql } from '../../drizzle/orm.ts';
-import { posts, users } from '../../drizzle/tables.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import { UsageError } from '../../src/command.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import { rowsFromJson } from '../../src/database/statements/jsonRows.ts';

@@ -1,5 +1,5 @@
 import { and, inArray, isNull, lt, or } from '../../drizzle/orm.ts';
-import { apiKeys } from '../../drizzle/tables.ts';
+import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import type { Actor } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';
 import { unavailable } from '../core/errors.ts';

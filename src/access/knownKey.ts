@@ -1,4 +1,4 @@
-import type { apiKeys } from '../../drizzle/tables.ts';
+import type { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
 import { isWellFormed, matches, sameText } from './apiKeyToken.ts';

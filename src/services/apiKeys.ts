@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, isNull } from '../../drizzle/orm.ts';
-import { apiKeys } from '../../drizzle/tables.ts';
+import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import type { ApiKey, ApiKeyCreate, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
 import { hashOf, makeToken } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';

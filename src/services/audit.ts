@@ -1,5 +1,5 @@
 import { eq, getTableColumns, inArray, sql, type WithSubquery } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';

@@ -37,12 +37,14 @@ export function removalOf(kind: Kind) {
 }
 
 /** The 409s of the deletion of a record of this kind. */
-export const conflictsOfRemoval = (kind: Kind): Conflict[] =>
-  childrenOfKind(kind).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
+export function conflictsOfRemoval(kind: Kind, above: Kind[] = []): Conflict[] {
+  if (above.includes(kind)) return [];
+  return childrenOfKind(kind).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
     ...(cascade === 'always' ? [] : [hasChildren]),
     tooMany,
-    ...conflictsOfRemoval(child),
+    ...conflictsOfRemoval(child, [...above, kind]),
   ]);
+}
 
 async function removeChildren(
   inside: Context,

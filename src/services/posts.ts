@@ -1,5 +1,5 @@
 import { eq } from '../../drizzle/orm.ts';
-import { posts } from '../../drizzle/tables.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
 import type { Post, PostCreate, PostQuery, PostUpdate } from '../../schemas/post.ts';
 import type { Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';

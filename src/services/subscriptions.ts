@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
-import { subscriptions } from '../../drizzle/tables.ts';
+import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import type { Subscription, SubscriptionQuery, SubscriptionStatus } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';

@@ -1,5 +1,5 @@
 import { eq, sql } from '../../drizzle/orm.ts';
-import { users } from '../../drizzle/tables.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import type { Removal } from '../../schemas/records.ts';
 import type { User, UserCreate, UserQuery, UserUpdate } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { count, inArray, min } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';

@@ -1,5 +1,5 @@
 import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import {
   type EventQuery,
   type Replayed,

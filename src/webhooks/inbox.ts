@@ -1,5 +1,5 @@
 import { sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import type { Context, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';

@@ -1,5 +1,5 @@
 import { and, eq, inArray, type SQL, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import type { Context, Job } from '../core/context.ts';

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { eq, sql } from '../../drizzle/orm.ts';
-import { auditLog, users } from '../../drizzle/tables.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import { newId } from '../../src/core/ids.ts';
 import { batch } from '../../src/database/batch.ts';
 import { orm } from '../../src/database/connection.ts';

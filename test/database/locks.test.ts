@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { eq, sql } from '../../drizzle/orm.ts';
-import { users } from '../../drizzle/tables.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import { orm } from '../../src/database/connection.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';

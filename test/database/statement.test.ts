@@ -1,6 +1,11 @@
 import t from 'tap';
 import { eq, getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
-import { apiKeys, auditLog, posts, subscriptions, users, webhookEvents } from '../../drizzle/tables.ts';
+import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
+import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
+import { users } from '../../drizzle/tables/users.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { statement } from '../../src/database/statements/statement.ts';
 import { openTestDatabase } from '../helper/database.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { lowestId, newId, timeOf } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { trimAudit } from '../../src/services/audit.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { inArray, sql } from '../../drizzle/orm.ts';
-import { auditLog, webhookEvents } from '../../drizzle/tables.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { AuditEntry } from '../../schemas/audit.ts';
 import { lowestId, timeOf } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';

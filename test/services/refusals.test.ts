@@ -1,6 +1,7 @@
 import t from 'tap';
 import { DrizzleQueryError } from '../../drizzle/orm.ts';
-import { posts, users } from '../../drizzle/tables.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import { AppError, notFound } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { serveMetrics } from '../../plugins/metrics.ts';
 import { orm } from '../../src/database/connection.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';

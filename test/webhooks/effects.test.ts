@@ -1,6 +1,7 @@
 import t from 'tap';
 import { eq } from '../../drizzle/orm.ts';
-import { auditLog, subscriptions } from '../../drizzle/tables.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { inTransaction } from '../../src/database/transaction.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { count } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { Queue } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';

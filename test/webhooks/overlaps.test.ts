@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { eq } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { orm } from '../../src/database/connection.ts';
 import { claimEvent } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';

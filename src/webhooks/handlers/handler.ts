@@ -1,5 +1,5 @@
 import { eq } from '../../../drizzle/orm.ts';
-import { webhookEvents } from '../../../drizzle/tables.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { orm } from '../../database/connection.ts';
 import { parseBody } from '../envelope.ts';
