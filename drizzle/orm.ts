@@ -22,6 +22,7 @@ export const {
   fillPlaceholders,
   getTableColumns,
   getTableName,
+  gt,
   inArray,
   is,
   isNotNull,
@@ -32,6 +33,17 @@ export const {
   sql,
 } = load('drizzle-orm') as typeof import('drizzle-orm');
 export const { readMigrationFiles } = load('drizzle-orm/migrator') as typeof import('drizzle-orm/migrator');
-export const { check, customType, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } =
-  load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
+export const {
+  check,
+  customType,
+  foreignKey,
+  getTableConfig,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 export const { drizzle } = load('drizzle-orm/pg-proxy') as typeof import('drizzle-orm/pg-proxy');

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullableTime, readOnly, strict, string, Time, text } from './common.ts';
-import { listOf, only, paging, sortBy } from './lists.ts';
+import { listOf, listParameters, only } from './lists.ts';
 
 /** What a caller may do. Each scope includes the ones before it. */
 export const scopes = ['read', 'write', 'admin'] as const;
@@ -53,8 +53,7 @@ export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 
 export const apiKeySorts = ['createdAt', 'name'] as const;
 export const ApiKeyQuery = strict({
-  ...paging,
-  sort: sortBy(apiKeySorts),
+  ...listParameters(apiKeySorts),
   name: only(name, 'Only keys with exactly this name.'),
 });
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { exampleId, nullableText, oneOf, readOnly, strict, string, Time, text } from './common.ts';
-import { cursorListOf, cursorPaging, only, period } from './lists.ts';
+import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** The kind of record, and what was done to it. */
@@ -63,13 +63,12 @@ const otherActions = ['key.create', 'key.revoke', 'subscription.change', 'event.
 export const auditQuery = (kinds: string[]) => {
   const actions = [...kinds.flatMap(kind => writes.map(write => `${kind}.${write}`)), ...otherActions];
   return strict({
-    ...cursorPaging,
+    ...logParameters,
     action: only(oneOf(actions, '', 'user.change'), 'Only entries with this action.'),
     record: only(id, 'Only entries about the record with this id.'),
     actor: only(id, 'Only entries by the key with this id, or the token with this subject.'),
-    ...period,
   });
 };
 export type AuditQuery = Static<ReturnType<typeof auditQuery>>;
 
-export const AuditList = cursorListOf(AuditEntry, 'AuditList');
+export const AuditList = logOf(AuditEntry, 'AuditList');

@@ -10,7 +10,7 @@ import {
   strict,
   string,
 } from './common.ts';
-import { cursorListOf, cursorPaging, only, period } from './lists.ts';
+import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: no handler. */
@@ -75,10 +75,9 @@ const filters = {
 };
 
 export const EventQuery = strict({
-  ...cursorPaging,
+  ...logParameters,
   ...filters,
   status: only(status, 'Only events in this state.'),
-  ...period,
 });
 export type EventQuery = Static<typeof EventQuery>;
 
@@ -102,7 +101,7 @@ export const Replayed = strict(
 );
 export type Replayed = Static<typeof Replayed>;
 
-export const WebhookEventList = cursorListOf(WebhookEvent, 'WebhookEventList');
+export const WebhookEventList = logOf(WebhookEvent, 'WebhookEventList');
 
 /** The members that the service reads. Providers send many more, and all of them are stored. */
 export const ProviderEvent = component(

@@ -3,27 +3,30 @@ import { integer, nullableText, ref, strict } from './common.ts';
 
 export const pageLimit = { default: 20, maximum: 100 };
 
-export const paging = {
-  page: Type.Integer({
+const limit = Type.Integer({
+  minimum: 1,
+  maximum: pageLimit.maximum,
+  default: pageLimit.default,
+  description: 'The maximum number of records in a page.',
+});
+
+/** No default here: it would be filled in beside a cursor. plugins/docs/document.ts adds the 1. */
+const page = Type.Optional(
+  Type.Integer({
     minimum: 1,
     maximum: 2147483647,
-    default: 1,
-    description: 'The page, counted from 1. A page past the end is empty.',
+    description: 'The page, counted from 1. A page past the end is empty. Not together with a cursor.',
   }),
-  limit: Type.Integer({
-    minimum: 1,
-    maximum: pageLimit.maximum,
-    default: pageLimit.default,
-    description: 'The maximum number of records in a page.',
-  }),
-};
+);
 
-const cursorParameter = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
-export const cursorPaging = {
-  limit: paging.limit,
-  after: cursorParameter(
-    'A cursor from `meta`: returns the page after it. Empty, or absent like `before`: the first page.',
-  ),
+export const paging = { page, limit };
+
+/** A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700 characters here. */
+const longestCursor = 4000;
+const cursorParameter = (description: string) =>
+  Type.Optional(Type.String({ maxLength: longestCursor, description }));
+const cursors = {
+  after: cursorParameter('A cursor from `meta`: returns the page after it. Empty: the first page.'),
   before: cursorParameter(
     'A cursor from `meta`: returns the page before it. Empty: the last page. Not together with `after`.',
   ),
@@ -33,17 +36,28 @@ const time = (description: string) =>
   Type.Optional(
     Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] }),
   );
-export const period = {
+const period = {
   createdSince: time('Only records created at or after this time, RFC 3339.'),
   createdBefore: time('Only records created before this time, RFC 3339.'),
 };
+
+/** What every list takes besides its filters: a page by number or by cursor, in one of these orders. */
+export const listParameters = <T extends string>(sorts: readonly T[]) => ({
+  ...paging,
+  ...cursors,
+  sort: sortBy(sorts),
+  ...period,
+});
+
+/** The same for a log: by cursor alone, the newest first. */
+export const logParameters = { limit, ...cursors, ...period };
 
 /** A filter by a member of the records. */
 export const only = <T extends TSchema>(member: T, description: string) =>
   Type.Optional({ ...member, description });
 
 /** `field` is ascending, `-field` is descending. Equal values are in the order of creation. */
-export const sortBy = <T extends string>(fields: readonly T[]) =>
+const sortBy = <T extends string>(fields: readonly T[]) =>
   Type.Unsafe<T | `-${T}`>({
     type: 'string',
     enum: fields.flatMap(field => [field, `-${field}`]),
@@ -74,10 +88,13 @@ export const CursorMeta = strict(
 );
 export type CursorMeta = Static<typeof CursorMeta>;
 
-const envelopeOf = <T extends TObject, M extends TObject>(item: T, meta: M, $id: string) =>
+const envelopeOf = <T extends TObject, M extends TSchema>(item: T, meta: M, $id: string) =>
   strict(
-    { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta: ref(meta) },
+    { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta },
     { $id, description: `A page of a list of ${item.$id}.` },
   );
-export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, PageMeta, $id);
-export const cursorListOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, CursorMeta, $id);
+const listMeta = Type.Union([ref(PageMeta), ref(CursorMeta)], {
+  description: 'By cursor, if the query has one; else by number.',
+});
+export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, listMeta, $id);
+export const logOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, ref(CursorMeta), $id);

@@ -1,6 +1,6 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { Id, oneOf, strict, text } from './common.ts';
-import { listOf, paging, sortBy } from './lists.ts';
+import { listOf, listParameters, only } from './lists.ts';
 import { creationOf, orDefault, recordOf, replacementOf, updateOf } from './records.ts';
 
 export const postStatuses = ['draft', 'published'] as const;
@@ -31,11 +31,10 @@ export type PostUpdate = Static<typeof PostUpdate>;
 
 export const postSorts = ['createdAt', 'title'] as const;
 export const PostQuery = strict({
-  ...paging,
-  sort: sortBy(postSorts),
-  status: Type.Optional({ ...status, description: 'Only posts with this status.' }),
-  author: Type.Optional({ ...Id, description: 'Only posts by the user with this id.' }),
-  title: Type.Optional({ ...title, description: 'Only posts with exactly this title.' }),
+  ...listParameters(postSorts),
+  status: only(status, 'Only posts with this status.'),
+  author: only(Id, 'Only posts by the user with this id.'),
+  title: only(title, 'Only posts with exactly this title.'),
 });
 export type PostQuery = Static<typeof PostQuery>;
 

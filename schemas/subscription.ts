@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { limited, nullableTime, oneOf, readOnly, strict, text } from './common.ts';
-import { listOf, only, paging, sortBy } from './lists.ts';
+import { listOf, listParameters, only } from './lists.ts';
 
 /** The states of Stripe. Today, events set only `active`. */
 export const subscriptionStatuses = [
@@ -43,8 +43,7 @@ export const SubscriptionChoice = strict({
 
 export const subscriptionSorts = ['createdAt', 'customer'] as const;
 export const SubscriptionQuery = strict({
-  ...paging,
-  sort: sortBy(subscriptionSorts),
+  ...listParameters(subscriptionSorts),
   status: only(status, 'Only subscriptions in this state.'),
   provider: only(provider, 'Only subscriptions with this provider.'),
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { strict, text } from './common.ts';
-import { listOf, paging, sortBy } from './lists.ts';
+import { listOf, listParameters, only } from './lists.ts';
 import { creationOf, recordOf, replacementOf, updateOf } from './records.ts';
 
 const members = {
@@ -28,13 +28,9 @@ export type UserUpdate = Static<typeof UserUpdate>;
 
 export const userSorts = ['createdAt', 'name', 'email'] as const;
 export const UserQuery = strict({
-  ...paging,
-  sort: sortBy(userSorts),
-  name: Type.Optional({ ...name, description: 'Only users with exactly this name.' }),
-  email: Type.Optional({
-    ...email,
-    description: 'Only the user with this e-mail address, regardless of case.',
-  }),
+  ...listParameters(userSorts),
+  name: only(name, 'Only users with exactly this name.'),
+  email: only(email, 'Only the user with this e-mail address, regardless of case.'),
 });
 export type UserQuery = Static<typeof UserQuery>;
 

@@ -9,7 +9,7 @@ import { headers, headersOf } from './headers.ts';
 const description = `Users and posts over REST. The same data is available over GraphQL.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
-- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. The audit log and the received events use cursors. Filters compare for equality.
+- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have cursors alone. Filters compare for equality.
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
 - **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
@@ -76,6 +76,7 @@ export function completeOperation(operation: Operation, { config = {} }: RouteOp
     delete parameter.required;
     // The page would send the example as a filter, and find nothing.
     delete parameter.example;
+    if (parameter.name === 'page') Object.assign(parameter.schema ?? {}, { default: 1 });
   }
   const isList = parameters.some(({ name }) => name === 'limit');
   const isLimited = config.rateLimit !== false;

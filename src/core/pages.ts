@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
 import type { CursorMeta, PageMeta } from '../../schemas/lists.ts';
-import { isId } from './ids.ts';
 
 export interface PageRequest {
-  page: number;
+  /** 1 when absent. */
+  page?: number;
   limit: number;
 }
 
@@ -11,11 +10,14 @@ export interface Page<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
 }
-export type CursorPage<T> = Page<T, CursorMeta>;
+export interface CursorPage<T> extends Page<T, CursorMeta> {
+  /** The cursor of a record of the page. */
+  cursorAt: (index: number) => string;
+}
 
-export const skipped = ({ page, limit }: PageRequest) => (page - 1) * limit;
+export const skipped = ({ page = 1, limit }: PageRequest) => (page - 1) * limit;
 
-export const pageOf = <T>(data: T[], total: number, { page, limit }: PageRequest): Page<T> => ({
+export const pageOf = <T>(data: T[], total: number, { page = 1, limit }: PageRequest): Page<T> => ({
   data,
   meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
 });
@@ -39,7 +41,8 @@ export function cursorsAround(
   { next, previous }: CursorMeta,
 ): Neighbours {
   return {
-    first: query,
+    // Without it, the first page would be one by number.
+    first: { ...query, after: '' },
     prev: previous === null ? undefined : { ...query, before: previous },
     next: next === null ? undefined : { ...query, after: next },
   };
@@ -58,22 +61,3 @@ export function linkHeader(path: string, neighbours: Neighbours): string | undef
   const candidates = [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])];
   return candidates.find(header => header.length <= maxLinkLength) || undefined;
 }
-
-/**
- * The cursor of a record: its position in a list, valid also after the record is deleted. `list` names the list, its
- * order and its filters. The checksum refuses a mistyped cursor and one of another list, which would silently lead
- * to the wrong page. It is no secret: a forged cursor only chooses another position.
- */
-export function makeCursor(list: string, id: string): string {
-  return `${checksum(list, id)}${Buffer.from(id).toString('base64url')}`;
-}
-
-/** The id in a cursor of this list; undefined for any other text. */
-export function readCursor(list: string, cursor: string): string | undefined {
-  const id = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
-  return isId(id) && makeCursor(list, id) === cursor ? id : undefined;
-}
-
-const checksumLength = 8;
-const checksum = (list: string, id: string) =>
-  hash('sha256', `${list}\n${id}`, 'base64url').slice(0, checksumLength);

@@ -1,13 +1,12 @@
 import { and, eq, getTableColumns, isNull } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
-import type { ApiKey, ApiKeyCreate, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
+import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/apiKey.ts';
 import { hashOf, makeToken } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
-import type { Page } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from './audit.ts';
@@ -17,18 +16,15 @@ import { newRecord } from './records.ts';
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);
 
-const pageOfKeys = pagedList<ApiKey, 'name', 'createdAt' | 'name'>({
+/** A page of keys, the revoked and expired ones too. */
+export const listKeys = pagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
+  scope: 'admin',
+  name: 'keys',
   table: apiKeys,
   columns,
-  filters: { name: value => eq(apiKeys.name, value) },
+  filters: { name: apiKeys.name },
   sorts: { createdAt: [], name: [apiKeys.name] },
 });
-
-/** A page of keys, the revoked and expired ones too. */
-export async function listKeys(context: Context, query: ApiKeyQuery): Promise<Page<ApiKey>> {
-  need(context, 'admin');
-  return pageOfKeys(context, query);
-}
 
 /** One key; not found for any other text. */
 export async function getKey(context: Context, id: string): Promise<ApiKey> {

@@ -1,16 +1,15 @@
 import { eq, getTableColumns, inArray, sql, type WithSubquery } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
-import type { AuditAction, AuditEntry, AuditQuery } from '../../schemas/audit.ts';
+import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { lowestId, newId, timeOf } from '../core/ids.ts';
-import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import type { Kind } from './kinds.ts';
-import { cursorLog } from './logs.ts';
+import { cursorLog } from './lists.ts';
 
 /** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
@@ -86,17 +85,13 @@ const entryValues = (context: Context, action: AuditAction, recordId: string) =>
     Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
   );
 
-const readEntries = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>('audit', {
+/** A page of the audit log. */
+export const listAudit = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>({
+  scope: 'admin',
+  name: 'audit',
   table: auditLog,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
-  indexed: () => ['record', 'actor', 'action'],
 });
-
-/** A page of the audit log. */
-export async function listAudit(context: Context, query: AuditQuery): Promise<CursorPage<AuditEntry>> {
-  need(context, 'admin');
-  return readEntries(context, query);
-}
 
 /** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {

@@ -1,71 +1,109 @@
-import { and, getTableColumns, type PgColumn, type SQL, type SQLWrapper, sql } from '../../drizzle/orm.ts';
+import { and, getTableColumns, sql } from '../../drizzle/orm.ts';
+import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { type Page, type PageRequest, pageOf, skipped } from '../core/pages.ts';
+import { type CursorPage, type Page, pageOf, skipped } from '../core/pages.ts';
 import { coalesce } from '../database/coalesce.ts';
 import type { Connection } from '../database/connection.ts';
 import { pageQuery, partName } from '../database/statements/pageQuery.ts';
-import type { RecordTable } from '../database/statements/recordsById.ts';
 import { rowMapper, rowsOf } from '../database/statements/statement.ts';
+import { cursorReader } from './cursors.ts';
+import {
+  type Cursors,
+  conditionsOf,
+  inPeriod,
+  type ListQuery,
+  type ListRules,
+  namesIn,
+  periodOf,
+  refusal,
+  sortOf,
+} from './listRules.ts';
 
-interface ListRules<Filter extends string, Sort extends string> {
-  table: RecordTable;
-  /** All columns when absent. */
-  columns?: Record<string, PgColumn>;
-  /** The condition of each filter, given the placeholder of its value. */
-  filters: Record<Filter, (value: SQLWrapper) => SQL>;
-  /** The columns of those filters whose totals are kept. */
-  counted?: Partial<Record<Filter, PgColumn>>;
-  /** The columns of each sort. The id always comes last: it is the order of creation and breaks every tie. */
-  sorts: Record<Sort, SQLWrapper[]>;
-}
-
-type ListQuery<Filter extends string, Sort extends string> = PageRequest & { sort: Sort | `-${Sort}` } & {
-  [K in Filter]?: string;
-};
+type ByNumber = { [K in keyof Cursors]?: never };
 
 /**
- * A function that reads one page of a list and its total, with a statement for each combination of filters and sort.
- * Equal requests at the same time get one answer.
+ * A function that reads one page of a list: by cursor if the query has one, else by number, with the total. It keeps a
+ * statement for each combination of filters, sort and direction. Equal requests at the same time get one answer.
  */
-export function pagedList<T, Filter extends string, Sort extends string>(
-  rules: ListRules<Filter, Sort>,
-): (context: Context, query: ListQuery<Filter, Sort>) => Promise<Page<T>> {
+export function pagedList<T, Filter extends string, Sort extends string>(rules: ListRules<Filter, Sort>) {
+  type Query = ListQuery<Filter, Sort>;
+  const byNumber = numberReader<T, Filter, Sort>(rules);
+  const byCursor = cursorReader<T, Filter, Sort>(rules);
+  const read = coalesce(async (db: Connection, query: Query) =>
+    query.after === undefined && query.before === undefined ? byNumber(db, query) : byCursor(db, query),
+  );
+  async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
+  async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
+  async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
+    need(context, rules.scope);
+    const [cursor] = namesIn(['after', 'before'], query);
+    if (cursor && query.page !== undefined) throw refusal('page', `cannot be combined with "${cursor}"`);
+    return read(context.db, query);
+  }
+  return list;
+}
+
+type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
+
+/** The same for a log: by cursor alone, the newest records first, and never counted. */
+export function cursorLog<T, Filter extends string>(rules: Omit<ListRules<Filter, never>, 'sorts'>) {
+  const read = cursorReader<T, Filter, 'createdAt'>({ ...rules, sorts: { createdAt: [] } });
+  return async function list(context: Context, query: LogQuery<Filter>): Promise<CursorPage<T>> {
+    need(context, rules.scope);
+    return read(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
+  };
+}
+
+/** A function that reads a page by number, and the total. */
+function numberReader<T, Filter extends string, Sort extends string>(rules: ListRules<Filter, Sort>) {
+  type Query = ListQuery<Filter, Sort>;
   const columns = rules.columns ?? getTableColumns(rules.table);
   const toRecord = rowMapper(columns);
   const names = Object.keys(rules.filters) as Filter[];
   const statements = new Map<string, ReturnType<typeof rowsOf>>();
 
-  function statementFor(query: ListQuery<Filter, Sort>) {
-    const used = names.filter(name => query[name] !== undefined);
-    const key = `${query.sort} ${used}`;
-    const statement = statements.get(key) ?? rowsOf(pageStatement(rules, columns, used, query.sort));
-    statements.set(key, statement);
-    return statement;
+  function statementFor(query: Query) {
+    const used = namesIn(names, query);
+    const key = `${query.sort} ${used} ${namesIn(['createdSince', 'createdBefore'], query)}`;
+    const made = statements.get(key) ?? rowsOf(pageStatement(rules, query, used));
+    statements.set(key, made);
+    return made;
   }
 
-  const read = coalesce(async (db: Connection, query: ListQuery<Filter, Sort>) => {
-    const rows = await statementFor(query)(db, { ...query, skip: skipped(query) });
+  return async (db: Connection, query: Query): Promise<Page<T>> => {
+    const rows = await statementFor(query)(db, { ...query, ...periodOf(query), skip: skipped(query) });
     // Past the end there is one row, with the total and no record.
     const records = rows.filter(([id]) => id !== null).map(toRecord);
     return pageOf(records as T[], Number(rows[0]?.at(-1)), query);
-  });
-  return ({ db }, query) => read(db, query);
+  };
 }
 
 function pageStatement<Filter extends string, Sort extends string>(
-  { table, filters, counted = {}, sorts }: ListRules<Filter, Sort>,
-  columns: Record<string, PgColumn>,
+  rules: ListRules<Filter, Sort>,
+  query: ListQuery<Filter, Sort>,
   used: Filter[],
-  sort: Sort | `-${Sort}`,
 ) {
-  const [only, ...others] = used;
-  const column = only && others.length === 0 ? counted[only] : undefined;
+  const { table, columns = getTableColumns(table), sorts } = rules;
+  const period = inPeriod(table, query);
+  const { name, descending } = sortOf(query.sort);
   return pageQuery({
     table,
     columns,
-    where: and(...used.map(name => filters[name](sql.placeholder(name)))),
-    part: only === undefined ? '' : column && partName(column, sql.placeholder(only)),
-    sort: sorts[sort.replace('-', '') as Sort],
-    backward: sort.startsWith('-'),
+    where: and(period, ...conditionsOf(rules, used)),
+    part: period ? undefined : countedPart(rules, used),
+    sort: sorts[name],
+    backward: descending,
   });
+}
+
+/** The part of the table whose total is kept; undefined when the records are counted. */
+function countedPart<Filter extends string>(
+  { counted = [], filters }: Pick<ListRules<Filter, string>, 'counted' | 'filters'>,
+  used: Filter[],
+) {
+  const [only, ...others] = used;
+  if (only === undefined) return '';
+  const column = filters[only];
+  const isCounted = others.length === 0 && counted.includes(only) && typeof column !== 'function';
+  return isCounted ? partName(column, sql.placeholder(only)) : undefined;
 }

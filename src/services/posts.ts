@@ -1,11 +1,9 @@
-import { eq } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
-import type { Post, PostCreate, PostQuery, PostUpdate } from '../../schemas/post.ts';
+import type { Post, PostCreate, PostUpdate, postSorts } from '../../schemas/post.ts';
 import type { Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
-import type { Page } from '../core/pages.ts';
 import { recordsById } from '../database/statements/recordsById.ts';
 import { inTurnOnceLocked } from '../database/turns.ts';
 import { insertionOf } from './audit.ts';
@@ -29,22 +27,15 @@ const byId = recordsById(posts);
 const insertPost = insertionOf(post);
 const removePost = removalOf(post);
 
-const pageOfPosts = pagedList<Post, 'status' | 'author' | 'title', 'createdAt' | 'title'>({
+/** A page of posts. */
+export const listPosts = pagedList<Post, 'title' | 'author' | 'status', (typeof postSorts)[number]>({
+  scope: 'read',
+  name: 'posts',
   table: posts,
-  filters: {
-    status: value => eq(posts.status, value),
-    author: value => eq(posts.authorId, value),
-    title: value => eq(posts.title, value),
-  },
-  counted: { status: posts.status, author: posts.authorId },
+  filters: { title: posts.title, author: posts.authorId, status: posts.status },
+  counted: ['author', 'status'],
   sorts: { createdAt: [], title: [posts.title] },
 });
-
-/** A page of posts. */
-export async function listPosts(context: Context, query: PostQuery): Promise<Page<Post>> {
-  need(context, 'read');
-  return pageOfPosts(context, query);
-}
 
 /** One post; not found for any other text. */
 export async function getPost(context: Context, id: string): Promise<Post> {

@@ -1,11 +1,10 @@
 import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
-import type { Subscription, SubscriptionQuery, SubscriptionStatus } from '../../schemas/subscription.ts';
+import type { Subscription, SubscriptionStatus, subscriptionSorts } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
-import type { Page } from '../core/pages.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
@@ -58,24 +57,19 @@ const activateKnown = statement(
       .returning(columns),
 );
 
-const pageOfSubscriptions = pagedList<Subscription, 'status' | 'provider', 'createdAt' | 'customer'>({
+/** A page of subscriptions. */
+export const listSubscriptions = pagedList<
+  Subscription,
+  'status' | 'provider',
+  (typeof subscriptionSorts)[number]
+>({
+  scope: 'read',
+  name: 'subscriptions',
   table: subscriptions,
   columns,
-  filters: {
-    status: value => eq(subscriptions.status, value),
-    provider: value => eq(subscriptions.provider, value),
-  },
-  sorts: { createdAt: [], customer: [subscriptions.customer] },
+  filters: { status: subscriptions.status, provider },
+  sorts: { createdAt: [], customer: [customer] },
 });
-
-/** A page of subscriptions. */
-export async function listSubscriptions(
-  context: Context,
-  query: SubscriptionQuery,
-): Promise<Page<Subscription>> {
-  need(context, 'read');
-  return pageOfSubscriptions(context, query);
-}
 
 export const severalProviders = conflict('several_providers', {
   summary: 'The customer has subscriptions from several providers',

@@ -1,12 +1,11 @@
 import { eq, sql } from '../../drizzle/orm.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import type { Removal } from '../../schemas/records.ts';
-import type { User, UserCreate, UserQuery, UserUpdate } from '../../schemas/user.ts';
+import type { User, UserCreate, UserUpdate, userSorts } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
-import type { Page } from '../core/pages.ts';
 import { recordsById } from '../database/statements/recordsById.ts';
 import { inTurnOnceLocked } from '../database/turns.ts';
 import { insertionOf } from './audit.ts';
@@ -28,20 +27,17 @@ const byId = recordsById(users);
 const insertUser = insertionOf(user);
 const removeUser = removalOf(user);
 
-const pageOfUsers = pagedList<User, 'name' | 'email', 'createdAt' | 'name' | 'email'>({
+/** A page of users. */
+export const listUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[number]>({
+  scope: 'read',
+  name: 'users',
   table: users,
   filters: {
-    name: value => eq(users.name, value),
+    name: users.name,
     email: value => eq(sql`lower(${users.email})`, sql`lower(${value} collate "C")`),
   },
   sorts: { createdAt: [], name: [users.name], email: [sql`lower(${users.email})`] },
 });
-
-/** A page of users. */
-export async function listUsers(context: Context, query: UserQuery): Promise<Page<User>> {
-  need(context, 'read');
-  return pageOfUsers(context, query);
-}
 
 /** One user; not found for any other text. */
 export async function getUser(context: Context, id: string): Promise<User> {

@@ -1,7 +1,6 @@
 import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import {
-  type EventQuery,
   type Replayed,
   type ReplayFilter,
   replayable,
@@ -13,33 +12,29 @@ import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
-import type { CursorPage } from '../core/pages.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
-import { cursorLog } from '../services/logs.ts';
+import { cursorLog } from '../services/lists.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 
 const { fingerprint: _, ...detailed } = getTableColumns(webhookEvents);
 const { body, failures, replays, ...columns } = detailed;
 const { id, provider, type, customer, status, updatedAt } = columns;
 
-const readEvents = cursorLog<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>('webhook events', {
+/** A page of events, without their bodies. */
+export const listEvents = cursorLog<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>({
+  scope: 'admin',
+  name: 'webhook events',
   table: webhookEvents,
   columns,
   filters: { customer, type, status, provider },
   // Nearly all events are done.
-  indexed: ({ status }) =>
+  rarestFirst: ({ status }) =>
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
       : ['customer', 'status', 'type'],
 });
-
-/** A page of events, without their bodies. */
-export async function listEvents(context: Context, query: EventQuery): Promise<CursorPage<WebhookEvent>> {
-  need(context, 'admin');
-  return readEvents(context, query);
-}
 
 /** One event with its body and its failed attempts. */
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {

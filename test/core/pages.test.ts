@@ -46,11 +46,11 @@ t.test('a list by cursor links to its first page, but not to a last one', async 
   const query = { limit: 5, actor: 'a', after: 'old' };
   t.equal(
     linkHeader('/x', cursorsAround(query, { limit: 5, next: 'n', previous: 'p' })),
-    '</x?limit=5&actor=a>; rel="first", </x?limit=5&actor=a&before=p>; rel="prev", </x?limit=5&actor=a&after=n>; rel="next"',
+    '</x?limit=5&actor=a&after=>; rel="first", </x?limit=5&actor=a&before=p>; rel="prev", </x?limit=5&actor=a&after=n>; rel="next"',
   );
   t.equal(
     linkHeader('/x', cursorsAround(query, { limit: 5, next: null, previous: null })),
-    '</x?limit=5&actor=a>; rel="first"',
+    '</x?limit=5&actor=a&after=>; rel="first"',
   );
 });
 

@@ -123,7 +123,7 @@ function isNoJson(bytes: Buffer | string) {
 
 /** Refusals of valid requests that depend on stored data; GraphQL reports its own syntax errors. */
 const semantic =
-  /^(is the id of no user|is read-only and differs from the stored value|must be in the future|is not a cursor of this list with these filters|cannot be combined with "after")$/;
+  /^(is the id of no user|is read-only and differs from the stored value|must be in the future|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||

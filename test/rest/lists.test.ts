@@ -150,7 +150,7 @@ t.test('an empty list has one page', async t => {
   const { call } = await build(t);
   const { body, headers } = await call('GET', '/api/posts', 200);
   t.same(body, { data: [], meta: { page: 1, limit: 20, total: 0, totalPages: 0 } });
-  const self = '</api/posts?page=1&limit=20&sort=createdAt>';
+  const self = '</api/posts?limit=20&sort=createdAt&page=1>';
   t.equal(headers.link, `${self}; rel="first", ${self}; rel="last"`);
 });
 

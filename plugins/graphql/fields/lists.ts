@@ -23,15 +23,18 @@ export function listQuery<T extends TSchema>(schema: T) {
 
 /** The query of a REST list. */
 type ListQuery = TSchema & { static: PageRequest; properties: Record<string, TSchema> };
+/** A list field has no cursor. */
+type ByNumber<Query> = Omit<Query, 'after' | 'before'>;
 
 /** The list of a resource, and how many records it has. */
 export function listFields<S extends ListQuery, T>(
   { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
   schema: S,
-  read: (context: Context, query: Static<S>) => Promise<Page<T>>,
+  read: (context: Context, query: ByNumber<Static<S>>) => Promise<Page<T>>,
 ): Part {
   const { $id = '' } = record;
-  const { page, limit, sort, ...filters } = schema.properties;
+  const { after, before, ...parameters } = schema.properties;
+  const { page, limit, sort, ...filters } = parameters;
   const toQuery = listQuery(schema);
   return {
     sdl: [
@@ -39,7 +42,7 @@ export function listFields<S extends ListQuery, T>(
       /* GraphQL */ `
 extend type Query {
   "The ${plural}: all of them up to a maximum, or one page if page or limit is given."
-  ${plural}(${toArguments($id, schema.properties)}): [${type}!]!
+  ${plural}(${toArguments($id, parameters)}): [${type}!]!
   "How many ${plural} there are, on all pages together."
   ${plural}Count(${toArguments($id, filters)}): Int!
 }`,

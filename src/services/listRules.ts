@@ -1,0 +1,110 @@
+import {
+  and,
+  eq,
+  getTableConfig,
+  gt,
+  lt,
+  type PgColumn,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from '../../drizzle/orm.ts';
+import type { Scope } from '../../schemas/apiKey.ts';
+import { invalid } from '../core/errors.ts';
+import { lowestId } from '../core/ids.ts';
+import { readBound } from '../core/instants.ts';
+import type { RecordTable } from '../database/statements/recordsById.ts';
+
+/** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
+export interface ListRules<Filter extends string, Sort extends string> {
+  scope: Scope;
+  /** Tells the cursors of different lists apart. */
+  name: string;
+  table: RecordTable;
+  /** All columns when absent. */
+  columns?: Record<string, PgColumn>;
+  /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
+  filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
+  /**
+   * The filters in the order in which a page by cursor uses their indexes: first the one whose value has the fewest
+   * records. The order of `filters` when absent.
+   */
+  rarestFirst?: (query: FilterValues<Filter>) => Filter[];
+  /** The filters whose totals are kept. */
+  counted?: Filter[];
+  /** The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie. */
+  sorts: Record<Sort, SQLWrapper[]>;
+}
+
+type FilterValues<Filter extends string> = { [K in Filter]?: string };
+export interface Period {
+  createdSince?: string;
+  createdBefore?: string;
+}
+export interface Cursors {
+  after?: string;
+  before?: string;
+}
+export type ListQuery<Filter extends string, Sort extends string> = FilterValues<Filter> &
+  Period &
+  Cursors & { page?: number; limit: number; sort: Sort | `-${Sort}` };
+
+export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
+  name: sort.replace('-', '') as Sort,
+  descending: sort.startsWith('-'),
+});
+
+/** Those names that the query has a value for. */
+export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
+  names.filter(name => query[name] !== undefined);
+
+/** The conditions of these filters, whose values are placeholders of their name. */
+export function conditionsOf<Filter extends string>(
+  { filters }: Pick<ListRules<Filter, string>, 'filters'>,
+  used: Filter[],
+): SQL[] {
+  return used.map(name => {
+    const filter = filters[name];
+    const value = sql.placeholder(name);
+    return typeof filter === 'function' ? filter(value) : eq(filter, value);
+  });
+}
+
+/** Whether the column has an index together with the id: its records are in the order of creation there. */
+export function isIndexedWithId(table: RecordTable, column: PgColumn): boolean {
+  const names = [column.name, table.id.name];
+  return getTableConfig(table).indexes.some(({ config: { columns } }) =>
+    names.every((name, index) => (columns[index] as PgColumn | undefined)?.name === name),
+  );
+}
+
+/** The ids between two others, neither of them included. */
+export interface Range {
+  above: string;
+  below: string;
+}
+const lowest = '00000000-0000-0000-0000-000000000000';
+const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** A period as a range of ids, which begin with their time. */
+export function periodOf(query: Period): Range {
+  const boundOf = (name: keyof Period) => {
+    const given = query[name];
+    if (given === undefined) return undefined;
+    const time = readBound(given);
+    if (!time) throw refusal(name, 'must be an instant between the years 1 and 9999');
+    return lowestId(time);
+  };
+  return { above: boundOf('createdSince') ?? lowest, below: boundOf('createdBefore') ?? highest };
+}
+
+/** The condition of a period, whose range are the placeholders `above` and `below`. */
+export function inPeriod({ id }: RecordTable, period: Period): SQL | undefined {
+  return and(
+    period.createdSince === undefined ? undefined : gt(id, sql.placeholder('above')),
+    period.createdBefore === undefined ? undefined : lt(id, sql.placeholder('below')),
+  );
+}
+
+export const refusal = (name: string, message: string) =>
+  invalid([{ in: 'query', path: `/${name}`, message }]);

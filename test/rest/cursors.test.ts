@@ -1,0 +1,103 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+const author = (await newUser()).id;
+const titles = ['b', 'a', 'b', '\u{10FFFF}'.repeat(500), 'b', 'c'];
+for (const title of titles) await newPost({ title, authorId: author });
+
+/** Follows one relation of the Link header, or the cursor that it would have, to the end. */
+async function follow(path: string, relation: 'next' | 'prev') {
+  const seen: string[][] = [];
+  for (let next: string | undefined = path; next; ) {
+    const { body, headers } = await call('GET', next, 200);
+    seen.push(body.data.map(({ title }: { title: string }) => title.slice(0, 2)));
+    t.same(Object.keys(body.meta), ['limit', 'next', 'previous']);
+    t.ok((headers.link?.length ?? 0) <= 2048);
+    const cursor: string | null = relation === 'next' ? body.meta.next : body.meta.previous;
+    const linked = new RegExp(`<([^>]*)>; rel="${relation}"`).exec(headers.link ?? '')?.[1];
+    if (linked)
+      t.equal(new URL(linked, 'http://x').searchParams.get(relation === 'next' ? 'after' : 'before'), cursor);
+    const url = new URL(path, 'http://x');
+    for (const name of ['after', 'before']) url.searchParams.delete(name);
+    url.searchParams.set(relation === 'next' ? 'after' : 'before', cursor ?? '');
+    next = cursor === null ? undefined : (linked ?? `${url.pathname}${url.search}`);
+  }
+  return seen;
+}
+
+t.test('an empty cursor starts at one end, and the links lead to the other', async t => {
+  const path = '/api/posts?limit=2&sort=title';
+  const largest = '\u{10FFFF}';
+  t.same(await follow(`${path}&after=`, 'next'), [
+    ['a', 'b'],
+    ['b', 'b'],
+    ['c', largest],
+  ]);
+  t.same(await follow(`${path}&before=`, 'prev'), [
+    ['c', largest],
+    ['b', 'b'],
+    ['a', 'b'],
+  ]);
+  const last = (await call('GET', `${path}&before=`, 200)).headers.link ?? '';
+  t.match(last, '</api/posts?limit=2&sort=title&after=>; rel="first"');
+  t.match(last, /rel="prev"/);
+  t.notMatch(last, /rel="(next|last)"/);
+});
+
+t.test(
+  'a cursor of a long title works in a URL, and the links that would be too long are left out',
+  async t => {
+    const path = '/api/posts?limit=1&sort=-title';
+    const { body, headers } = await call('GET', `${path}&after=`, 200);
+    t.equal(body.data[0].title, titles[3]);
+    t.ok(body.meta.next.length > 2048);
+    t.equal(headers.link, undefined);
+    t.same((await call('GET', `${path}&after=${body.meta.next}`, 200)).body.data[0].title, 'c');
+  },
+);
+
+t.test('page, after and before are refused together, and so is a cursor of another list', async t => {
+  const { next } = (await call('GET', '/api/posts?limit=1&after=', 200)).body.meta;
+  const fits = 'is not a cursor of this list with these filters and this sort';
+  for (const [query, name, message] of [
+    ['after=&page=1', 'page', 'cannot be combined with "after"'],
+    [`before=${next}&page=2`, 'page', 'cannot be combined with "before"'],
+    [`after=${next}&before=${next}`, 'before', 'cannot be combined with "after"'],
+    [`after=${next}&status=draft`, 'after', fits],
+    [`after=${next}&sort=title`, 'after', fits],
+    [`before=${next}x`, 'before', fits],
+    ['before=%00', 'before', fits],
+    [`after=${'x'.repeat(4001)}`, 'after', 'must be at most 4000 characters long'],
+  ]) {
+    const { error } = (await call('GET', `/api/posts?${query}`, 400)).body;
+    t.same(error.details, [{ in: 'query', path: `/${name}`, message }], `${query}`.slice(0, 80));
+  }
+  await call('GET', `/api/users?after=${next}`, 400);
+  await call('GET', '/api/audit?page=1', 400);
+  t.same(
+    (await call('GET', `/api/posts?limit=5&after=${next}`, 200)).body.data.length,
+    5,
+    'the size may change',
+  );
+});
+
+t.test('every list is filtered by time, by page and by cursor', async t => {
+  const all = (await call('GET', '/api/posts', 200)).body.data;
+  const since = all[2].createdAt;
+  const expected = all.filter((post: { createdAt: string }) => post.createdAt >= since);
+  const { body } = await call('GET', `/api/posts?createdSince=${since}&limit=1`, 200);
+  t.same(body.meta, { page: 1, limit: 1, total: expected.length, totalPages: expected.length });
+  t.same((await call('GET', `/api/posts?createdSince=${since}&after=`, 200)).body.data, expected);
+  const before = (await call('GET', `/api/posts?createdBefore=${since}`, 200)).body;
+  t.equal(before.meta.total, all.length - expected.length, 'a time is excluded by `createdBefore`');
+  for (const list of ['users', 'subscriptions', 'keys']) {
+    const none = '9999-01-01T00:00:00Z';
+    for (const mode of ['', '&after=', '&before=']) {
+      const path = `/api/${list}?createdSince=${none}${mode}`;
+      t.same((await call('GET', path, 200)).body.data, [], path);
+    }
+  }
+  const { error } = (await call('GET', '/api/users?createdSince=yesterday', 400)).body;
+  t.same(error.details, [{ in: 'query', path: '/createdSince', message: 'must be a valid date-time' }]);
+});

@@ -1,0 +1,347 @@
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { eq, inArray, sql } from '../../drizzle/orm.ts';
+import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
+import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
+import { users } from '../../drizzle/tables/users.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import type { Context } from '../../src/core/context.ts';
+import { makeCursor } from '../../src/core/cursors.ts';
+import { newId } from '../../src/core/ids.ts';
+import type { CursorPage, Page } from '../../src/core/pages.ts';
+import { orm } from '../../src/database/connection.ts';
+import { listKeys } from '../../src/services/apiKeys.ts';
+import { listAudit } from '../../src/services/audit.ts';
+import { pagedList } from '../../src/services/lists.ts';
+import { listPosts } from '../../src/services/posts.ts';
+import { listSubscriptions } from '../../src/services/subscriptions.ts';
+import { listUsers } from '../../src/services/users.ts';
+import { listEvents } from '../../src/webhooks/events.ts';
+import { inside } from '../helper/access.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
+import { randomFrom, seed } from '../helper/random.ts';
+
+const database = await openTestDatabase(t);
+const context = inside(database);
+const db = orm(database.writes);
+const start = Date.UTC(2026, 0);
+const random = randomFrom(seed);
+const any = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T;
+const at = (milliseconds: number) => new Date(start + milliseconds).toISOString();
+
+// Many ties, values of any length, and several records in each millisecond.
+const texts = ['a', 'A', 'ä', '😀', ' ', '\u0001"\\', '\ufeffa', '\u{10FFFF}'.repeat(200), 'a'.repeat(200)];
+const states = ['draft', 'published'] as const;
+const record = (i: number) => {
+  const createdAt = at(Math.floor(i / 3));
+  return { id: newId(Date.parse(createdAt)), createdAt, updatedAt: createdAt };
+};
+const people = Array.from({ length: 40 }, (_, i) => ({
+  ...record(i),
+  name: any(texts),
+  email: `${any(['u', 'U'])}${(i * 7) % 40}${any(['x', 'X'])}@example.com`,
+}));
+const authors = people.slice(0, 3).map(({ id }) => id);
+const newPost = (i: number) => ({
+  ...record(i),
+  title: any([...texts, '\u{10FFFF}'.repeat(500)]),
+  status: any(states),
+  authorId: any(authors),
+});
+const stories = Array.from({ length: 60 }, (_, i) => newPost(60 + i));
+await db.insert(users).values(people);
+await db.insert(posts).values(stories);
+await db.insert(subscriptions).values(
+  Array.from({ length: 30 }, (_, i) => ({
+    ...record(200 + i),
+    customer: `${any(['c', 'C'])}${Math.floor(i / 2)}`,
+    provider: i % 2 ? 'stripe' : 'paddle',
+    status: any(['active', 'canceled'] as const),
+    activatedAt: null,
+  })),
+);
+await db.insert(apiKeys).values(
+  Array.from({ length: 20 }, (_, i) => {
+    const { updatedAt: _updatedAt, ...members } = record(300 + i);
+    return { ...members, name: any(texts), scopes: ['read' as const], secretHash: '0'.repeat(64) };
+  }),
+);
+
+type Query = { limit: number; sort: string } & Record<string, unknown>;
+type List = (context: Context, query: Query) => Promise<Page<unknown> | CursorPage<unknown>>;
+const lists: { name: string; list: List; sorts: string[]; filters: Record<string, fc.Arbitrary<unknown>> }[] =
+  [
+    {
+      name: 'users',
+      list: listUsers as List,
+      sorts: ['createdAt', 'name', 'email'],
+      filters: {
+        name: fc.constantFrom(...texts),
+        email: fc.constantFrom(...people.map(({ email }) => email)),
+      },
+    },
+    {
+      name: 'posts',
+      list: listPosts as List,
+      sorts: ['createdAt', 'title'],
+      filters: {
+        title: fc.constantFrom(...texts),
+        author: fc.constantFrom(...authors),
+        status: fc.constantFrom(...states),
+      },
+    },
+    {
+      name: 'subscriptions',
+      list: listSubscriptions as List,
+      sorts: ['createdAt', 'customer'],
+      filters: {
+        provider: fc.constantFrom('stripe', 'paddle', 'none'),
+        status: fc.constantFrom('active', 'canceled'),
+      },
+    },
+    {
+      name: 'keys',
+      list: listKeys as List,
+      sorts: ['createdAt', 'name'],
+      filters: { name: fc.constantFrom(...texts) },
+    },
+  ];
+
+/** All records by number: what a client sees who does not use cursors. */
+async function inPages(list: List, query: Query): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let page = 1; ; page++) {
+    const { data } = await list(context, { ...query, limit: 100, page });
+    if (data.length === 0) return all;
+    all.push(...data);
+  }
+}
+
+/** All records by cursor, in the order of the list. Also checks that both cursors are null exactly at the ends. */
+async function walk(list: List, query: Query, direction: 'after' | 'before') {
+  const pages: unknown[][] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { data, meta } = (await list(context, { ...query, [direction]: cursor })) as CursorPage<unknown>;
+    const [ahead, back] = direction === 'after' ? [meta.next, meta.previous] : [meta.previous, meta.next];
+    if ((back === null) !== (cursor === '')) throw new Error(`the cursor back is ${back} after "${cursor}"`);
+    if (data.length === 0 && cursor !== '') throw new Error('a cursor led to an empty page');
+    if (ahead !== null && data.length < query.limit) throw new Error('a page in the middle is not full');
+    pages.push(data);
+    cursor = ahead;
+  }
+  return (direction === 'after' ? pages : pages.reverse()).flat();
+}
+
+for (const { name, list, sorts, filters } of lists) {
+  const more = {
+    ...filters,
+    createdSince: fc.integer({ min: -1, max: 110 }).map(at),
+    createdBefore: fc.integer({ min: -1, max: 110 }).map(at),
+  };
+  const limit = fc.integer({ min: 1, max: 25 });
+  const compare = async (t: Test, query: Query) => {
+    const expected = await inPages(list, query);
+    for (const direction of ['after', 'before'] as const) {
+      const text = `${direction} ${JSON.stringify(query).slice(0, 200)}`;
+      t.same(await walk(list, query, direction), expected, text);
+    }
+  };
+  t.test(`${name}: a list is the same by cursor as by page, TEST_SEED=${seed}`, async t => {
+    for (const order of sorts.flatMap(sort => [sort, `-${sort}`])) {
+      t.ok((await inPages(list, { limit: 1, sort: order })).length >= 20, 'there is something to walk');
+      const sort = fc.constant(order);
+      const queries = fc.oneof(
+        fc.record({ limit, sort }),
+        fc.record({ limit, sort, ...more }, { requiredKeys: ['limit', 'sort'] }),
+      ) as fc.Arbitrary<Query>;
+      const property = fc.asyncProperty(queries, query => compare(t, query));
+      await fc.assert(property, { seed, numRuns: 15 });
+    }
+  });
+}
+
+t.test(
+  'a walk has each record that was there all the time exactly once, whatever comes and goes',
+  async t => {
+    for (const sort of ['createdAt', '-createdAt', 'title', '-title'])
+      for (const direction of ['after', 'before'] as const) {
+        const extra = Array.from({ length: 40 }, (_, i) => newPost(i));
+        await db.insert(posts).values(extra);
+        const leaving = extra.map(({ id }) => id);
+        const arrived: string[] = [];
+        const between = async () => {
+          await db
+            .delete(posts)
+            .where(inArray(posts.id, leaving.splice(Math.floor(random() * leaving.length), 3)));
+          const post = newPost(Math.floor(random() * 200));
+          await db.insert(posts).values(post);
+          arrived.push(post.id);
+        };
+        // By cursor the last record of a page may be one that leaves, and the next page may be empty.
+        const seen: string[] = [];
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const page = (await (listPosts as List)(context, {
+            limit: 4,
+            sort,
+            [direction]: cursor,
+          })) as CursorPage<{
+            id: string;
+          }>;
+          seen.push(...page.data.map(({ id }) => id));
+          cursor = direction === 'after' ? page.meta.next : page.meta.previous;
+          await between();
+        }
+        t.equal(new Set(seen).size, seen.length, `${sort} ${direction}: no record twice`);
+        const stayed = new Set(stories.map(({ id }) => id));
+        t.equal(
+          seen.filter(id => stayed.has(id)).length,
+          stories.length,
+          `${sort} ${direction}: and none is missing`,
+        );
+        await db.delete(posts).where(inArray(posts.id, [...leaving, ...arrived]));
+      }
+  },
+);
+
+t.test('a cursor keeps its place when its record is gone, and an empty page has one back', async t => {
+  for (const sort of ['title', 'createdAt'] as const) {
+    const query = { limit: 59, sort };
+    const all = (await inPages(listPosts as List, query)) as typeof stories;
+    const first = (await listPosts(context, { ...query, after: '' })) as CursorPage<{ id: string }>;
+    t.match(first.meta, { limit: 59, next: String, previous: null });
+    const gone = all.slice(58);
+    await db.delete(posts).where(
+      inArray(
+        posts.id,
+        gone.map(({ id }) => id),
+      ),
+    );
+    const empty = (await listPosts(context, {
+      ...query,
+      after: first.meta.next ?? '',
+    })) as CursorPage<unknown>;
+    t.match(empty, { data: [], meta: { limit: 59, next: null, previous: String } });
+    const back = await listPosts(context, { ...query, before: empty.meta.previous ?? '' });
+    t.same(back.data, all.slice(0, 58), 'the way back has all that is left');
+    await db.insert(posts).values(gone);
+    t.same((await listPosts(context, { ...query, after: first.meta.next ?? '' })).data, all.slice(59));
+  }
+});
+
+t.test('a cursor fits its own list, sort and filters, and any page size', async t => {
+  const mine = { limit: 2, sort: 'title', status: 'draft' } as const;
+  const { next } = (await listPosts(context, { ...mine, after: '' })).meta as { next: string };
+  t.equal((await listPosts(context, { ...mine, limit: 5, after: next })).data.length, 5);
+  const { createdAt } = stories[0] as { createdAt: string };
+  const wrong = 'is not a cursor of this list with these filters and this sort';
+  for (const [name, list, change, message = wrong] of [
+    ['after', listPosts, { sort: '-title', after: next }],
+    ['after', listPosts, { sort: 'createdAt', after: next }],
+    ['after', listPosts, { status: 'published', after: next }],
+    ['after', listPosts, { status: undefined, after: next }],
+    ['after', listPosts, { author: authors[0], after: next }],
+    ['after', listPosts, { createdSince: createdAt, after: next }],
+    ['after', listSubscriptions, { sort: 'customer', after: next }],
+    ['after', listPosts, { after: `${next}A` }],
+    ['before', listPosts, { before: next.slice(0, -2) }],
+    ['before', listPosts, { before: 'x' }],
+    ['before', listPosts, { after: '', before: '' }, 'cannot be combined with "after"'],
+    ['page', listPosts, { after: '', page: 1 }, 'cannot be combined with "after"'],
+    ['page', listPosts, { before: next, page: 2 }, 'cannot be combined with "before"'],
+    ['createdSince', listPosts, { after: '', createdSince: '0000-01-01T00:00:00Z' }, /between the years/],
+    ['createdBefore', listPosts, { createdBefore: '0000-01-01T00:00:00Z' }, /between the years/],
+  ] as const)
+    await t.rejects(
+      (list as List)(context, { ...mine, ...change }),
+      { code: 'invalid', details: [{ in: 'query', path: `/${name}`, message }] },
+      JSON.stringify(change).slice(0, 80),
+    );
+});
+
+t.test('a list may be sorted by numbers, and a forged cursor with a word for one is refused', async t => {
+  const list = pagedList<{ attempts: number }, never, 'attempts'>({
+    ...{ scope: 'admin', name: 'attempts', table: webhookEvents, filters: {} },
+    sorts: { attempts: [webhookEvents.attempts] },
+  });
+  await db.insert(webhookEvents).values(
+    [2, 10, 1, 10, 9].map((attempts, i) => ({
+      ...{ ...record(i), attempts, provider: 'p', status: 'dead' as const },
+      ...{ fingerprint: Buffer.from([i]), body: Buffer.from('{}') },
+    })),
+  );
+  const query = { limit: 2, sort: '-attempts' } as const;
+  const all = (await walk(list as List, query, 'after')) as { attempts: number }[];
+  t.same(
+    all.map(({ attempts }) => attempts),
+    [10, 10, 9, 2, 1],
+  );
+  const nothing = {
+    above: '00000000-0000-0000-0000-000000000000',
+    below: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  };
+  const forged = makeCursor(JSON.stringify(['attempts', '-attempts', nothing, []]), ['many', newId(start)]);
+  await t.rejects(list(context, { ...query, after: forged }), {
+    code: 'invalid',
+    details: [{ path: '/after' }],
+  });
+  await db.delete(webhookEvents).where(eq(webhookEvents.provider, 'p'));
+});
+
+// Bug: with `column = $1 order by id`, the generic plan read the whole primary key for a rare value.
+const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, too';
+t.test('a page by cursor is read from the index of its order, whatever the value', { skip }, async t => {
+  const log = (list: unknown) => ({ list: list as List, log: true });
+  const reads: [{ list: List; log?: boolean }, Record<string, string>, string][] = [
+    [{ list: listUsers as List }, { sort: 'createdAt' }, 'users_pkey'],
+    [{ list: listUsers as List }, { sort: 'name' }, 'users_name_index'],
+    [{ list: listUsers as List }, { sort: 'email' }, 'users_email_key'],
+    [{ list: listUsers as List }, { sort: 'createdAt', name: 'a' }, 'users_name_index'],
+    [{ list: listUsers as List }, { sort: 'name', name: 'a' }, 'users_name_index'],
+    [{ list: listPosts as List }, { sort: 'createdAt' }, 'posts_pkey'],
+    [{ list: listPosts as List }, { sort: 'title' }, 'posts_title_index'],
+    [{ list: listPosts as List }, { sort: 'createdAt', title: 'a' }, 'posts_title_index'],
+    [{ list: listPosts as List }, { sort: 'createdAt', status: 'draft' }, 'posts_status_index'],
+    [{ list: listPosts as List }, { sort: 'createdAt', author: newId(start) }, 'posts_author_index'],
+    [{ list: listPosts as List }, { sort: 'title', title: 'a' }, 'posts_title_index'],
+    [{ list: listSubscriptions as List }, { sort: 'customer' }, 'subscriptions_customer_provider_key'],
+    [
+      { list: listSubscriptions as List },
+      { sort: 'createdAt', status: 'active' },
+      'subscriptions_status_index',
+    ],
+    [{ list: listKeys as List }, { sort: 'name' }, 'api_keys_name_index'],
+    [log(listAudit), { action: 'user.create' }, 'audit_log_action_index'],
+    [log(listAudit), { record: 'r' }, 'audit_log_record_index'],
+    [log(listAudit), { actor: 'k' }, 'audit_log_actor_index'],
+    [log(listEvents), { customer: 'c' }, 'webhook_events_customer_index'],
+    [log(listEvents), { type: 't' }, 'webhook_events_type_index'],
+    [log(listEvents), { status: 'dead' }, 'webhook_events_status_index'],
+  ];
+  for (const [{ list, log }, query, index] of reads)
+    for (const reversed of [false, true]) {
+      const sort = log ? undefined : `${reversed ? '-' : ''}${query.sort}`;
+      const sent: string[] = [];
+      const rows = (text: string, params: unknown[]) => {
+        sent.push(text);
+        return database.writes.rows(text, params);
+      };
+      const watched = { ...context, db: { ...database.writes, rows, isTransaction: true } };
+      const all = { limit: 1, ...query, ...(sort && { sort }) } as unknown as Query;
+      const { cursorAt } = (await list(watched, { ...all, after: '' })) as CursorPage<unknown>;
+      const place = cursorAt(0).length > 8 ? cursorAt(0) : '';
+      await list(watched, { ...all, [reversed && log ? 'before' : 'after']: place });
+      for (const statement of sent.slice(place ? 1 : 0)) {
+        const lines = await database.writes.transaction(async tx => {
+          // These tables are so small that a sequential scan is cheaper.
+          await orm(tx).execute(sql`set local enable_seqscan = off`);
+          return tx.rows(`explain (generic_plan) ${statement}`, []);
+        });
+        const plan = JSON.stringify(lines);
+        const text = `${index} ${JSON.stringify(all)} ${plan}`;
+        t.match(plan, new RegExp(`Index Scan( Backward)? using ${index}`), text);
+        t.notMatch(plan, /-> {2}Sort/, text);
+        if (place) t.match(plan, /Index Cond: \(/, text);
+      }
+    }
+});
