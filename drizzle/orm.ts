@@ -34,6 +34,7 @@ export const {
 } = load('drizzle-orm') as typeof import('drizzle-orm');
 export const { readMigrationFiles } = load('drizzle-orm/migrator') as typeof import('drizzle-orm/migrator');
 export const {
+  boolean,
   check,
   customType,
   foreignKey,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Post, PostCreate, PostList, PostQuery, PostReplace, PostUpdate } from '../../schemas/post.ts';
-import { changePost, createPost, deletePost, getPost, listPosts, post } from '../../src/services/posts.ts';
+import { changePost, createPost, deletePost, listPosts, post } from '../../src/services/posts.ts';
 import { sendCreated, sendDeleted, sendPage } from './replies.ts';
 import { resourceRoutes } from './resource.ts';
 
@@ -12,7 +12,7 @@ export const postRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post('/posts', route.create(PostCreate), async ({ context, body }, reply) =>
     sendCreated(reply, await createPost(context, body)),
   );
-  app.get('/posts/:post_id', route.get(), async ({ context, params }) => getPost(context, params.post_id));
+  app.get('/posts/:post_id', route.get(), async ({ context, params }) => post.get(context, params.post_id));
   app.put('/posts/:post_id', route.replace(PostReplace), async ({ context, params, body }) =>
     changePost(context, params.post_id, body),
   );

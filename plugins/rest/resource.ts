@@ -3,6 +3,7 @@ import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Removal } from '../../schemas/records.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
+import type { RecordTable } from '../../src/database/statements/recordsById.ts';
 import { conflictsOfRemoval } from '../../src/services/deletions.ts';
 import type { Kind } from '../../src/services/kinds.ts';
 import { stale } from '../../src/services/records.ts';
@@ -17,7 +18,7 @@ const mergePatch = ['application/json', 'application/merge-patch+json'];
  */
 export function resourceRoutes<R extends TObject, N extends string>(
   record: R,
-  kind: Kind & { name: N },
+  kind: Kind<RecordTable, N>,
   conflicts: readonly Conflict[] = [],
 ) {
   const { name, plural } = kind;

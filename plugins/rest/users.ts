@@ -1,14 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { User, UserCreate, UserList, UserQuery, UserReplace, UserUpdate } from '../../schemas/user.ts';
-import {
-  changeUser,
-  createUser,
-  deleteUser,
-  emailTaken,
-  getUser,
-  listUsers,
-  user,
-} from '../../src/services/users.ts';
+import { changeUser, createUser, deleteUser, emailTaken, listUsers, user } from '../../src/services/users.ts';
 import { sendCreated, sendDeleted, sendPage } from './replies.ts';
 import { resourceRoutes } from './resource.ts';
 
@@ -20,7 +12,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post('/users', route.create(UserCreate), async ({ context, body }, reply) =>
     sendCreated(reply, await createUser(context, body)),
   );
-  app.get('/users/:user_id', route.get(), async ({ context, params }) => getUser(context, params.user_id));
+  app.get('/users/:user_id', route.get(), async ({ context, params }) => user.get(context, params.user_id));
   app.put('/users/:user_id', route.replace(UserReplace), async ({ context, params, body }) =>
     changeUser(context, params.user_id, body),
   );

@@ -31,3 +31,9 @@ export function lowestId(time: Date): string {
   const hex = hexOf(Math.max(0, time.getTime()));
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
+
+/** What the service itself gives to a new record. */
+export function newRecord({ now }: { now: () => Date }) {
+  const time = now();
+  return { id: newId(time.getTime()), createdAt: time.toISOString(), updatedAt: time.toISOString() };
+}

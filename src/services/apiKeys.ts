@@ -5,13 +5,12 @@ import { hashOf, makeToken } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
-import { isId } from '../core/ids.ts';
+import { isId, newRecord } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists.ts';
-import { newRecord } from './records.ts';
 
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);

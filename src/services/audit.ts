@@ -3,7 +3,7 @@ import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { lowestId, newId, timeOf } from '../core/ids.ts';
+import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
@@ -41,14 +41,19 @@ export async function recordWrites(context: Context, action: AuditAction, writes
   await insertEntries(context.db, { rows: JSON.stringify(rows) });
 }
 
-/** A function that inserts a record and its audit entry in one statement. */
+type NewRecord = ReturnType<typeof newRecord>;
+
+/** A function that inserts a new record and its audit entry in one statement, and returns the record. */
 export function insertionOf<T extends RecordTable>({ name, table }: Kind<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const write = builder.insert(table).values(row).returning({ id: table.id });
   const insert = withEntry(builder.$with('written').as(write));
-  return async (context: Context, row: T['$inferInsert'] & { id: string }): Promise<void> => {
-    await insert(context.db, { ...row, ...entryValues(context, `${name}.create`, row.id) });
+  type Members = Omit<T['$inferSelect'], keyof NewRecord>;
+  return async (context: Context, members: Members): Promise<Members & NewRecord> => {
+    const record = { ...members, ...newRecord(context) };
+    await insert(context.db, { ...record, ...entryValues(context, `${name}.create`, record.id) });
+    return record;
   };
 }
 

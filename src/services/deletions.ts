@@ -1,9 +1,10 @@
 import { type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
+import type { Removal } from '../../schemas/records.ts';
+import { need } from '../access/need.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
-import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction, untilUnlocked } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
@@ -12,26 +13,23 @@ import type { Kind } from './kinds.ts';
 import { lockRecord } from './records.ts';
 import { type Children, childrenOfKind, maxCascade } from './relations.ts';
 
-interface Cascade {
-  cascade: boolean;
-}
-
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
  * did not ask for their deletion, or when they are very many.
  */
 export function removalOf(kind: Kind) {
   const removeAlone = deletionOf(kind);
-  const title = capitalize(kind.name);
-  return async (context: Context, id: string, { cascade }: Cascade): Promise<void> => {
+  const { title } = kind;
+  return async function remove(context: Context, id: string, { cascade }: Removal): Promise<void> {
+    need(context, 'write');
     if (!isId(id)) throw notFound(title);
-    const remove = async (inside: Context) => {
+    const removeAll = async (inside: Context) => {
       // The stronger lock keeps new children out.
       orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
       await removeChildren(inside, kind, [id], cascade);
       await removeAlone(inside, id);
     };
-    if (childrenOfKind(kind).length > 0) return inTurn(id, () => inTransaction(context, remove));
+    if (childrenOfKind(kind).length > 0) return inTurn(id, () => inTransaction(context, removeAll));
     if (!(await inTurn(id, () => untilUnlocked(() => removeAlone(context, id))))) throw notFound(title);
   };
 }

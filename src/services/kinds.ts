@@ -1,10 +1,29 @@
-import type { RecordTable } from '../database/statements/recordsById.ts';
+import { need } from '../access/need.ts';
+import type { Context } from '../core/context.ts';
+import { orNotFound } from '../core/errors.ts';
+import { capitalize } from '../core/text.ts';
+import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
 
-/** What the shared functions must know of a kind of record. */
-export interface Kind<T extends RecordTable = RecordTable> {
-  /** In the audit log, and in error texts and codes. */
-  name: string;
-  /** In paths, and in error codes. */
-  plural: string;
-  table: T;
+/** A kind of record, as the shared functions know it. */
+export type Kind<T extends RecordTable = RecordTable, N extends string = string> = ReturnType<
+  typeof kindOf<N, T>
+>;
+
+/** `name` is in the audit log, and in error texts and codes; `plural` in paths. */
+export function kindOf<N extends string, T extends RecordTable>(name: N, plural: string, table: T) {
+  const byId = recordsById(table);
+  const title = capitalize(name);
+
+  /** One record; not found for any other text. */
+  async function get(context: Context, id: string): Promise<T['$inferSelect']> {
+    need(context, 'read');
+    return orNotFound(title, await byId.one(context.db, id));
+  }
+
+  /** The records with these ids, by id. Unknown ids are absent. */
+  async function ofIds(context: Context, ids: string[]): Promise<Map<string, T['$inferSelect']>> {
+    need(context, 'read');
+    return byId.many(context.db, ids);
+  }
+  return { name, plural, title, table, get, ofIds };
 }

@@ -1,24 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { eq, type PgTable } from '../../drizzle/orm.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
+import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
-import { isId, newId } from '../core/ids.ts';
+import { isId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
-import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { inTurn } from '../database/turns.ts';
 import { recordWrites } from './audit.ts';
 import type { Kind } from './kinds.ts';
-
-/** What the service itself gives to a new record. */
-export function newRecord({ now }: Context) {
-  const time = now();
-  return { id: newId(time.getTime()), createdAt: time.toISOString(), updatedAt: time.toISOString() };
-}
 
 /** A record, locked until the transaction ends. */
 export async function lockRecord<T extends RecordTable>(
@@ -34,24 +28,23 @@ export async function lockRecord<T extends RecordTable>(
 
 type Changeable = RecordTable & { $inferSelect: { updatedAt: string } };
 
-/** The record as it is after the change. Changes of one record run one after the other. */
-export function changeRecord<T extends Changeable>(
-  context: Context,
-  { name, table }: Kind<T>,
-  id: string,
-  input: Partial<T['$inferSelect']>,
-): Promise<T['$inferSelect']> {
-  const change = async (inside: Context) => {
-    // The weaker lock: rows that refer to this one can still be written.
-    const stored = orNotFound(capitalize(name), await lockRecord(inside, table, id, 'no key update'));
-    const changes = changesTo(stored, input);
-    if (!changes) return stored;
-    const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
-    await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
-    await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
-    return { ...stored, ...written };
+/** A function that changes a record and returns it. Changes of one record run one after the other. */
+export function changeOf<T extends Changeable>({ name, title, table }: Kind<T>) {
+  type Stored = T['$inferSelect'];
+  return async function change(context: Context, id: string, input: Partial<Stored>): Promise<Stored> {
+    need(context, 'write');
+    const write = async (inside: Context) => {
+      // The weaker lock: rows that refer to this one can still be written.
+      const stored = orNotFound(title, await lockRecord(inside, table, id, 'no key update'));
+      const changes = changesTo(stored, input);
+      if (!changes) return stored;
+      const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
+      await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+      await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
+      return { ...stored, ...written };
+    };
+    return inTurn(id, () => inTransaction(context, write));
   };
-  return inTurn(id, () => inTransaction(context, change));
 }
 
 export const stale = conflict('stale', {

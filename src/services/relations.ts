@@ -13,7 +13,7 @@ interface Relation {
   child: Kind;
   /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
   column: PgColumn;
-  /** When the children are deleted with their parent. */
+  /** When the children are deleted with their parent: on request is a 409 otherwise. */
   cascade: 'always' | 'on request';
 }
 
@@ -33,12 +33,20 @@ const declared: Children[] = [];
 /** The relations in which records of this kind are the parents. */
 export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
 
+/** The relations in which they are the children. */
+export const parentsOfKind = (kind: Kind) => declared.filter(({ child }) => child === kind);
+
 /**
  * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
  * of the foreign key, and gives the functions that read the children of many parents at once.
  */
-export function belongsTo(relation: Relation): Children {
-  const { child, column } = relation;
+export function belongsTo(
+  child: Kind,
+  column: PgColumn,
+  parent: Kind,
+  { cascade = 'on request' }: Partial<Pick<Relation, 'cascade'>> = {},
+): Children {
+  const relation: Relation = { child, column, parent, cascade };
   const member = memberOf(child.table, column);
   const conflicts = conflictsOf(relation);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>

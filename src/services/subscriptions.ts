@@ -5,12 +5,12 @@ import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
+import { newRecord } from '../core/ids.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists.ts';
-import { newRecord } from './records.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
 

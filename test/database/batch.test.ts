@@ -8,7 +8,7 @@ import { batch } from '../../src/database/batch.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { changeUser, createUser, getUser } from '../../src/services/users.ts';
+import { changeUser, createUser, user as kind } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import {
   backend,
@@ -78,11 +78,11 @@ t.test('every read that begins after a write sees it, even with many readers', a
   const user = await createUser(context, person('ada'));
   let writing = true;
   const readers = numbers(5).map(async () => {
-    while (writing) await getUser(context, user.id);
+    while (writing) await kind.get(context, user.id);
   });
   for (let version = 0; version < 50; version++) {
     await changeUser(context, user.id, { name: `Ada ${version}` });
-    t.equal((await getUser(context, user.id)).name, `Ada ${version}`);
+    t.equal((await kind.get(context, user.id)).name, `Ada ${version}`);
   }
   writing = false;
   await Promise.all(readers);
@@ -111,8 +111,8 @@ t.test('statements inside a transaction run there, and are not batched', async t
   const outcome = inTransaction(context, async within => {
     await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
     // With only one connection, a read outside would wait for the transaction to end.
-    const outside = backend === 'postgres' ? getUser(context, ada.id) : undefined;
-    t.equal((await getUser(within, ada.id)).name, 'Countess');
+    const outside = backend === 'postgres' ? kind.get(context, ada.id) : undefined;
+    t.equal((await kind.get(within, ada.id)).name, 'Countess');
     t.equal((await outside)?.name ?? 'ada', 'ada');
     await createUser(within, person('bob'));
     throw new Error('undone');
@@ -125,7 +125,7 @@ t.test('statements inside a transaction run there, and are not batched', async t
   });
   await inTransaction(context, within => Promise.all([1, 2].map(key => note(within.db, key))));
   t.same(sizes, [1, 1]);
-  t.equal((await getUser(context, ada.id)).name, 'ada');
+  t.equal((await kind.get(context, ada.id)).name, 'ada');
   t.equal(await countRows(context.db, users), 1);
 });
 
@@ -186,5 +186,5 @@ t.test('a connection lost during an insert stores nothing', { skip: backend !== 
   });
   t.equal(await countRows(db, users), 0, 'no insert was confirmed, and none was stored');
   const user = await createUser(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
-  t.equal((await getUser(context, user.id)).name, 'after');
+  t.equal((await kind.get(context, user.id)).name, 'after');
 });

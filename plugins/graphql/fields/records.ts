@@ -4,7 +4,6 @@ import type { Removal } from '../../../schemas/records.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { withArticle } from '../../../src/core/text.ts';
 import type { Kind } from '../../../src/services/kinds.ts';
-import type { Load } from '../loaders.ts';
 import type { Part } from '../part.ts';
 import { checkedBy } from './inputs.ts';
 import { toInput, toType } from './sdl.ts';
@@ -12,7 +11,7 @@ import { toInput, toType } from './sdl.ts';
 type ById = { id: string };
 
 /** The type of a record, and the field that reads one. */
-export const recordFields = <T>({ name }: Kind, record: TObject, load: Load<T>): Part => ({
+export const recordFields = ({ name, ofIds }: Kind, record: TObject): Part => ({
   sdl: [
     ...toType(record),
     /* GraphQL */ `
@@ -21,7 +20,7 @@ extend type Query {
   ${name}(id: ID!): ${record.$id}
 }`,
   ],
-  Query: { [name]: (_, { id }: ById, { loaders }) => loaders.one(load, id) },
+  Query: { [name]: (_, { id }: ById, { loaders }) => loaders.one(ofIds, id) },
 });
 
 interface Inputs<C extends TObject, R extends TObject, U extends TObject> {

@@ -3,21 +3,19 @@ import { strict } from '../../../schemas/common.ts';
 import { paging } from '../../../schemas/lists.ts';
 import { orNotFound } from '../../../src/core/errors.ts';
 import { skipped } from '../../../src/core/pages.ts';
-import { capitalize } from '../../../src/core/text.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
-import type { Load } from '../loaders.ts';
 import type { Part, Resolver } from '../part.ts';
 import { type Arguments, listQuery, wholeList } from './lists.ts';
 
 const childrenQuery = listQuery(strict(paging));
 
 /** Both directions of a relation: the parent of a child, and the children of a parent with their number. */
-export function relationFields<P>(children: Children, record: TObject, load: Load<P>): Part {
+export function relationFields(children: Children, record: TObject): Part {
   const { parent, child, member, counts } = children;
-  const [parentType, field] = [capitalize(parent.name), member.replace(/Id$/, '')];
+  const [parentType, field] = [parent.title, member.replace(/Id$/, '')];
   const parentOf: Resolver = async (record, _, { loaders }) =>
-    orNotFound(parentType, await loaders.one(load, record[member]));
+    orNotFound(parentType, await loaders.one(parent.ofIds, record[member]));
   return {
     sdl: [
       /* GraphQL */ `

@@ -5,19 +5,17 @@ import {
   deletePost,
   listPosts,
   post,
-  postsOfIds,
   postsOfUser,
 } from '../../../src/services/posts.ts';
-import { usersOfIds } from '../../../src/services/users.ts';
 import { listFields } from '../fields/lists.ts';
 import { mutationFields, recordFields } from '../fields/records.ts';
 import { relationFields } from '../fields/relations.ts';
 import type { Part } from '../part.ts';
 
 export const posts: Part[] = [
-  recordFields(post, Post, postsOfIds),
+  recordFields(post, Post),
   listFields({ ...post, record: Post }, PostQuery, listPosts),
-  relationFields(postsOfUser, Post, usersOfIds),
+  relationFields(postsOfUser, Post),
   mutationFields(
     post,
     Post,

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { UsageError } from '../../../src/command.ts';
+import { capitalize } from '../../../src/core/text.ts';
+import { kinds } from '../../../src/resources.ts';
+import type { Kind } from '../../../src/services/kinds.ts';
+
+export interface Field {
+  name: string;
+  column: string;
+  type: FieldType;
+}
+const fieldTypes = ['string', 'integer', 'boolean'] as const;
+type FieldType = (typeof fieldTypes)[number];
+
+/** A new resource, before any file is written. */
+export interface Plan {
+  name: string;
+  plural: string;
+  /** `Comment` and `Comments`, in names of types and functions. */
+  Type: string;
+  Types: string;
+  parents: Kind[];
+  fields: Field[];
+}
+
+interface Given {
+  plural?: string;
+  'belongs-to'?: string;
+  fields?: string;
+}
+
+/** Names of parameters and columns that every resource has. */
+const taken = ['id', 'createdAt', 'updatedAt', 'version', 'page', 'limit', 'sort', 'after', 'before'];
+
+export function planOf(name = '', given: Given): Plan {
+  if (!/^[a-z]+$/.test(name)) throw new UsageError('The name must be one lower-case word, such as comment');
+  const plural = given.plural ?? pluralOf(name);
+  if (existsSync(`schemas/${name}.ts`) || existsSync(`src/services/${plural}.ts`))
+    throw new UsageError(`There is a ${name} already`);
+  const parents = wordsOf(given['belongs-to']).map(parentNamed);
+  const fields = wordsOf(given.fields).map(fieldOf);
+  if (fields.length === 0) throw new UsageError('Name at least one field, such as --fields text:string');
+  const names = [...taken, ...fields.map(field => field.name), ...parents.flatMap(namesOfParent)];
+  const twice = names.find((each, i) => names.indexOf(each) < i);
+  if (twice !== undefined) throw new UsageError(`The name '${twice}' is taken`);
+  return { name, plural, Type: capitalize(name), Types: capitalize(plural), parents, fields };
+}
+
+const wordsOf = (list = '') => list.split(',').filter(Boolean);
+const namesOfParent = (parent: Kind) => [parent.name, `${parent.name}Id`];
+
+function parentNamed(name: string): Kind {
+  const parent = kinds.find(kind => kind.name === name);
+  if (parent) return parent;
+  throw new UsageError(`There is no ${name}: a parent is one of ${kinds.map(kind => kind.name).join(', ')}`);
+}
+
+function fieldOf(text: string): Field {
+  const [name = '', type = 'string'] = text.split(':');
+  const known = fieldTypes.find(each => each === type);
+  if (!known) throw new UsageError(`'${type}' is no type of a field: use one of ${fieldTypes.join(', ')}`);
+  if (!/^[a-z][A-Za-z]*$/.test(name)) throw new UsageError(`'${name}' is no name of a field: use letters`);
+  return { name, column: name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), type: known };
+}
+
+function pluralOf(noun: string): string {
+  if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
+  return /(s|x|z|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
+}
+
+/** The fields that a list can be filtered and sorted by. */
+export const textFields = ({ fields }: Plan) => fields.filter(({ type }) => type === 'string');

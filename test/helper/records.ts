@@ -1,0 +1,21 @@
+import type { TSchema } from '@sinclair/typebox';
+import { components } from '../../schemas/common.ts';
+import type { Kind } from '../../src/services/kinds.ts';
+import { parentsOfKind } from '../../src/services/relations.ts';
+import type { Answer, Call } from './app.ts';
+
+type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
+let made = 0;
+
+/** Creates a record of any kind with the parents that it needs, from the examples of its schema. */
+export async function makeRecord(call: Caller, kind: Kind, members: object = {}): Promise<Answer['body']> {
+  const { properties, required = [] } = components.get(`${kind.title}Create`) ?? ({} as TSchema);
+  const body: Record<string, unknown> = {};
+  for (const name of required) body[name] = exampleOf(properties[name]);
+  for (const { member, parent } of parentsOfKind(kind))
+    if (!(member in members)) body[member] = (await makeRecord(call, parent)).id;
+  return (await call('POST', `/api/${kind.plural}`, 201, { body: { ...body, ...members } })).body;
+}
+
+const exampleOf = ({ format, examples }: { format?: string; examples: unknown[] }) =>
+  format === 'email' ? `made${++made}@example.com` : examples[0];
