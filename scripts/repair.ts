@@ -1,5 +1,5 @@
 import { runCommand } from '../src/command.ts';
-import { repairCounts } from '../src/database/statements/pageQuery.ts';
+import { repairCounts } from '../src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
 
 const usage = 'npm run repair: recounts every list. Needed only after writes with disabled triggers.';

@@ -28,7 +28,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
       url,
     );
   }
-  // Opening migrates it, and rebuilds the counts for this server (drizzle/migrations/0003_counts.sql).
+  // Opening migrates it.
   const database = url
     ? await openDatabase(settings, log)
     : await openEmbedded({ folder, snapshot: await openAsBlob(file) }, log);

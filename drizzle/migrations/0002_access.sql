@@ -27,19 +27,21 @@ create table "audit_log" (
 	"actor_name" text collate "C" not null, -- the name at that time
 	"door" text collate "C" not null,
 	"address" text collate "C",
-	"request_id" text collate "C"
+	"request_id" text collate "C",
+	"details" jsonb -- the event that changed a subscription
 );
 --> statement-breakpoint
 create index "api_keys_name_index" on "api_keys" using btree ("name","id");
+--> statement-breakpoint
+-- Periods are bounds of the id, which starts with the time, so each index and the primary key serve them in order.
+-- Without this one, a filter by action reads the whole log.
+create index "audit_log_action_index" on "audit_log" using btree ("action","id");
 --> statement-breakpoint
 -- "What happened to this record?"
 create index "audit_log_record_index" on "audit_log" using btree ("record_id","id");
 --> statement-breakpoint
 -- "What did this key do?" On an open service there are no actor ids, so this index costs nothing.
 create index "audit_log_actor_index" on "audit_log" using btree ("actor_id","id") where "audit_log"."actor_id" is not null;
---> statement-breakpoint
--- For periods and trimming: rows are on disk in time order, so a BRIN index of a few kilobytes is enough.
-create index "audit_log_time_index" on "audit_log" using brin ("created_at");
 --> statement-breakpoint
 -- Append-only, even for a faulty application. Entries older than a day may be trimmed.
 create function "keep_audit_log"() returns trigger language plpgsql as $$

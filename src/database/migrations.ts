@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from '../../drizzle/orm.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
-import { withoutTimeouts } from './transaction.ts';
+import { readCommitted, withoutTimeouts } from './transaction.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
 
@@ -17,12 +17,11 @@ const migrationLock = 7_283_451;
 export async function migrate(db: Connection): Promise<void> {
   await refuseOtherEncodings(db);
   await db.transaction(async inside => {
+    await readCommitted(inside);
     // Waiting for another instance, or building an index on a large table, may take longer than a request.
     await withoutTimeouts(inside);
     await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
     await runMigrations(inside);
-    // After a copy to another server the counts name transactions of the old one.
-    await inside.rows('select list_refresh()', []);
   });
 }
 

@@ -7,6 +7,10 @@ import { databaseFailure, isLockedOut } from './databaseErrors.ts';
 export const waitLongerForLocks = (inside: Connection) =>
   inside.rows(`select set_config('lock_timeout', '2000', true)`, []);
 
+/** First in a transaction that must see what others committed while it waited for a lock, whatever the default is. */
+export const readCommitted = (inside: Connection) =>
+  inside.rows('set transaction isolation level read committed', []);
+
 /** First in a transaction that may take longer than any request. */
 export const withoutTimeouts = (inside: Connection) =>
   inside.rows(

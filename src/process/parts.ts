@@ -3,6 +3,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import { withKeptSecrets } from '../config/secrets.ts';
 import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
+import { startFolding, watchTotals } from '../database/totals.ts';
 import { openMetrics } from '../webhooks/backlog.ts';
 import { openQueue } from '../webhooks/queue.ts';
 import { checkPort } from './ports.ts';
@@ -19,11 +20,15 @@ export async function openParts(given: Settings) {
   // After the database has locked its folder for this process.
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
-  return { settings, log, database, queue, metrics: openMetrics(database), stopTraces };
+  const metrics = openMetrics(database);
+  watchTotals(metrics, database);
+  const stopFolding = startFolding(database, log);
+  return { settings, log, database, queue, metrics, stopFolding, stopTraces };
 }
 
 /** Closes them in reverse. Requests and jobs must have ended, because they add jobs. */
-export async function closeParts({ queue, database, stopTraces }: Parts): Promise<void> {
+export async function closeParts({ queue, database, stopFolding, stopTraces }: Parts): Promise<void> {
+  stopFolding();
   await queue.close();
   await database.close();
   // An unreachable collector must not delay the exit.

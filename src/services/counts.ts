@@ -1,7 +1,7 @@
 import { sql } from '../../drizzle/orm.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { totalOf } from '../database/statements/pageQuery.ts';
+import { totalOf } from '../database/totals.ts';
 import { statement } from '../database/statements/statement.ts';
 import type { Kind } from './kinds.ts';
 

@@ -8,8 +8,6 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
-import type { Connection } from '../connection.ts';
-import { withoutTimeouts } from '../transaction.ts';
 import type { RecordTable } from './recordsById.ts';
 import { builder } from './statement.ts';
 
@@ -36,7 +34,7 @@ const edges = {
 
 /**
  * A page of a list, and in the last column of each row the total: one statement, one snapshot. `list_place`
- * (drizzle/migrations/*_counts.sql) knows totals, and where a page begins in the order of ids; with another sort the
+ * (drizzle/migrations/*_totals.sql) knows totals, and where a page begins in the order of ids; with another sort the
  * rows before the page are skipped one by one.
  */
 export function pageQuery({ table, columns, where, part, sort, backward }: PageQuery) {
@@ -67,14 +65,3 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
     .from(place)
     .leftJoinLateral(page, sql`true`);
 }
-
-/** The number of rows of a table. */
-export const totalOf = (table: PgTable) =>
-  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, '', 0, false))::int`;
-
-/** Counts everything again, while others read and write. */
-export const repairCounts = (db: Connection) =>
-  db.transaction(async inside => {
-    await withoutTimeouts(inside);
-    await inside.rows('select list_repair()', []);
-  });

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
+import type { Log } from '../core/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Connection } from './connection.ts';
+import type { Database } from './database.ts';
+import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
+import { readCommitted, withoutTimeouts } from './transaction.ts';
+
+/** The number of rows of a table. */
+export const totalOf = (table: PgTable) =>
+  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, '', 0, false))::int`;
+
+/** Counts everything again, while others read and write. */
+export const repairCounts = (db: Connection) =>
+  db.transaction(async inside => {
+    await readCommitted(inside);
+    await withoutTimeouts(inside);
+    await inside.rows('select list_repair()', []);
+  });
+
+/** The most changes that one fold moves: on the embedded database everybody waits for it. */
+const portions = { postgres: 50_000, embedded: 5000 };
+
+/**
+ * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql); returns how many. No writer waits for
+ * it, and it waits for nobody.
+ */
+export const foldChanges = ({ writes, kind }: Database): Promise<number> =>
+  writes.transaction(async inside => {
+    await readCommitted(inside);
+    // After a bulk load, rows are counted instead.
+    await inside.rows(`select set_config('statement_timeout', '0', true)`, []);
+    const [[moved] = []] = await inside.rows('select list_fold($1)', [portions[kind]]);
+    return Number(moved);
+  });
+
+/** Milliseconds. Readers add up the changes in the log, so it must not become long while many write. */
+const [pause, shortPause, many] = [1000, 100, 500];
+
+/** Folds again and again while there is a database. Every process does; the database lets one at a time. */
+export function startFolding(database: Database, log: Log): () => void {
+  const ending = new AbortController();
+  const { signal } = ending;
+  let failing = false;
+  async function fold(): Promise<number> {
+    try {
+      const moved = await foldChanges(database);
+      failing = false;
+      return moved;
+    } catch (error) {
+      const failure = databaseFailure(error);
+      const expected = isLockedOut(error) || (failure && isOutage(failure)) || !database.available();
+      if (!expected && !failing && !signal.aborted)
+        log.error({ err: error }, 'Totals get slow, because changes cannot be folded.');
+      failing ||= !expected;
+      return 0;
+    }
+  }
+  async function run() {
+    while (!signal.aborted) {
+      const moved = database.available() ? await fold() : 0;
+      await sleep(moved >= many ? shortPause : pause, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+  void run();
+  // A fold that is running ends with the database.
+  return () => ending.abort();
+}
+
+const health = `select
+  (select count(*) from (select from list_sources cross join lateral list_pending(name, '') limit 100000) as waiting),
+  extract(epoch from now() - least(
+    (select min(xact_start) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()),
+    (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
+/** Milliseconds. */
+const [timeout, lifetime] = [1000, 2000];
+
+/** Every instance on one database measures the same: take the maximum, not the sum. */
+export function watchTotals(metrics: Metrics, database: Database): void {
+  let kept: { time: number; values: Promise<unknown[] | undefined> } | undefined;
+  /** Both metrics of a collection share one statement. */
+  async function read(): Promise<unknown[] | undefined> {
+    if (!database.available()) return undefined;
+    if (!kept || performance.now() - kept.time > lifetime) {
+      const values = database.reads.rows(health, []).then(
+        ([row]) => row,
+        () => undefined,
+      );
+      kept = { time: performance.now(), values };
+    }
+    return Promise.race([kept.values, sleep(timeout, undefined, { ref: false })]);
+  }
+  const waiting = async () => {
+    const row = await read();
+    return row && Number(row[0]);
+  };
+  metrics.watch('totals_changes_waiting', 'Changes that each list adds to its kept total.', waiting);
+  if (database.kind === 'embedded') return;
+  const oldest = async () => {
+    const row = await read();
+    return row && Math.max(0, Number(row[1] ?? 0));
+  };
+  const help = 'For how long the oldest open or prepared transaction of the database has been open.';
+  metrics.watch('database_oldest_transaction_seconds', help, oldest);
+}
