@@ -37,7 +37,11 @@ export async function makeDataFolder(folder: string): Promise<string> {
 /** A PostgreSQL server with a migrated template database that tests clone. */
 export async function startServer(folder: string) {
   const port = await freePort();
-  const server = makeServer(join(folder, 'postgres'), port, ['fsync=off', 'max_connections=400']);
+  const server = makeServer(join(folder, 'postgres'), port, [
+    'fsync=off',
+    'max_connections=400',
+    'max_prepared_transactions=20',
+  ]);
   await server.initialise();
   await server.start();
   await server.createDatabase('triport_template');
