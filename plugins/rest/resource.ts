@@ -12,37 +12,33 @@ import { deleted } from './replies.ts';
 
 const mergePatch = ['application/json', 'application/merge-patch+json'];
 
-/**
- * The options of the six routes of a resource. Its service decides what they do; `conflicts` are those of the service's own
- * constraints.
- */
-export function resourceRoutes<R extends TObject, N extends string>(
-  record: R,
-  kind: Kind<RecordTable, N>,
-  conflicts: readonly Conflict[] = [],
-) {
+/** The options of the six routes of a resource. `conflicts` are the 409s that its own service throws. */
+export function resourceRoutes<R extends TObject, N extends string>(record: R, kind: Kind<RecordTable, N>) {
   const { name, plural } = kind;
   const one = withArticle(name);
   const [One, Many] = [record.$id ?? '', capitalize(plural)];
   const route = routesOf(Many);
   const params = strict({ [`${name}_id`]: idInPath(name) } as Record<`${N}_id`, TString>);
   const found = { params, response: { 200: ref(record) } };
-  const changed = { ...found, config: { conflicts: [...conflicts, stale] } };
+  const changed = (conflicts: Conflict[]) => ({ ...found, config: { conflicts: [...conflicts, stale] } });
   return {
     list: <Q extends TSchema, L extends TSchema>(querystring: Q, list: L) =>
       route(`list${Many}`, `List ${plural}`, 'read', { querystring, response: { 200: ref(list) } }),
-    create: <B extends TSchema>(body: B) =>
+    create: <B extends TSchema>(body: B, conflicts: Conflict[] = []) =>
       route(`create${One}`, `Create ${one}`, 'write', {
         config: { conflicts },
         body: ref(body),
         response: { 201: ref(record) },
       }),
     get: () => route(`get${One}`, `Get ${one}`, 'read', found),
-    replace: <B extends TSchema>(body: B) =>
-      route(`replace${One}`, `Replace ${one} completely`, 'write', { ...changed, body: ref(body) }),
-    update: <B extends TSchema>(body: B) =>
+    replace: <B extends TSchema>(body: B, conflicts: Conflict[] = []) =>
+      route(`replace${One}`, `Replace ${one} completely`, 'write', {
+        ...changed(conflicts),
+        body: ref(body),
+      }),
+    update: <B extends TSchema>(body: B, conflicts: Conflict[] = []) =>
       route(`update${One}`, `Update ${one} partially`, 'write', {
-        ...changed,
+        ...changed(conflicts),
         consumes: mergePatch,
         body: ref(body),
       }),

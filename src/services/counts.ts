@@ -1,8 +1,8 @@
 import { sql } from '../../drizzle/orm.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { totalOf } from '../database/totals.ts';
 import { statement } from '../database/statements/statement.ts';
+import { totalOf } from '../database/totals.ts';
 import type { Kind } from './kinds.ts';
 
 /** A function that tells how many records of each kind there are, by the plural of its name. */

@@ -2,15 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { backend } from '../helper/database.ts';
 import { seed } from '../helper/random.ts';
-import {
-  any,
-  below,
-  foldAll,
-  openSessions,
-  type Session,
-  writeOnce,
-  wrongLists,
-} from '../helper/totals.ts';
+import { any, below, foldAll, openSessions, type Session, writeOnce, wrongLists } from '../helper/totals.ts';
 
 const nodes = `select source, part, level, sum(amount)::int as amount, max(amount)::int as largest
   from list_counts group by 1, 2, 3 order by 1, 2, 3`;
@@ -59,7 +51,10 @@ async function storm(t: Test, session: () => Session) {
   const folders = Array.from({ length: 2 }, async () => {
     const { run } = session();
     for (; writing > 0; await sleep(below(50)))
-      await run(`select list_fold(${any([10, 300, 3000])})`).catch(error => {console.log('FOLD', error.code, error.message, error.where); t.fail(error.message)});
+      await run(`select list_fold(${any([10, 300, 3000])})`).catch(error => {
+        console.log('FOLD', error.code, error.message, error.where);
+        t.fail(error.message);
+      });
   });
   const vacuum = (async () => {
     const { run } = session();

@@ -10,7 +10,10 @@ import { freePort, makeFolder } from './process.ts';
 export async function makePostgres(t: Test) {
   const port = await freePort();
   // Acknowledged writes must survive a crash of the server, which needs no fsync; a power failure would.
-  const server = makeServer(join(makeFolder(t), 'postgres'), port, ['fsync=off', 'max_prepared_transactions=10']);
+  const server = makeServer(join(makeFolder(t), 'postgres'), port, [
+    'fsync=off',
+    'max_prepared_transactions=10',
+  ]);
   await server.initialise();
   const url = `postgres://triport:triport@127.0.0.1:${port}/postgres`;
   const internals = server as unknown as { process: ChildProcess | undefined };
