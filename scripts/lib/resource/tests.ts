@@ -54,13 +54,12 @@ ${parents.map(parent => relationTest({ name, plural }, parent)).join('')}`;
 const relationTest = ({ name, plural }: Pick<Plan, 'name' | 'plural'>, parent: Plan['parents'][number]) => `
 t.test('${withArticle(name)} belongs to ${withArticle(parent.name)}, which is not deleted unless cascade is true', async t => {
   const { call } = await build(t);
-  const { id, ${parent.name}Id, ...members } = await makeRecord(call, ${name});
+  const { id, ${parent.name}Id } = await makeRecord(call, ${name});
   const parent = \`/api/${parent.plural}/\${${parent.name}Id}\`;
   const { meta } = (await call('GET', \`/api/${plural}?${parent.name}=\${${parent.name}Id}\`, 200)).body;
   t.equal(meta.total, 1);
   const { error } = (await call('PATCH', \`/api/${plural}/\${id}\`, 400, { body: { ${parent.name}Id: id } })).body;
   t.same(error.details, [{ in: 'body', path: '/${parent.name}Id', message: 'is the id of no ${parent.name}' }]);
-  t.ok(members);
   const refused = (await call('DELETE', parent, 409)).body;
   t.match(refused.error.details.code, /^${parent.name}_has_/);
   await call('DELETE', \`\${parent}?cascade=true\`, 204);
