@@ -1,5 +1,6 @@
 import type { Context } from '../../src/core/context.ts';
 import type { Slice } from '../../src/services/children.ts';
+import type { ReadEach } from '../../src/services/lists.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
@@ -33,6 +34,17 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
           return pages;
         });
       return (await loaderOf(load, JSON.stringify(page), read)(parent)) ?? [];
+    },
+
+    /** A page at an end of the list of a parent, in one call with the same page of the other parents. */
+    end: <T, Q extends object>(load: ReadEach<T, Q>, parent: string, query: Q) => {
+      const read = (parents: string[]) =>
+        budget.inSequence(async remaining => {
+          const pages = await load(context, parents, query, remaining + 1);
+          for (const { data } of pages.values()) budget.spend(data);
+          return pages;
+        });
+      return loaderOf(load, JSON.stringify(query), read)(parent);
     },
   };
 }

@@ -7,6 +7,16 @@ const base = /* GraphQL */ `
 "A time, RFC 3339 in UTC."
 scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time")
 
+"Where a page is in its list."
+type PageInfo {
+  hasNextPage: Boolean!
+  hasPreviousPage: Boolean!
+  "Null when the page is empty."
+  startCursor: String
+  "Null when the page is empty."
+  endCursor: String
+}
+
 type Query
 
 # A field that fails is null, so that it does not discard the results of the other mutations.

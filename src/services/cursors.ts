@@ -1,9 +1,9 @@
-import { and, getTableColumns, type PgColumn, type SQLWrapper } from '../../drizzle/orm.ts';
+import { and, getTableColumns, type PgColumn, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import { makeCursor, type Place, readCursor } from '../core/cursors.ts';
 import type { CursorPage } from '../core/pages.ts';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { cursorQuery, partOfPlace } from '../database/statements/cursorQuery.ts';
+import { cursorQuery, eachOwner, owner, partOfPlace } from '../database/statements/cursorQuery.ts';
 import { rowMapper, rowsOf } from '../database/statements/statement.ts';
 import {
   type Cursors,
@@ -26,12 +26,20 @@ interface Order<Filter extends string> {
   lead: Filter | undefined;
   /** Before the id. */
   sort: SQLWrapper[];
-  descending: boolean;
+  /** Whether a page is read from higher to lower values: by a descending sort, or backward by an ascending one. */
+  down: boolean;
+}
+
+interface Reading<Filter extends string> {
+  isPlaced: boolean;
+  down: boolean;
+  /** The filter that has another value for each owner. */
+  owned?: Filter;
 }
 
 /**
- * A function that reads one page by cursor. It costs the same at any depth, because it neither counts nor skips: a page
- * begins at a place in an index.
+ * Functions that read one page by cursor, or the first page of each of several values of a filter in one statement. A page
+ * costs the same at any depth, because nothing is counted or skipped: it begins at a place in an index.
  */
 export function cursorReader<T, Filter extends string, Sort extends string>(rules: ListRules<Filter, Sort>) {
   type Query = ListQuery<Filter, Sort>;
@@ -40,47 +48,78 @@ export function cursorReader<T, Filter extends string, Sort extends string>(rule
   const width = Object.keys(columns).length;
   const statements = new Map<string, ReturnType<typeof rowsOf>>();
 
-  function statementFor(query: Query, order: Order<Filter>, isPlaced: boolean, down: boolean) {
+  function statementFor(query: Query, order: Order<Filter>, reading: Reading<Filter>) {
     const bounds = namesIn(['createdSince', 'createdBefore'], query);
-    const key = JSON.stringify([order.used, order.lead, query.sort, bounds, isPlaced, down]);
-    const made = statements.get(key) ?? rowsOf(queryFor(rules, query, order, { columns, isPlaced, down }));
+    const key = JSON.stringify([order.used, order.lead, query.sort, bounds, reading]);
+    const made = statements.get(key) ?? rowsOf(queryFor(rules, query, order, { ...reading, columns }));
     statements.set(key, made);
     return made;
   }
 
-  return async (db: Connection, query: Query): Promise<CursorPage<T>> => {
+  /** The page of these rows, which may have one more than the limit. */
+  function pageOf(query: Query, rows: unknown[][], hasBehind: boolean): CursorPage<T> {
     const { limit } = query;
-    const order = orderOf(rules, query);
-    const { used, sort } = order;
-    const period = periodOf(query);
-    const list = JSON.stringify([rules.name, query.sort, period, used.map(name => [name, query[name]])]);
-    const { name, start } = startOf(list, query, sort.length + 1);
-    const backward = name === 'before';
-
-    const read = async (down: boolean, from: Place, limit: number) => {
-      const run = statementFor(query, order, sort.length > 0 && from.length > 0, down);
-      const parts = Object.fromEntries(from.map((part, index) => [partOfPlace(index), part]));
-      const range = sort.length === 0 ? rangeFrom(period, from[0], down) : period;
-      return run(db, { ...query, ...range, ...parts, limit });
-    };
-    const down = order.descending !== backward;
-    const rows = await read(down, start, limit + 1).catch(error => {
-      throw isNoValue(error) ? wrongCursor(name) : error;
-    });
-    const placeOf = (row: unknown[] | undefined) => (row?.slice(width) ?? []) as Place;
-    // An empty page has all records behind it: from there, the way back begins at the other end of the list.
-    const hasBehind = start.length > 0 && (await read(!down, placeOf(rows[0]), 1)).length > 0;
-    const hasAhead = rows.length > limit;
-
+    const { sort } = orderOf(rules, query);
+    const backward = query.before !== undefined;
     const page = rows.slice(0, limit);
     if (backward) page.reverse();
-    const cursorAt = (index: number) => makeCursor(list, placeOf(page.at(index)));
+    const list = nameOf(rules, query);
+    const cursorAt = (index: number) => makeCursor(list, placeIn(page.at(index), width, sort));
+    const hasAhead = rows.length > limit;
     const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
     const next = hasNext ? cursorAt(-1) : null;
     const previous = hasPrevious ? cursorAt(0) : null;
     return { data: page.map(toRecord) as T[], meta: { limit, next, previous }, cursorAt };
-  };
+  }
+
+  async function one(db: Connection, query: Query): Promise<CursorPage<T>> {
+    const order = orderOf(rules, query);
+    const { sort } = order;
+    const period = periodOf(query);
+    const start = startOf(nameOf(rules, query), query, sort.length + 1);
+    const read = async (down: boolean, from: Place, limit: number) => {
+      const run = statementFor(query, order, { isPlaced: sort.length > 0 && from.length > 0, down });
+      const parts = Object.fromEntries(from.map((part, index) => [partOfPlace(index), part]));
+      const range = sort.length === 0 ? rangeFrom(period, from[0], down) : period;
+      return run(db, { ...query, ...range, ...parts, limit });
+    };
+    const rows = await read(order.down, start, query.limit + 1).catch(error => {
+      throw isNoValue(error) ? wrongCursor(query) : error;
+    });
+    // An empty page has all records behind it: from there, the way back begins at the other end of the list.
+    const behind = placeIn(rows[0], width, sort);
+    const hasBehind = start.length > 0 && (await read(!order.down, behind, 1)).length > 0;
+    return pageOf(query, rows, hasBehind);
+  }
+
+  async function firstOfEach(db: Connection, filter: Filter, query: Query, owners: string[], most: number) {
+    const order = orderOf(rules, query);
+    const run = statementFor(query, order, { isPlaced: false, down: order.down, owned: filter });
+    const rows = await run(db, {
+      ...{ ...query, ...periodOf(query), limit: query.limit + 1 },
+      ...{ owners: owners.join(), most: most + owners.length },
+    });
+    const byOwner = Map.groupBy(rows, row => row.at(-1));
+    const pages = owners.map((owner): [string, CursorPage<T>] => [
+      owner,
+      pageOf({ ...query, [filter]: owner }, byOwner.get(owner) ?? [], false),
+    ]);
+    return new Map(pages);
+  }
+  return { one, firstOfEach };
 }
+
+/** A list with its order and its filters: what a cursor fits. */
+function nameOf<Filter extends string, Sort extends string>(
+  { name, filters }: ListRules<Filter, Sort>,
+  query: ListQuery<Filter, Sort>,
+): string {
+  const used = namesIn(Object.keys(filters) as Filter[], query);
+  return JSON.stringify([name, query.sort, periodOf(query), used.map(filter => [filter, query[filter]])]);
+}
+
+const placeIn = (row: unknown[] | undefined, width: number, sort: SQLWrapper[]) =>
+  (row?.slice(width, width + sort.length + 1) ?? []) as Place;
 
 function orderOf<Filter extends string, Sort extends string>(
   { table, filters, sorts, rarestFirst }: ListRules<Filter, Sort>,
@@ -95,23 +134,29 @@ function orderOf<Filter extends string, Sort extends string>(
     return typeof column !== 'function' && used.includes(filter) && isIndexedWithId(table, column);
   };
   const candidates = rarestFirst?.(query) ?? used;
-  return { used, lead: sort.length === 0 ? candidates.find(isLead) : undefined, sort, descending };
+  const lead = sort.length === 0 ? candidates.find(isLead) : undefined;
+  return { used, lead, sort, down: descending !== (query.before !== undefined) };
 }
 
 function queryFor<Filter extends string, Sort extends string>(
   rules: ListRules<Filter, Sort>,
   query: ListQuery<Filter, Sort>,
   { used, lead, sort }: Order<Filter>,
-  reading: { columns: Record<string, PgColumn>; isPlaced: boolean; down: boolean },
+  { owned, ...reading }: Reading<Filter> & { columns: Record<string, PgColumn> },
 ) {
   const others = used.filter(name => name !== lead);
-  return cursorQuery({
+  const valueFor = (filter: string) => (filter === owned ? owner : sql.placeholder(filter));
+  const page = cursorQuery({
     ...reading,
     table: rules.table,
-    where: and(sort.length > 0 ? inPeriod(rules.table, query) : undefined, ...conditionsOf(rules, others)),
-    lead: lead && { column: rules.filters[lead] as PgColumn, value: lead },
+    where: and(
+      sort.length > 0 ? inPeriod(rules.table, query) : undefined,
+      ...conditionsOf(rules, others, valueFor),
+    ),
+    lead: lead && { column: rules.filters[lead] as PgColumn, value: valueFor(lead) },
     sort,
   });
+  return owned ? eachOwner(page) : page;
 }
 
 /** The ids of a period on one side of an id. */
@@ -120,21 +165,21 @@ function rangeFrom({ above, below }: Range, id: string | undefined, down: boolea
   return down ? { above, below: id < below ? id : below } : { above: id > above ? id : above, below };
 }
 
-/** Where a page begins, and the parameter that says so. */
-function startOf(
-  list: string,
-  { after, before }: Cursors,
-  parts: number,
-): { name: keyof Cursors; start: Place } {
+/** Where a page begins. */
+function startOf(list: string, query: Cursors, parts: number): Place {
+  const { after, before } = query;
   if (after !== undefined && before !== undefined) throw refusal('before', 'cannot be combined with "after"');
-  const [name, cursor] = before === undefined ? (['after', after] as const) : (['before', before] as const);
+  const cursor = before ?? after;
   const start = cursor ? readCursor(list, cursor, parts) : [];
-  if (start === undefined) throw wrongCursor(name);
-  return { name, start };
+  if (start === undefined) throw wrongCursor(query);
+  return start;
 }
 
-const wrongCursor = (name: keyof Cursors) =>
-  refusal(name, 'is not a cursor of this list with these filters and this sort');
+const wrongCursor = ({ before }: Cursors) =>
+  refusal(
+    before === undefined ? 'after' : 'before',
+    'is not a cursor of this list with these filters and this sort',
+  );
 
 /** A forged cursor may hold a value that its column cannot have, such as a word as a number. */
 const isNoValue = (error: unknown) => databaseFailure(error)?.code.startsWith('22');

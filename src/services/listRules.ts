@@ -58,15 +58,18 @@ export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
 
-/** The conditions of these filters, whose values are placeholders of their name. */
+type ValueFor = (filter: string) => SQLWrapper;
+const placeholder: ValueFor = filter => sql.placeholder(filter);
+
+/** The conditions of these filters. Their values are placeholders of their name, or what `valueFor` says. */
 export function conditionsOf<Filter extends string>(
   { filters }: Pick<ListRules<Filter, string>, 'filters'>,
   used: Filter[],
+  valueFor = placeholder,
 ): SQL[] {
   return used.map(name => {
     const filter = filters[name];
-    const value = sql.placeholder(name);
-    return typeof filter === 'function' ? filter(value) : eq(filter, value);
+    return typeof filter === 'function' ? filter(valueFor(name)) : eq(filter, valueFor(name));
   });
 }
 

@@ -21,16 +21,34 @@ import {
 
 type ByNumber = { [K in keyof Cursors]?: never };
 
+export interface PagedList<T, Filter extends string, Sort extends string> {
+  (context: Context, query: ListQuery<Filter, Sort> & ByNumber): Promise<Page<T>>;
+  (context: Context, query: ListQuery<Filter, Sort>): Promise<Page<T> | CursorPage<T>>;
+  /**
+   * For each of these values of a filter, the page at the beginning or the end of the list; one statement for all.
+   * `most` bounds the records of all pages together.
+   */
+  ofEach(filter: Filter): ReadEach<T, ListQuery<Filter, Sort>>;
+}
+export type ReadEach<T, Query> = (
+  context: Context,
+  owners: string[],
+  query: Query,
+  most: number,
+) => Promise<Map<string, CursorPage<T>>>;
+
 /**
  * A function that reads one page of a list: by cursor if the query has one, else by number, with the total. It keeps a
  * statement for each combination of filters, sort and direction. Equal requests at the same time get one answer.
  */
-export function pagedList<T, Filter extends string, Sort extends string>(rules: ListRules<Filter, Sort>) {
+export function pagedList<T, Filter extends string, Sort extends string>(
+  rules: ListRules<Filter, Sort>,
+): PagedList<T, Filter, Sort> {
   type Query = ListQuery<Filter, Sort>;
   const byNumber = numberReader<T, Filter, Sort>(rules);
   const byCursor = cursorReader<T, Filter, Sort>(rules);
   const read = coalesce(async (db: Connection, query: Query) =>
-    query.after === undefined && query.before === undefined ? byNumber(db, query) : byCursor(db, query),
+    query.after === undefined && query.before === undefined ? byNumber(db, query) : byCursor.one(db, query),
   );
   async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
@@ -40,7 +58,13 @@ export function pagedList<T, Filter extends string, Sort extends string>(rules: 
     if (cursor && query.page !== undefined) throw refusal('page', `cannot be combined with "${cursor}"`);
     return read(context.db, query);
   }
-  return list;
+  const ofEach =
+    (filter: Filter): ReadEach<T, Query> =>
+    async (context, owners, query, most) => {
+      need(context, rules.scope);
+      return byCursor.firstOfEach(context.db, filter, { ...query, [filter]: '' }, owners, most);
+    };
+  return Object.assign(list, { ofEach });
 }
 
 type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
@@ -50,7 +74,7 @@ export function cursorLog<T, Filter extends string>(rules: Omit<ListRules<Filter
   const read = cursorReader<T, Filter, 'createdAt'>({ ...rules, sorts: { createdAt: [] } });
   return async function list(context: Context, query: LogQuery<Filter>): Promise<CursorPage<T>> {
     need(context, rules.scope);
-    return read(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
+    return read.one(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
   };
 }
 

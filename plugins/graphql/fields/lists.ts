@@ -1,9 +1,17 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { MercuriusContext } from 'mercurius';
-import type { Context } from '../../../src/core/context.ts';
-import type { Page, PageRequest } from '../../../src/core/pages.ts';
+import type { CursorPage } from '../../../src/core/pages.ts';
+import type { ListQuery } from '../../../src/services/listRules.ts';
+import type { PagedList } from '../../../src/services/lists.ts';
 import type { OperationContext, Part } from '../part.ts';
+import {
+  connectionArguments,
+  connectionOf,
+  connectionQuery,
+  connectionType,
+  readTotal,
+} from './connections.ts';
 import { checkedBy } from './inputs.ts';
 import { fromSortEnum, toArguments, toSortEnum } from './sdl.ts';
 
@@ -22,22 +30,28 @@ export function listQuery<T extends TSchema>(schema: T) {
 }
 
 /** The query of a REST list. */
-type ListQuery = TSchema & { static: PageRequest; properties: Record<string, TSchema> };
-/** A list field has no cursor. */
-type ByNumber<Query> = Omit<Query, 'after' | 'before'>;
+export type QuerySchema<Filter extends string, Sort extends string> = TSchema & {
+  static: ListQuery<Filter, Sort>;
+  properties: Record<string, TSchema>;
+};
 
-/** The list of a resource, and how many records it has. */
-export function listFields<S extends ListQuery, T>(
+/** The list of a resource, how many records it has, and its connection. */
+export function listFields<T, F extends string, S extends string>(
   { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
-  schema: S,
-  read: (context: Context, query: ByNumber<Static<S>>) => Promise<Page<T>>,
+  schema: QuerySchema<F, S>,
+  list: PagedList<T, F, S>,
 ): Part {
   const { $id = '' } = record;
+  const connection = connectionType(type);
+  const toConnectionQuery = connectionQuery(schema);
   const { after, before, ...parameters } = schema.properties;
   const { page, limit, sort, ...filters } = parameters;
   const toQuery = listQuery(schema);
+  type ByNumber = Parameters<typeof list>[1] & { after?: never; before?: never };
   return {
+    ...connection,
     sdl: [
+      ...connection.sdl,
       toSortEnum($id, sort),
       /* GraphQL */ `
 extend type Query {
@@ -45,18 +59,26 @@ extend type Query {
   ${plural}(${toArguments($id, parameters)}): [${type}!]!
   "How many ${plural} there are, on all pages together."
   ${plural}Count(${toArguments($id, filters)}): Int!
+  "The ${plural} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
+  ${plural}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
 }`,
     ],
     Query: {
       [plural]: async (_, args: Arguments, operation, info) => {
         const { query, paged } = toQuery(args);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const { data, meta } = await read(operation.context, page);
+        const { data, meta } = await list(operation.context, page as ByNumber);
         operation.budget.spend(data);
         return paged ? data : wholeList(data, meta.total > data.length, operation, info);
       },
-      [`${plural}Count`]: async (_, args: Arguments, { context }: MercuriusContext) =>
-        (await read(context, toQuery(args).query)).meta.total,
+      [`${plural}Count`]: (_, args: Arguments, { context }: MercuriusContext) =>
+        readTotal(list, context, toQuery(args).query),
+      [`${plural}Connection`]: async (_, args: Arguments, { context, budget }: MercuriusContext) => {
+        const query = toConnectionQuery(args);
+        const page = (await list(context, query)) as CursorPage<T>;
+        budget.spend(page.data);
+        return connectionOf(page, () => readTotal(list, context, query));
+      },
     },
   };
 }

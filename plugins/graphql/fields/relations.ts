@@ -2,18 +2,30 @@ import type { TObject } from '@sinclair/typebox';
 import { strict } from '../../../schemas/common.ts';
 import { paging } from '../../../schemas/lists.ts';
 import { orNotFound } from '../../../src/core/errors.ts';
+import type { CursorPage } from '../../../src/core/pages.ts';
 import { skipped } from '../../../src/core/pages.ts';
+import type { PagedList } from '../../../src/services/lists.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
 import type { Part, Resolver } from '../part.ts';
-import { type Arguments, listQuery, wholeList } from './lists.ts';
+import { connectionArguments, connectionOf, connectionQuery, readTotal } from './connections.ts';
+import { type Arguments, listQuery, type QuerySchema, wholeList } from './lists.ts';
 
 const childrenQuery = listQuery(strict(paging));
 
-/** Both directions of a relation: the parent of a child, and the children of a parent with their number. */
-export function relationFields(children: Children, record: TObject): Part {
+/**
+ * Both directions of a relation: the parent of a child, and the children of a parent with their number. The list of the
+ * children has a filter with the name of the field.
+ */
+export function relationFields<T, F extends string, S extends string>(
+  children: Children,
+  record: TObject,
+  schema: QuerySchema<F, S>,
+  list: PagedList<T, F, S>,
+): Part {
   const { parent, child, member, counts } = children;
   const [parentType, field] = [parent.title, member.replace(/Id$/, '')];
+  const { [field]: _parent, ...parameters } = schema.properties;
   const parentOf: Resolver = async (record, _, { loaders }) =>
     orNotFound(parentType, await loaders.one(parent.ofIds, record[member]));
   return {
@@ -29,6 +41,8 @@ extend type ${parentType} {
   ${child.plural}(page: Int, limit: Int): [${record.$id}!]!
   "How many ${child.plural} the ${parent.name} has."
   ${child.plural}Count: Int!
+  "The same by cursor, with the sorts and filters of the list."
+  ${child.plural}Connection(${connectionArguments(record.$id ?? '', parameters)}): ${record.$id}Connection!
 }`,
     ],
     types: {
@@ -36,6 +50,7 @@ extend type ${parentType} {
       [parentType]: {
         [child.plural]: pageOfChildren(children, Object.keys(record.properties)),
         [`${child.plural}Count`]: async ({ id }, _, { loaders }) => (await loaders.one(counts, id)) ?? 0,
+        [`${child.plural}Connection`]: connectionOfChildren(children, field as F, schema, list),
       },
     },
   };
@@ -53,3 +68,29 @@ const pageOfChildren =
     const found = await loaders.page(pages, id, { limit: maxList + 1, skip: 0, members });
     return wholeList(found, found.length > maxList, operation, info);
   };
+
+/** A page at an end of the list is read together with those of other parents. A cursor belongs to one parent. */
+function connectionOfChildren<T, F extends string, S extends string>(
+  { counts }: Children,
+  filter: F,
+  schema: QuerySchema<F, S>,
+  list: PagedList<T, F, S>,
+): Resolver {
+  const toQuery = connectionQuery(schema);
+  const ends = list.ofEach(filter);
+  return async ({ id }, args: Arguments, { context, loaders, budget }) => {
+    const query = toQuery(args);
+    const own = { ...query, [filter]: id };
+    const read = async () => {
+      const page = (await list(context, own)) as CursorPage<T>;
+      budget.spend(page.data);
+      return page;
+    };
+    const page = query.after || query.before ? await read() : await loaders.end(ends, id, query);
+    const { limit, sort, after, before, ...filters } = query;
+    const isFiltered = Object.keys(filters).length > 0;
+    const total = async () =>
+      isFiltered ? readTotal(list, context, own) : ((await loaders.one(counts, id)) ?? 0);
+    return connectionOf(page as CursorPage<T>, total);
+  };
+}

@@ -42,13 +42,15 @@ interface Parent {
   type: GraphQLNamedType | undefined;
   path: string[];
   records: number;
+  /** Inside a connection: the length of its lists. */
+  pageLength?: number | undefined;
   introspection: boolean;
   spreads: readonly string[];
 }
 
 /**
- * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size, and variables
- * have their values. It stops at the first limit that is exceeded, so no document can keep it busy.
+ * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size (that of a connection
+ * once, however often it is selected as edges or nodes), and variables have their values. It stops at the first limit that is exceeded, so no document can keep it busy.
  */
 class CostVisitor {
   readonly #query: Query;
@@ -101,18 +103,24 @@ class CostVisitor {
     if (!introspection) this.#check('GRAPHQL_MAX_DEPTH', path.length, path, node);
 
     const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
-    const records = parent.records * this.#lengthOf(field, node);
-    if (!introspection) this.#cost += field?.resolve ? records : 0;
+    const pageLength = isConnection(field) ? this.#pageLengthOf(node) : undefined;
+    const length = isList(field) ? (parent.pageLength ?? this.#lengthOf(node)) : 1;
+    const records = parent.records * length;
+    if (!introspection) this.#cost += field?.resolve ? records * (pageLength ?? 1) : 0;
     else if (!parent.introspection && node.selectionSet) this.#cost += introspectionCost;
     this.#check('GRAPHQL_MAX_COST', this.#cost, path, node);
     if (node.selectionSet) {
       const type = field && getNamedType(field.type);
-      this.#visitSelections(node.selectionSet, { ...parent, type, path, records, introspection });
+      this.#visitSelections(node.selectionSet, { ...parent, type, path, records, pageLength, introspection });
     }
   }
 
-  #lengthOf(field: GraphQLField<unknown, unknown> | undefined, node: FieldNode): number {
-    if (!field || !isListType(getNullableType(field.type))) return 1;
+  #pageLengthOf(node: FieldNode): number {
+    const lengths = ['first', 'last'].map(argument => this.#numberOf(node, argument) ?? 0);
+    return Math.max(...lengths) || pageLimit.default;
+  }
+
+  #lengthOf(node: FieldNode): number {
     const limit = this.#numberOf(node, 'limit');
     if (limit !== undefined) return limit;
     return this.#numberOf(node, 'page') === undefined ? estimatedLength : pageLimit.default;
@@ -143,6 +151,10 @@ class CostVisitor {
     throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
   }
 }
+
+type Field = GraphQLField<unknown, unknown> | undefined;
+const isList = (field: Field) => field !== undefined && isListType(getNullableType(field.type));
+const isConnection = (field: Field) => field?.args.some(({ name }) => name === 'first') ?? false;
 
 /** A limit that is invalid is refused when it is used. Here it only must not lower the cost. */
 const pageSize = (limit: number) => Math.max(1, limit);

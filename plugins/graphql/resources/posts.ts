@@ -15,7 +15,7 @@ import type { Part } from '../part.ts';
 export const posts: Part[] = [
   recordFields(post, Post),
   listFields({ ...post, record: Post }, PostQuery, listPosts),
-  relationFields(postsOfUser, Post),
+  relationFields(postsOfUser, Post, PostQuery, listPosts),
   mutationFields(
     post,
     Post,

@@ -18,8 +18,8 @@ interface CursorQuery {
   table: RecordTable;
   columns: Record<string, PgColumn>;
   where: SQL | undefined;
-  /** A filter whose column has an index together with the id, and the name of its placeholder. */
-  lead: { column: PgColumn; value: string } | undefined;
+  /** A filter whose column has an index together with the id. */
+  lead: { column: PgColumn; value: SQLWrapper } | undefined;
   /** Before the id. With a lead there is none. */
   sort: SQLWrapper[];
   /** Whether the page begins at a place, and not at an end of the list. */
@@ -38,7 +38,7 @@ export const partOfPlace = (index: number) => `place ${index}`;
 export function cursorQuery({ table, columns, where, lead, sort, isPlaced, down }: CursorQuery) {
   const order = [...(lead ? [lead.column] : sort), table.id];
   const place = [...sort, table.id];
-  const parts = place.map((part, index) => [partOfPlace(index), sql`${part}::text`]);
+  const parts = place.map((part, index) => [partOfPlace(index), sql`${part}::text`.as(partOfPlace(index))]);
   const range = sort.length === 0 ? idsInRange(table.id, lead) : isPlaced && beyond(place, down);
   return builder
     .select({ ...columns, ...Object.fromEntries(parts) })
@@ -55,8 +55,7 @@ export function cursorQuery({ table, columns, where, lead, sort, isPlaced, down 
  */
 function idsInRange(id: PgColumn, lead: CursorQuery['lead']): SQL | undefined {
   const key = tuple(lead ? [lead.column, id] : [id]);
-  const bound = (name: string) =>
-    tuple([...(lead ? [lead.value] : []), name].map(each => sql.placeholder(each)));
+  const bound = (name: string) => tuple([...(lead ? [lead.value] : []), sql.placeholder(name)]);
   return and(
     sql`${key} > ${bound('above')}`,
     sql`${key} < ${bound('below')}`,
@@ -74,3 +73,16 @@ function beyond(key: SQLWrapper[], down: boolean): SQL {
 }
 
 const tuple = (parts: SQLWrapper[]) => sql`(${sql.join(parts, sql`, `)})`;
+
+/** One of the ids of the placeholder `owners`, in a query for each of them. */
+export const owner = sql`owner.id`;
+
+/** The same page for each owner, with its id in the last column: one statement, whatever their number. */
+export function eachOwner(query: ReturnType<typeof cursorQuery>) {
+  const page = query.as('page');
+  return builder
+    .select({ ...page._.selectedFields, owner })
+    .from(sql`unnest(string_to_array(${sql.placeholder('owners')}, ',')::uuid[]) as owner(id)`)
+    .crossJoinLateral(page)
+    .limit(sql.placeholder('most'));
+}

@@ -1,0 +1,118 @@
+import type { TSchema } from '@sinclair/typebox';
+import { pageLimit } from '../../../schemas/lists.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { invalid } from '../../../src/core/errors.ts';
+import type { CursorPage } from '../../../src/core/pages.ts';
+import type { ListQuery } from '../../../src/services/listRules.ts';
+import type { PagedList } from '../../../src/services/lists.ts';
+import type { Part } from '../part.ts';
+import { type Arguments, listQuery, type QuerySchema } from './lists.ts';
+import { toArguments } from './sdl.ts';
+
+interface Connection<T> {
+  edges: { cursor: string; node: T }[];
+  nodes: T[];
+  pageInfo: object;
+  total: () => Promise<number>;
+}
+
+/** The types of the connections to records of a type. The total is read only when it is selected. */
+export const connectionType = (type: string): Part => ({
+  sdl: [
+    /* GraphQL */ `
+"A ${type}, and its place in a list."
+type ${type}Edge {
+  "For after and before, here and in REST with the same sort and filters."
+  cursor: String!
+  node: ${type}!
+}
+
+"A page of a list of ${type} by cursor."
+type ${type}Connection {
+  edges: [${type}Edge!]!
+  "The records of the edges."
+  nodes: [${type}!]!
+  pageInfo: PageInfo!
+  "How many records the list has, on all pages together."
+  totalCount: Int!
+}`,
+  ],
+  types: { [`${type}Connection`]: { totalCount: ({ total }: Connection<unknown>) => total() } },
+});
+
+/** What a connection takes: a part of the list from one of its ends or from a cursor, and the sort and filters of the list. */
+export const connectionArguments = (record: string, parameters: Record<string, TSchema>): string => {
+  const { page, limit, after, before, ...others } = parameters;
+  return `first: Int, after: String, last: Int, before: String, ${toArguments(record, others)}`;
+};
+
+/** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
+export function connectionQuery<F extends string, S extends string>(schema: QuerySchema<F, S>) {
+  const toQuery = listQuery(schema);
+  return ({ first, after, last, before, ...args }: Arguments): ListQuery<F, S> => {
+    const { limit, ...cursor } = sliceOf({ first, after, last, before } as Slice);
+    // The limit of REST begins at 1.
+    return { ...toQuery({ ...args, ...cursor }).query, limit };
+  };
+}
+
+interface Slice {
+  first?: number | null;
+  after?: string | null;
+  last?: number | null;
+  before?: string | null;
+}
+const exclusive = [
+  ['last', 'first'],
+  ['before', 'first'],
+  ['after', 'last'],
+  ['before', 'after'],
+] as const;
+
+function sliceOf(slice: Slice) {
+  for (const [name, other] of exclusive)
+    if ((slice[name] ?? null) !== null && (slice[other] ?? null) !== null)
+      throw refusal(name, `cannot be combined with "${other}"`);
+  const { first, last, after, before } = slice;
+  const limit = first ?? last ?? pageLimit.default;
+  if (limit < 0 || limit > pageLimit.maximum)
+    throw refusal(
+      (first ?? null) === null ? 'last' : 'first',
+      `must be a whole number from 0 to ${pageLimit.maximum}`,
+    );
+  const isBackward = (last ?? before ?? null) !== null;
+  return isBackward ? { limit, before: before ?? '' } : { limit, after: after ?? '' };
+}
+
+const refusal = (name: string, message: string) => invalid([{ in: 'query', path: `/${name}`, message }]);
+
+/** A page as a connection. Most of it is made when it is selected. */
+export const connectionOf = <T>(
+  { data, meta, cursorAt }: CursorPage<T>,
+  total: () => Promise<number>,
+): Connection<T> => ({
+  get edges() {
+    return data.map((node, index) => ({ cursor: cursorAt(index), node }));
+  },
+  nodes: data,
+  get pageInfo() {
+    const isEmpty = data.length === 0;
+    return {
+      hasNextPage: meta.next !== null,
+      hasPreviousPage: meta.previous !== null,
+      startCursor: isEmpty ? null : cursorAt(0),
+      endCursor: isEmpty ? null : cursorAt(-1),
+    };
+  },
+  total,
+});
+
+/** The total of a list, without its records. */
+export async function readTotal<T, F extends string, S extends string>(
+  list: PagedList<T, F, S>,
+  context: Context,
+  { after: _after, before: _before, ...query }: ListQuery<F, S>,
+): Promise<number> {
+  const { meta } = await list(context, { ...query, limit: 1 } as Parameters<typeof list>[1]);
+  return 'total' in meta ? meta.total : 0;
+}
