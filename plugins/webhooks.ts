@@ -37,14 +37,18 @@ const response = {
 };
 const description = `The sender authenticates itself by a signature over the raw body in the header \`<provider>-signature\`, by default
 \`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The response is sent once the event is stored, and before it
-is processed. An event may be sent any number of times: it is stored once and takes effect once. On
-\`payment_intent.succeeded\` the subscription of \`data.object.customer\` becomes active; events of other types are stored
-and ignored. If the service cannot store the event, the response is a 503: send it again.`;
+is processed. An event may be sent any number of times: it is stored once and takes effect once. If the service cannot
+store the event, the response is a 503: send it again.
 
-const post = {
+Events of these types have an effect; all others are stored and ignored:
+
+`;
+
+const postOf = (handlers: Handlers) => ({
   ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
     config: { door: 'webhook', rateLimit: false, anyMediaType: true },
-    description,
+    description:
+      description + [...handlers].map(([type, { effect }]) => `- \`${type}\`: ${effect}`).join('\n'),
     params,
     body: ref(ProviderEvent),
     response,
@@ -52,12 +56,12 @@ const post = {
   bodyLimit,
   // The body is read once its signature is verified, and not before.
   validatorCompiler: () => (value: unknown) => ({ value }),
-};
+});
 
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { providers } = readProviders(options.settings.WEBHOOK_SECRETS);
   parseAsBytes(app);
-  app.post('/webhooks/:provider', post, async (request, reply) => {
+  app.post('/webhooks/:provider', postOf(options.handlers), async (request, reply) => {
     const provider = providers.get(request.params.provider);
     if (!provider) throw notFound('Webhook provider');
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

@@ -38,7 +38,8 @@ import { openReplicas } from './database/replicas/replicas.ts';
 import { kinds, resources } from './resources.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
-import { handlers } from './webhooks/handlers/index.ts';
+import type { Handlers } from './webhooks/handlers/handler.ts';
+import { handlers as allHandlers } from './webhooks/handlers/index.ts';
 
 export interface Parts {
   settings: Settings;
@@ -46,6 +47,7 @@ export interface Parts {
   queue: Queue;
   log: Log;
   metrics?: Metrics;
+  handlers?: Handlers;
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
   leaving?: () => boolean;
@@ -54,7 +56,7 @@ export interface Parts {
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(parts: Parts) {
   const { settings, database, queue, log, metrics = new Metrics() } = parts;
-  const { now = () => new Date(), leaving = () => false } = parts;
+  const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openRateLimits(settings, log);

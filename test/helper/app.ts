@@ -8,6 +8,7 @@ import type { Queue } from '../../src/core/context.ts';
 import type { Log } from '../../src/core/log.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import type { Handlers } from '../../src/webhooks/handlers/handler.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
@@ -37,6 +38,7 @@ export async function build(
     database,
     queue = noQueue,
     metrics,
+    handlers,
     now,
     log = testLog,
   }: {
@@ -44,6 +46,7 @@ export async function build(
     database?: Database;
     queue?: Queue;
     metrics?: Metrics;
+    handlers?: Handlers;
     now?: () => Date;
     log?: Log;
   } = {},
@@ -58,6 +61,7 @@ export async function build(
     queue,
     log,
     ...(metrics && { metrics }),
+    ...(handlers && { handlers }),
     ...(now && { now }),
   });
   t.teardown(() => app.close());

@@ -9,7 +9,7 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { startJobs } from '../../src/jobs.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { openMetrics } from '../../src/webhooks/backlog.ts';
-import type { Handler, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
+import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
 import { build } from './app.ts';
 import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
@@ -58,12 +58,15 @@ interface Choices {
   settings?: Partial<Settings>;
   /** Replaces the real handler of payments; called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
+  /** Replaces all handlers, those of the receiver too. */
+  handlers?: Handlers;
   now?: () => Date;
   /** By default, every retry comes after a second. */
   retries?: typeof defaultRetries;
 }
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
+  effect: '',
   needsCustomer: true,
   handle: async (context, events) => {
     for (const event of events) await handle(context, event);
@@ -73,7 +76,7 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
 /** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildDoor(
   t: Test,
-  { settings = {}, handle, now, retries = { delay: 1, delayMax: 1 } }: Choices = {},
+  { settings = {}, handle, handlers, now, retries = { delay: 1, delayMax: 1 } }: Choices = {},
 ) {
   const used: Partial<Settings> = {
     WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
@@ -89,6 +92,7 @@ export async function buildDoor(
     database,
     metrics,
     log: testLog,
+    ...(handlers && { handlers }),
     ...(handle && { handlers: new Map([['payment_intent.succeeded', oneByOne(handle)]]) }),
     ...(now && { now }),
   };
@@ -105,7 +109,14 @@ export async function buildDoor(
     closing(startJobs({ ...parts, queue: other }), other);
   };
   await queue.ready;
-  const app = await build(t, { settings: used, database, queue, metrics, ...(now && { now }) });
+  const app = await build(t, {
+    settings: used,
+    database,
+    queue,
+    metrics,
+    ...(handlers && { handlers }),
+    ...(now && { now }),
+  });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(

@@ -30,7 +30,7 @@ function workByHand(
     rest: async () => {},
     close: async () => {},
   };
-  const handlers = new Map([['payment_intent.succeeded', { needsCustomer: true, handle }]]);
+  const handlers = new Map([['payment_intent.succeeded', { effect: '', needsCustomer: true, handle }]]);
   const worker = startJobs({
     settings: readSettings({ NODE_ENV: 'test' }),
     ...parts,

@@ -1,0 +1,41 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { sql } from '../../../drizzle/orm.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import type { Context } from '../../core/context.ts';
+import { compileCheck } from '../../core/validation.ts';
+import { statement } from '../../database/statements/statement.ts';
+import { parseBody } from '../envelope.ts';
+import type { IncomingEvent } from './handler.ts';
+
+/** A body may have 2 MiB, so those of a batch must not be in memory at once. */
+const readAtOnce = 20;
+
+const { id, body } = webhookEvents;
+const findBodies = statement({ id, body }, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(webhookEvents)
+    .where(sql`${id} = any(${sql.placeholder('ids')}::text::uuid[])`),
+);
+
+/**
+ * A function that reads the bodies of events, in their order, as the schema describes them. It throws when one does not
+ * fit, and the message becomes the `lastError` of the event.
+ */
+export function payloadReader<T extends TSchema>(schema: T) {
+  const check = compileCheck(schema, 'body');
+  return async function* read({ db }: Context, events: IncomingEvent[]) {
+    for (let first = 0; first < events.length; first += readAtOnce) {
+      const some = events.slice(first, first + readAtOnce);
+      const rows = await findBodies(db, { ids: `{${some.map(event => event.id).join()}}` });
+      const bodies = new Map(rows.map(({ id, body }) => [id, body]));
+      for (const event of some) {
+        const payload = parseBody(bodies.get(event.id) as Buffer)?.value;
+        const [violation] = check(payload) ?? [];
+        if (violation)
+          throw new Error(`The payload is not as expected: ${violation.path || 'it'} ${violation.message}.`);
+        yield { event, payload: payload as Static<T> };
+      }
+    }
+  };
+}
