@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { Settings } from '../../schemas/settings.ts';
 import { makeKey } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { command, runBlocks } from '../helper/handbook.ts';
+import { missingPrograms, runBlocks } from '../helper/handbook.ts';
 import { buildDoor, secret } from '../helper/webhooks.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */
@@ -16,9 +16,7 @@ const executed: Record<string, Partial<Settings>> = {
   'docs/access.md': { AUTH_MODE: 'required' },
 };
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md'), 'bench/README.md'];
-const missing: string[] = [];
-for (const program of ['curl', 'openssl'])
-  if ((await command(`command -v ${program}`)).code !== 0) missing.push(program);
+const missing = await missingPrograms();
 const skip =
   (backend === 'postgres' && 'the pages show the embedded database') ||
   (missing.length > 0 && `not installed: ${missing}`);
@@ -37,7 +35,7 @@ async function serve(t: Test, settings: Partial<Settings>) {
 for (const [page, settings] of Object.entries(executed))
   t.test(`the commands of ${page} print what the page shows`, { skip }, async t => {
     const { origin, variables } = await serve(t, settings);
-    await runBlocks(t, page, origin, variables);
+    await runBlocks(t, page, origin, { variables });
   });
 
 t.test('every file that a page links to exists', async t => {

@@ -29,6 +29,20 @@ export function blocksOf(page: string, heading?: string): Block[] {
 
 const excluded = ['node_modules', '.git', '.tap', 'data'];
 
+/** Follows the steps of a page in a folder: writes its files, and runs its commands except one. */
+export async function walk(t: Test, steps: Block[], folder: string, except: string): Promise<void> {
+  for (const step of steps)
+    if (step.file) t.doesNotThrow(() => write(folder, step), step.file);
+    else if (step.kind === 'sh')
+      for (const line of step.text.trim().split('\n')) if (line !== except) await succeeds(t, line, folder);
+}
+
+/** Runs a command, which must succeed. */
+export async function succeeds(t: Test, line: string, folder: string): Promise<void> {
+  const { code, output } = await command(line, folder);
+  t.equal(code, 0, `${line}${code === 0 ? '' : `\n${output}`}`);
+}
+
 /** A copy of the project in a folder of its own, which shares only the installed packages. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-walk-'));
@@ -70,6 +84,21 @@ const anonymous = (text: string) =>
     .replace(/"(next|previous)": ?"[\w-]+"/g, '"$1":"<cursor>"')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 
+/** The programs that the commands of pages need and that are not installed. */
+export async function missingPrograms(): Promise<string[]> {
+  const missing: string[] = [];
+  for (const program of ['curl', 'openssl'])
+    if ((await command(`command -v ${program}`)).code !== 0) missing.push(program);
+  return missing;
+}
+
+interface Where {
+  /** Only this section of the page. */
+  heading?: string;
+  folder?: string;
+  variables?: Record<string, string>;
+}
+
 /**
  * Runs the `sh` blocks of a page in one shell, and compares what each prints with the block that follows: `json` as a
  * value, `http` by its headers and body, `text` line by line. The printed text may have more headers and lines.
@@ -78,16 +107,16 @@ export async function runBlocks(
   t: Test,
   page: string,
   origin: string,
-  variables: Record<string, string> = {},
+  { heading, folder, variables = {} }: Where = {},
 ) {
-  const blocks = blocksOf(page).filter(({ kind }) => ['sh', 'json', 'http', 'text'].includes(kind));
+  const blocks = blocksOf(page, heading).filter(({ kind }) => ['sh', 'json', 'http', 'text'].includes(kind));
   const separator = 'next block';
   const given = Object.entries({ ...variables, PORT: new URL(origin).port });
   const lines = [
     given.map(([name, value]) => `export ${name}='${value}'\n`).join(''),
     ...blocks.map(({ kind, text }) => (kind === 'sh' ? `echo; echo '${separator}'\n${text}` : '')),
   ];
-  const { output } = await command(lines.join('').replaceAll('http://127.0.0.1:3000', origin));
+  const { output } = await command(lines.join('').replaceAll('http://127.0.0.1:3000', origin), folder);
   const answers = output.split(`${separator}\n`).slice(1);
 
   let last = '';

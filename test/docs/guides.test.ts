@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import {
+  blocksOf,
+  copyProject,
+  missingPrograms,
+  runBlocks,
+  succeeds,
+  walk,
+  write,
+} from '../helper/handbook.ts';
+
+// The type check, the migration and the tests of what a guide adds take a while on a busy machine.
+t.setTimeout(235_000);
+
+const missing = await missingPrograms();
+/** One copy for all guides, so that the slowest step, the type check, is done once. */
+const folder = copyProject();
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+const check = 'npm run check';
+
+t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
+  const page = 'docs/add-a-handler.md';
+  const heading = '5. Try it';
+  const tried = blocksOf(page, heading).map(({ text }) => text);
+  const steps = blocksOf(page).filter(({ text }) => !tried.includes(text));
+  t.ok(steps.length > 3 && tried.length > 3, 'there are steps');
+  await walk(t, steps, folder, check);
+  if (missing.length > 0) return t.comment(`not installed: ${missing}`);
+  await runBlocks(t, page, await startService(t), { heading, folder });
+});
+
+t.test('the steps of CONTRIBUTING.md add a new resource', async t => {
+  const steps = blocksOf('CONTRIBUTING.md', 'Add a resource');
+  t.ok(steps.length > 10, 'there are steps');
+  await walk(t, steps, folder, check);
+});
+
+t.test('what the guides add passes the checks', t => succeeds(t, check, folder));
+
+/** Starts the service of the copy as `npm start` does; returns its origin. */
+async function startService(t: Test): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0' };
+  const service = spawn(process.execPath, ['src/main.ts'], { cwd: folder, env });
+  const ended = once(service, 'close');
+  t.teardown(() => {
+    service.kill();
+    return ended;
+  });
+  return new Promise((resolve, reject) => {
+    let output = '';
+    service.stdout.on('data', data => {
+      output += data;
+      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+      if (origin) resolve(origin);
+    });
+    ended.then(() => reject(new Error(`The service ended: ${output}`)));
+  });
+}
+
+t.test('a step that does not fit the code is an error', async t => {
+  const folder = t.testdir({ 'a.ts': 'one();\ntwo();\n' });
+  const step = (text: string, kind = 'diff') => ({ kind, file: 'a.ts', text });
+  t.throws(() => write(folder, step(' three();\n+four();\n')), /a\.ts must have this once, not 0 times/);
+  t.throws(() => write(folder, step('one();\n', 'ts')), /a\.ts is there already/);
+});
