@@ -152,21 +152,22 @@ begin
 	end loop;
 end $$;
 --> statement-breakpoint
--- Moves changes from the log to the nodes, at most so many, and returns how many. It tries its locks and waits for none; of
--- several calls at once, one moves. The settings are for plans that fit any amount of changes.
-create function list_fold(portion integer) returns integer language plpgsql
+-- Moves changes from the log to the nodes, at most `portion`, and returns how many; fewer than `fewest` stay where they are. It
+-- tries its locks and waits for none; of several calls at once, one moves. The settings are for plans that fit any amount.
+create function list_fold(portion integer, fewest integer) returns integer language plpgsql
 set search_path = public set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off set work_mem = '64MB' as $$
 declare
 	state list_state;
 	newest integer;
 	closed integer[];
+	waiting bigint;
+	bulk text;
 	moved integer;
 	changed list_counts[];
 	candidates list_counts[];
 	node list_counts;
 	large boolean;
-	bulk text;
 begin
 	if current_setting('transaction_isolation') <> 'read committed' then
 		raise exception 'list_fold needs read committed' using errcode = 'invalid_transaction_state';
@@ -176,17 +177,16 @@ begin
 	-- A copy without the sequence, as logical replication makes it: its log begins again.
 	update list_state set folded = 0, open = '{}' where one and folded >= pg_sequence_last_value('list_segments');
 	select * into state from list_state where one;
+	select sum(changes), max(name) filter (where changes > 10 * portion) into waiting, bulk from (
+		select name, (select count(*) from (select from list_pending(name, '') limit 10 * portion + 1) as few) as changes from list_sources) as each_source;
+	if waiting < fewest then return 0; end if;
 	-- A bulk load: its rows are counted faster than its changes are moved.
-	select name into bulk from list_sources s where 10 * portion < (select count(*) from (select from list_pending(s.name, '') limit 10 * portion + 1) as few);
 	if bulk is not null then
 		delete from list_log where source = bulk and (segment > state.folded or segment = any (state.open));
 		perform list_recount(bulk);
 		return portion;
 	end if;
-	newest := state.folded;
-	if exists (select from list_sources s join list_log l on l.source = s.name and l.segment > state.folded) then
-		newest := nextval('list_segments') - 1;
-	end if;
+	newest := nextval('list_segments') - 1;
 	closed := array(select segment from (select unnest(state.open) union all select generate_series(state.folded + 1, newest)) as old (segment)
 		where pg_try_advisory_xact_lock(7283453, segment));
 
@@ -235,7 +235,7 @@ begin
 	update list_state set folded = newest, open = array(
 		select segment from (select unnest(state.open) union all select generate_series(state.folded + 1, newest)) as old (segment)
 		where segment <> all (closed) or exists (select from list_sources s join list_log l on l.source = s.name and l.segment = old.segment))
-	where one and (newest > state.folded or closed <> '{}');
+	where one;
 
 	foreach node in array coalesce(changed, '{}') loop
 		if node.amount > 0 then

@@ -19,33 +19,38 @@ export const repairCounts = (db: Connection) =>
     await inside.rows('select list_repair()', []);
   });
 
-/** The most changes that one fold moves: on the embedded database everybody waits for it. */
+/** The most changes that one fold moves. On the embedded database everybody waits for it. */
 const portions = { postgres: 50_000, embedded: 5000 };
 
 /**
- * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql); returns how many. No writer waits for
- * it, and it waits for nobody.
+ * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql), if there are so many; returns how many.
+ * No writer waits for it, and it waits for nobody.
  */
-export const foldChanges = ({ writes, kind }: Database): Promise<number> =>
+export const foldChanges = ({ writes, kind }: Database, fewest = 1): Promise<number> =>
   writes.transaction(async inside => {
     await readCommitted(inside);
     // After a bulk load, rows are counted instead.
     await inside.rows(`select set_config('statement_timeout', '0', true)`, []);
-    const [[moved] = []] = await inside.rows('select list_fold($1)', [portions[kind]]);
+    const [[moved] = []] = await inside.rows('select list_fold($1, $2)', [portions[kind], fewest]);
     return Number(moved);
   });
 
-/** Milliseconds. Readers add up the changes in the log, so it must not become long while many write. */
-const [pause, shortPause, many] = [1000, 100, 500];
+/**
+ * Readers add up the changes in the log, so it must not become long. Nor may folds be too frequent: while a transaction
+ * stays open, each leaves an old version of some nodes, which readers meet.
+ */
+const [many, few] = [500, 100];
+/** Milliseconds, after many changes and after fewer. Every tenth time, those that are too few are folded, too. */
+const [shortPause, pause] = [100, 1000];
 
 /** Folds again and again while there is a database. Every process does; the database lets one at a time. */
 export function startFolding(database: Database, log: Log): () => void {
   const ending = new AbortController();
   const { signal } = ending;
   let failing = false;
-  async function fold(): Promise<number> {
+  async function fold(fewest: number): Promise<number> {
     try {
-      const moved = await foldChanges(database);
+      const moved = await foldChanges(database, fewest);
       failing = false;
       return moved;
     } catch (error) {
@@ -58,8 +63,8 @@ export function startFolding(database: Database, log: Log): () => void {
     }
   }
   async function run() {
-    while (!signal.aborted) {
-      const moved = database.available() ? await fold() : 0;
+    for (let turn = 1; !signal.aborted; turn++) {
+      const moved = database.available() ? await fold(turn % 10 === 0 ? 1 : few) : 0;
       await sleep(moved >= many ? shortPause : pause, undefined, { signal, ref: false }).catch(() => {});
     }
   }

@@ -43,7 +43,8 @@ export function sessionsOf(t: Test, url: string): () => Session {
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end({ timeout: 1 }));
     return {
-      run: text => sql.unsafe(text),
+      // Sent at once: the driver waits until somebody asks for the result.
+      run: async text => sql.unsafe(text),
       load: async (table, lines) =>
         pipeline(
           Readable.from(lines.map(line => `${line}\n`)),
@@ -67,7 +68,7 @@ async function embeddedSession(t: Test): Promise<() => Session> {
 /** Folds all changes that are committed. */
 export async function foldAll({ run }: Session): Promise<void> {
   for (let moved = 1; moved > 0; )
-    [{ moved } = { moved: 0 }] = (await run('select list_fold(5000) as moved')) as { moved: number }[];
+    [{ moved } = { moved: 0 }] = (await run('select list_fold(5000, 1) as moved')) as { moved: number }[];
 }
 
 const lists = (): [table: string, part: string][] => [
