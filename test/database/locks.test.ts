@@ -6,7 +6,7 @@ import { orm } from '../../src/database/connection.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { backend, countRows } from '../helper/database.ts';
+import { backend } from '../helper/database.ts';
 import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
@@ -104,33 +104,6 @@ test('a change of a user does not wait for new posts by that user', async t => {
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
   });
   t.equal((await call('GET', `/api/users/${id}`, 200)).body.name, 'Ada King');
-});
-
-/** Takes the lock of a fold, which a prepared transaction of another session may hold. */
-const holdFolds = sql`select pg_advisory_xact_lock(7283452)`;
-const bulk = sql`
-  insert into users (id, name, email, created_at, updated_at)
-  select id, 'bulk', id || '@example.com', now(), now() from (select gen_random_uuid() as id from generate_series(1, 1500)) as new`;
-
-test('no commit waits for the lock of a fold (a bulk write stopped all connections of a server)', async t => {
-  await database.writes.transaction(async tx => {
-    await orm(tx).execute(holdFolds);
-    for (let i = 0; i < 5; i++) await orm(database.writes).execute(bulk);
-    await orm(database.writes).execute(sql`select list_refresh()`);
-    t.equal((await call('GET', '/api/users?name=bulk&limit=1', 200)).body.meta.total, 7500);
-  });
-  const { meta } = (await call('GET', '/api/users?limit=1', 200)).body;
-  t.equal(meta.total, await countRows(database.writes, users));
-});
-
-test('a truncate under repeatable read is refused (it left wrong totals until a repair)', async t => {
-  const refused = database.writes.transaction(async tx => {
-    await tx.rows('set transaction isolation level repeatable read', []);
-    await tx.rows('truncate users, posts', []);
-  });
-  await t.rejects(refused, { message: /use read committed/ });
-  await orm(database.writes).execute(sql`truncate users, posts`);
-  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
 });
 
 test('/health/ready is 503 while no connection is free (it was 200 while all writes waited)', async t => {
