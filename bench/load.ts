@@ -19,6 +19,8 @@ export interface Target {
   port: number;
   pid: number;
   postgres: number;
+  /** Fewer than 50 where an answer takes seconds. */
+  connections?: number;
   /** Waits until all jobs of the requests are done. */
   settled: () => Promise<void>;
   /** Runs the maintenance of Postgres that would otherwise disturb the next load. */
@@ -74,7 +76,7 @@ export async function loadTogether(
 export async function send(
   workloads: Workload[],
   sample: Sample,
-  { port }: Target,
+  { port, connections = 50 }: Target,
   seconds: number,
 ): Promise<autocannon.Result> {
   let wrong: string | undefined;
@@ -91,7 +93,8 @@ export async function send(
   });
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
-    connections: 50,
+    connections,
+    timeout: 60,
     duration: seconds,
     requests: workloads.map(requestOf),
   });

@@ -1,17 +1,22 @@
+import { pino } from 'pino';
 import postgres, { type Sql } from 'postgres';
+import { openPostgres } from '../src/database/postgres/postgres.ts';
+import { startFolding } from '../src/database/totals.ts';
 import { openBenchDatabase } from './database.ts';
 import { newId } from './ids.ts';
 
 /**
  * Inserts single posts, each in its own commit, with one connection per client: on the copy without triggers and with the
- * triggers that count, in turn for a second each. Connections are reused, as in a service: a new session needs 8 ms to
- * plan its first fold.
+ * triggers that log changes, which are folded meanwhile as in a service; in turn for a second each.
  */
 export async function measureWrites(
   size: { users: number; posts: number },
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<string> {
   const database = await openBenchDatabase(size.users, size.posts);
+  const log = pino({ level: 'warn' });
+  const folding = openPostgres({ url: database.url, connections: 1 }, log);
+  const stopFolding = startFolding(folding, log);
   const lines = ['| clients | posts/s without counts | with | kept |', '|---|---|---|---|'];
   try {
     const { users } = await database.sample();
@@ -33,6 +38,8 @@ export async function measureWrites(
       lines.push(`| ${clients} | ${rates.map(Math.round).join(' | ')} | ${kept.toFixed(0)}% |`);
     }
   } finally {
+    stopFolding();
+    await folding.close();
     await database.close();
   }
   return lines.join('\n');
