@@ -57,7 +57,7 @@ export function startFolding(database: Database, log: Log): () => void {
       const failure = databaseFailure(error);
       const expected = isLockedOut(error) || (failure && isOutage(failure)) || !database.available();
       if (!expected && !failing && !signal.aborted)
-        log.error({ err: error }, 'Totals get slow, because changes cannot be folded.');
+        log.error({ err: error }, 'Changes cannot be folded into the totals, so lists get slower.');
       failing ||= !expected;
       return 0;
     }
