@@ -101,9 +101,9 @@ export function watchTotals(metrics: Metrics, database: Database): void {
     return row && Number(row[0]);
   };
   metrics.watch('totals_changes_waiting', 'Changes that each list adds to its kept total.', waiting);
-  if (database.kind === 'embedded') return;
   const oldest = async () => {
-    const row = await read();
+    // The embedded database has no other transactions.
+    const row = database.kind === 'postgres' ? await read() : undefined;
     return row && Math.max(0, Number(row[1] ?? 0));
   };
   const help = 'For how long the oldest open or prepared transaction of the database has been open.';

@@ -3,7 +3,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import { withKeptSecrets } from '../config/secrets.ts';
 import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
-import { startFolding, watchTotals } from '../database/totals.ts';
+import { startFolding } from '../database/totals.ts';
 import { openMetrics } from '../webhooks/backlog.ts';
 import { openQueue } from '../webhooks/queue.ts';
 import { checkPort } from './ports.ts';
@@ -21,7 +21,6 @@ export async function openParts(given: Settings) {
   const settings = withKeptSecrets(given);
   const queue = openQueue(settings, database, log);
   const metrics = openMetrics(database);
-  watchTotals(metrics, database);
   const stopFolding = startFolding(database, log);
   return { settings, log, database, queue, metrics, stopFolding, stopTraces };
 }

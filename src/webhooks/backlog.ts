@@ -4,6 +4,7 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
+import { watchTotals } from '../database/totals.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 
 /** The metrics of a process and of its database. */
@@ -11,6 +12,7 @@ export function openMetrics(database: Database): Metrics {
   const metrics = new Metrics();
   metrics.watchProcess();
   metrics.watchDatabase(database);
+  watchTotals(metrics, database);
   watchBacklog(metrics, database);
   return metrics;
 }

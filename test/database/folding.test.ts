@@ -6,9 +6,14 @@ import { authors, foldAll, openSessions, type Session, wrongLists } from '../hel
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
 const tables = ['users', 'posts'];
 
-const insertPosts = (amount = 1) => `
-  insert into posts (id, title, status, author_id, created_at, updated_at)
-  select gen_random_uuid(), 'x', 'draft', '${authors[0]}', now(), now() from generate_series(1, ${amount})`;
+let made = 0;
+/** Inserts posts after all others, as the service does. */
+function insertPosts(amount = 1): string {
+  made += amount;
+  return `insert into posts (id, title, status, author_id, created_at, updated_at)
+    select ('0199aaaa-bbbb-7000-8000-' || lpad(to_hex(${made} - n), 12, '0'))::uuid, 'x', 'draft', '${authors[0]}', now(), now()
+    from generate_series(0, ${amount - 1}) as n`;
+}
 const fold = 'select list_fold(5000, 1) as moved';
 const waiting = `select count(*)::int as waiting from list_pending('posts', '')`;
 
@@ -129,7 +134,7 @@ test('while a transaction stays open and others write, a list costs less than co
   await writer.run('vacuum analyze');
   await open.run('begin isolation level repeatable read');
   await open.run(insertPosts());
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 60; i++) {
     await writer.run(insertPosts(100));
     await foldAll(writer);
   }
@@ -145,7 +150,7 @@ test('while a transaction stays open and others write, a list costs less than co
     await pagesOf(place(15_000)),
     await pagesOf('select count(*) from posts'),
   ];
-  t.ok(first < all && deep < all, `${first} and ${deep} pages, where count(*) reads ${all}`);
+  t.ok(2 * first < all && deep < all, `${first} and ${deep} pages, where count(*) reads ${all}`);
   t.same(await wrongLists(open, tables), []);
   t.same(await wrongLists(writer, tables), []);
   await open.run('commit');
