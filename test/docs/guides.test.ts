@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
   blocksOf,
+  command,
   copyProject,
   missingPrograms,
   runBlocks,
@@ -32,10 +34,42 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   await runBlocks(t, page, await startService(t), { heading, folder });
 });
 
-t.test('the steps of CONTRIBUTING.md add a new resource', async t => {
-  const steps = blocksOf('CONTRIBUTING.md', 'Add a resource');
+t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases, and a rule', async t => {
+  const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
   t.ok(steps.length > 10, 'there are steps');
   await walk(t, steps, folder, check);
+});
+
+t.test('a new resource can have no parent, or one that is new itself, and fields of every type', async t => {
+  await succeeds(t, 'npm run new -- box --fields title:string,size:integer', folder);
+  await succeeds(
+    t,
+    'npm run new -- category --belongs-to comment --fields rank:integer,onTop:boolean',
+    folder,
+  );
+  const tests = ['rest', 'graphql'].flatMap(door =>
+    ['boxes', 'categories'].map(name => `test/${door}/${name}.test.ts`),
+  );
+  await succeeds(t, `npm test -- embedded ${tests.join(' ')}`, folder);
+});
+
+t.test('npm run new refuses what it cannot make, and writes nothing', async t => {
+  const refused: [string, RegExp][] = [
+    ['', /The name must be one lower-case word/],
+    ['lineItem --fields x', /The name must be one lower-case word/],
+    ['box --fields a', /There is a box already/],
+    ['thing', /Name at least one field/],
+    ['thing --fields id', /The name 'id' is taken/],
+    ['thing --fields x:strin', /'strin' is no type of a field: use one of string, integer, boolean/],
+    ['thing --fields x-y', /'x-y' is no name of a field/],
+    ['thing --belongs-to bar --fields x', /There is no bar: a parent is one of user, post/],
+  ];
+  for (const [given, message] of refused) {
+    const { code, output } = await command(`npm run -s new -- ${given}`, folder);
+    t.equal(code, 1, given);
+    t.match(output, message);
+  }
+  t.notOk(existsSync(join(folder, 'schemas/thing.ts')));
 });
 
 t.test('what the guides add passes the checks', t => succeeds(t, check, folder));
@@ -64,5 +98,6 @@ t.test('a step that does not fit the code is an error', async t => {
   const folder = t.testdir({ 'a.ts': 'one();\ntwo();\n' });
   const step = (text: string, kind = 'diff') => ({ kind, file: 'a.ts', text });
   t.throws(() => write(folder, step(' three();\n+four();\n')), /a\.ts must have this once, not 0 times/);
-  t.throws(() => write(folder, step('one();\n', 'ts')), /a\.ts is there already/);
+  t.throws(() => write(folder, step('one();\n', 'ts')), /a\.ts is not as the page shows it/);
+  t.doesNotThrow(() => write(folder, step('one();\ntwo();\n', 'ts')));
 });

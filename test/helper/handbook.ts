@@ -51,12 +51,12 @@ export function copyProject(): string {
   return folder;
 }
 
-/** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit. */
+/** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit what is there. */
 export function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
-    if (existsSync(path)) throw new Error(`${file} is there already`);
-    writeFileSync(path, text);
+    if (!existsSync(path)) return writeFileSync(path, text);
+    if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
     return;
   }
   let content = readFileSync(path, 'utf8');
