@@ -55,8 +55,8 @@ export function copyProject(): string {
 export function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
-    if (!existsSync(path)) return writeFileSync(path, text);
-    if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
+    if (!existsSync(path)) writeFileSync(path, text);
+    else if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
     return;
   }
   let content = readFileSync(path, 'utf8');

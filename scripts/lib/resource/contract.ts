@@ -96,7 +96,7 @@ import type { Part } from '../part.ts';
 export const ${plural}: Part[] = [
   recordFields(${name}, ${Type}),
   listFields({ ...${name}, record: ${Type} }, ${Type}Query, list${Types}),
-${parents.map(parent => `  relationFields(${relationName(plural, parent.name)}, ${Type}),`).join('\n')}
+${parents.map(parent => `  relationFields(${relationName(plural, parent.name)}, ${Type}, ${Type}Query, list${Types}),`).join('\n')}
   mutationFields(
     ${name},
     ${Type},
