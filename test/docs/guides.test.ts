@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import {
   blocksOf,
-  command,
   copyProject,
   missingPrograms,
   runBlocks,
@@ -51,25 +49,6 @@ t.test('a new resource can have no parent, or one that is new itself, and fields
     ['boxes', 'categories'].map(name => `test/${door}/${name}.test.ts`),
   );
   await succeeds(t, `npm test -- embedded ${tests.join(' ')}`, folder);
-});
-
-t.test('npm run new refuses what it cannot make, and writes nothing', async t => {
-  const refused: [string, RegExp][] = [
-    ['', /The name must be one lower-case word/],
-    ['lineItem --fields x', /The name must be one lower-case word/],
-    ['box --fields a', /There is a box already/],
-    ['thing', /Name at least one field/],
-    ['thing --fields id', /The name 'id' is taken/],
-    ['thing --fields x:strin', /'strin' is no type of a field: use one of string, integer, boolean/],
-    ['thing --fields x-y', /'x-y' is no name of a field/],
-    ['thing --belongs-to bar --fields x', /There is no bar: a parent is one of user, post/],
-  ];
-  for (const [given, message] of refused) {
-    const { code, output } = await command(`npm run -s new -- ${given}`, folder);
-    t.equal(code, 1, given);
-    t.match(output, message);
-  }
-  t.notOk(existsSync(join(folder, 'schemas/thing.ts')));
 });
 
 t.test('what the guides add passes the checks', t => succeeds(t, check, folder));
