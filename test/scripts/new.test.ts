@@ -19,7 +19,7 @@ t.test('npm run new names a resource in one and many, in tables and types', asyn
     ['branch', 'branches'],
   ])
     t.equal(planOf(name, { fields: 'x' }).plural, plural);
-  t.equal(planOf('child', { fields: 'x', plural: 'children' }).plural, 'children');
+  t.equal(planOf('person', { fields: 'x', plural: 'people' }).plural, 'people');
 });
 
 t.test('it refuses what it cannot make', async t => {
