@@ -134,7 +134,7 @@ export const Settings = strict({
     500,
     10000000,
     5000,
-    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5.',
+    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`.',
   ),
   GRAPHQL_MAX_TOKENS: whole(500, 100000, 1000, 'Tokens in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(
