@@ -1,4 +1,11 @@
-import { and, getTableColumns, type PgColumn, type SQLWrapper, sql } from '../../drizzle/orm.ts';
+import {
+  and,
+  getTableColumns,
+  getTableConfig,
+  type PgColumn,
+  type SQLWrapper,
+  sql,
+} from '../../drizzle/orm.ts';
 import { makeCursor, type Place, readCursor } from '../core/cursors.ts';
 import type { CursorPage } from '../core/pages.ts';
 import type { Connection } from '../database/connection.ts';
@@ -9,7 +16,6 @@ import {
   type Cursors,
   conditionsOf,
   inPeriod,
-  isIndexedWithId,
   type ListQuery,
   type ListRules,
   namesIn,
@@ -19,7 +25,7 @@ import {
   sortOf,
 } from './listRules.ts';
 
-/** The order in which a list with these filters is read. */
+/** How a list with these filters is read. */
 interface Order<Filter extends string> {
   used: Filter[];
   /** The filter whose index is used. */
@@ -37,76 +43,134 @@ interface Reading<Filter extends string> {
   owned?: Filter;
 }
 
+type Rows = unknown[][];
+
 /**
- * Functions that read one page by cursor, or the first page of each of several values of a filter in one statement. A page
- * costs the same at any depth, because nothing is counted or skipped: it begins at a place in an index.
+ * Reads pages of a list by cursor. A page costs the same at any depth, because nothing is counted or skipped: it begins at a
+ * place in an index.
  */
-export function cursorReader<T, Filter extends string, Sort extends string>(rules: ListRules<Filter, Sort>) {
-  type Query = ListQuery<Filter, Sort>;
-  const columns = rules.columns ?? getTableColumns(rules.table);
-  const toRecord = rowMapper(columns);
-  const width = Object.keys(columns).length;
-  const statements = new Map<string, ReturnType<typeof rowsOf>>();
+export class CursorReader<T, Filter extends string, Sort extends string> {
+  readonly #rules: ListRules<Filter, Sort>;
+  readonly #columns: Record<string, PgColumn>;
+  readonly #toRecord: (row: unknown[]) => unknown;
+  readonly #indexed: Filter[];
+  readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
 
-  function statementFor(query: Query, order: Order<Filter>, reading: Reading<Filter>) {
-    const bounds = namesIn(['createdSince', 'createdBefore'], query);
-    const key = JSON.stringify([order.used, order.lead, query.sort, bounds, reading]);
-    const made = statements.get(key) ?? rowsOf(queryFor(rules, query, order, { ...reading, columns }));
-    statements.set(key, made);
-    return made;
+  constructor(rules: ListRules<Filter, Sort>) {
+    this.#rules = rules;
+    this.#columns = rules.columns ?? getTableColumns(rules.table);
+    this.#toRecord = rowMapper(this.#columns);
+    this.#indexed = indexedFilters(rules);
   }
 
-  /** The page of these rows, which may have one more than the limit. */
-  function pageOf(query: Query, rows: unknown[][], hasBehind: boolean): CursorPage<T> {
-    const { limit } = query;
-    const { sort } = orderOf(rules, query);
-    const backward = query.before !== undefined;
-    const page = rows.slice(0, limit);
-    if (backward) page.reverse();
-    const list = nameOf(rules, query);
-    const cursorAt = (index: number) => makeCursor(list, placeIn(page.at(index), width, sort));
-    const hasAhead = rows.length > limit;
-    const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
-    const next = hasNext ? cursorAt(-1) : null;
-    const previous = hasPrevious ? cursorAt(0) : null;
-    return { data: page.map(toRecord) as T[], meta: { limit, next, previous }, cursorAt };
-  }
-
-  async function one(db: Connection, query: Query): Promise<CursorPage<T>> {
-    const order = orderOf(rules, query);
-    const { sort } = order;
+  async page(db: Connection, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
+    const order = this.#orderOf(query);
+    const { sort, down } = order;
     const period = periodOf(query);
-    const start = startOf(nameOf(rules, query), query, sort.length + 1);
-    const read = async (down: boolean, from: Place, limit: number) => {
-      const run = statementFor(query, order, { isPlaced: sort.length > 0 && from.length > 0, down });
+    const start = startOf(nameOf(this.#rules, query), query, sort.length + 1);
+    const read = async (down: boolean, from: Place, limit: number): Promise<Rows> => {
+      const run = this.#statementFor(query, order, { isPlaced: sort.length > 0 && from.length > 0, down });
       const parts = Object.fromEntries(from.map((part, index) => [partOfPlace(index), part]));
       const range = sort.length === 0 ? rangeFrom(period, from[0], down) : period;
       return run(db, { ...query, ...range, ...parts, limit });
     };
-    const rows = await read(order.down, start, query.limit + 1).catch(error => {
+    const rows = await read(down, start, query.limit + 1).catch(error => {
       throw isNoValue(error) ? wrongCursor(query) : error;
     });
     // An empty page has all records behind it: from there, the way back begins at the other end of the list.
-    const behind = placeIn(rows[0], width, sort);
-    const hasBehind = start.length > 0 && (await read(!order.down, behind, 1)).length > 0;
-    return pageOf(query, rows, hasBehind);
+    const hasBehind = start.length > 0 && (await read(!down, this.#placeOf(rows[0], order), 1)).length > 0;
+    return this.#pageOf(query, order, rows, hasBehind);
   }
 
-  async function firstOfEach(db: Connection, filter: Filter, query: Query, owners: string[], most: number) {
-    const order = orderOf(rules, query);
-    const run = statementFor(query, order, { isPlaced: false, down: order.down, owned: filter });
-    const rows = await run(db, {
-      ...{ ...query, ...periodOf(query), limit: query.limit + 1 },
-      ...{ owners: owners.join(), most: most + owners.length },
-    });
+  /** The page at an end of the list for each of these values of a filter, and at most so many records in all. */
+  async ends(
+    db: Connection,
+    query: ListQuery<Filter, Sort>,
+    { filter, owners, most }: { filter: Filter; owners: string[]; most: number },
+  ): Promise<Map<string, CursorPage<T>>> {
+    const order = this.#orderOf({ ...query, [filter]: '' });
+    const run = this.#statementFor(query, order, { isPlaced: false, down: order.down, owned: filter });
+    const limits = { limit: query.limit + 1, most: most + owners.length };
+    const rows = await run(db, { ...query, ...periodOf(query), ...limits, owners: owners.join() });
     const byOwner = Map.groupBy(rows, row => row.at(-1));
-    const pages = owners.map((owner): [string, CursorPage<T>] => [
-      owner,
-      pageOf({ ...query, [filter]: owner }, byOwner.get(owner) ?? [], false),
-    ]);
-    return new Map(pages);
+    const pageOf = (owner: string) =>
+      this.#pageOf({ ...query, [filter]: owner }, order, byOwner.get(owner) ?? [], false);
+    return new Map(owners.map(owner => [owner, pageOf(owner)]));
   }
-  return { one, firstOfEach };
+
+  /** The page of these rows, of which one may be beyond the limit. */
+  #pageOf(query: ListQuery<Filter, Sort>, order: Order<Filter>, rows: Rows, hasBehind: boolean) {
+    const { limit } = query;
+    const backward = query.before !== undefined;
+    const page = rows.slice(0, limit);
+    if (backward) page.reverse();
+    const list = nameOf(this.#rules, query);
+    const cursorAt = (index: number) => makeCursor(list, this.#placeOf(page.at(index), order));
+    const hasAhead = rows.length > limit;
+    const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
+    const next = hasNext ? cursorAt(-1) : null;
+    const previous = hasPrevious ? cursorAt(0) : null;
+    return { data: page.map(this.#toRecord) as T[], meta: { limit, next, previous }, cursorAt };
+  }
+
+  #placeOf(row: unknown[] | undefined, { sort }: Order<Filter>): Place {
+    const width = Object.keys(this.#columns).length;
+    return (row?.slice(width, width + sort.length + 1) ?? []) as Place;
+  }
+
+  #orderOf(query: ListQuery<Filter, Sort>): Order<Filter> {
+    const { filters, sorts, rarestFirst } = this.#rules;
+    const used = namesIn(Object.keys(filters) as Filter[], query);
+    const { name, descending } = sortOf(query.sort);
+    // A column that has one value orders nothing, and so the cursor needs no long title.
+    const sort = sorts[name].filter(column => !used.some(filter => filters[filter] === column));
+    const isLead = (filter: Filter) => used.includes(filter) && this.#indexed.includes(filter);
+    const lead = sort.length === 0 ? (rarestFirst?.(query) ?? used).find(isLead) : undefined;
+    return { used, lead, sort, down: descending !== (query.before !== undefined) };
+  }
+
+  #statementFor(query: ListQuery<Filter, Sort>, order: Order<Filter>, reading: Reading<Filter>) {
+    const bounds = namesIn(['createdSince', 'createdBefore'], query);
+    const key = JSON.stringify([order.used, order.lead, query.sort, bounds, reading]);
+    const made = this.#statements.get(key) ?? rowsOf(this.#build(query, order, reading));
+    this.#statements.set(key, made);
+    return made;
+  }
+
+  #build(
+    query: ListQuery<Filter, Sort>,
+    { used, lead, sort }: Order<Filter>,
+    { owned, ...reading }: Reading<Filter>,
+  ) {
+    const { table, filters } = this.#rules;
+    const others = used.filter(name => name !== lead);
+    const valueFor = (filter: string) => (filter === owned ? owner : sql.placeholder(filter));
+    const period = sort.length > 0 ? inPeriod(table, query) : undefined;
+    const page = cursorQuery({
+      ...reading,
+      ...{ table, columns: this.#columns, sort },
+      where: and(period, ...conditionsOf(this.#rules, others, valueFor)),
+      lead: lead && { column: filters[lead] as PgColumn, value: valueFor(lead) },
+    });
+    return owned ? eachOwner(page) : page;
+  }
+}
+
+/** The filters whose column has an index together with the id: the records of a value are in the order of creation there. */
+function indexedFilters<Filter extends string>({
+  table,
+  filters,
+}: Pick<ListRules<Filter, string>, 'table' | 'filters'>): Filter[] {
+  const { indexes } = getTableConfig(table);
+  return (Object.keys(filters) as Filter[]).filter(name => {
+    const column = filters[name];
+    return (
+      typeof column !== 'function' &&
+      indexes.some(({ config }) =>
+        [column, table.id].every((each, index) => (config.columns[index] as PgColumn)?.name === each.name),
+      )
+    );
+  });
 }
 
 /** A list with its order and its filters: what a cursor fits. */
@@ -116,47 +180,6 @@ function nameOf<Filter extends string, Sort extends string>(
 ): string {
   const used = namesIn(Object.keys(filters) as Filter[], query);
   return JSON.stringify([name, query.sort, periodOf(query), used.map(filter => [filter, query[filter]])]);
-}
-
-const placeIn = (row: unknown[] | undefined, width: number, sort: SQLWrapper[]) =>
-  (row?.slice(width, width + sort.length + 1) ?? []) as Place;
-
-function orderOf<Filter extends string, Sort extends string>(
-  { table, filters, sorts, rarestFirst }: ListRules<Filter, Sort>,
-  query: ListQuery<Filter, Sort>,
-): Order<Filter> {
-  const used = namesIn(Object.keys(filters) as Filter[], query);
-  const { name, descending } = sortOf(query.sort);
-  // A column that has one value orders nothing, and so the cursor needs no long title.
-  const sort = sorts[name].filter(column => !used.some(filter => filters[filter] === column));
-  const isLead = (filter: Filter) => {
-    const column = filters[filter];
-    return typeof column !== 'function' && used.includes(filter) && isIndexedWithId(table, column);
-  };
-  const candidates = rarestFirst?.(query) ?? used;
-  const lead = sort.length === 0 ? candidates.find(isLead) : undefined;
-  return { used, lead, sort, down: descending !== (query.before !== undefined) };
-}
-
-function queryFor<Filter extends string, Sort extends string>(
-  rules: ListRules<Filter, Sort>,
-  query: ListQuery<Filter, Sort>,
-  { used, lead, sort }: Order<Filter>,
-  { owned, ...reading }: Reading<Filter> & { columns: Record<string, PgColumn> },
-) {
-  const others = used.filter(name => name !== lead);
-  const valueFor = (filter: string) => (filter === owned ? owner : sql.placeholder(filter));
-  const page = cursorQuery({
-    ...reading,
-    table: rules.table,
-    where: and(
-      sort.length > 0 ? inPeriod(rules.table, query) : undefined,
-      ...conditionsOf(rules, others, valueFor),
-    ),
-    lead: lead && { column: rules.filters[lead] as PgColumn, value: valueFor(lead) },
-    sort,
-  });
-  return owned ? eachOwner(page) : page;
 }
 
 /** The ids of a period on one side of an id. */

@@ -1,14 +1,4 @@
-import {
-  and,
-  eq,
-  getTableConfig,
-  gt,
-  lt,
-  type PgColumn,
-  type SQL,
-  type SQLWrapper,
-  sql,
-} from '../../drizzle/orm.ts';
+import { and, eq, gt, lt, type PgColumn, type SQL, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import type { Scope } from '../../schemas/apiKey.ts';
 import { invalid } from '../core/errors.ts';
 import { lowestId } from '../core/ids.ts';
@@ -71,14 +61,6 @@ export function conditionsOf<Filter extends string>(
     const filter = filters[name];
     return typeof filter === 'function' ? filter(valueFor(name)) : eq(filter, valueFor(name));
   });
-}
-
-/** Whether the column has an index together with the id: its records are in the order of creation there. */
-export function isIndexedWithId(table: RecordTable, column: PgColumn): boolean {
-  const names = [column.name, table.id.name];
-  return getTableConfig(table).indexes.some(({ config: { columns } }) =>
-    names.every((name, index) => (columns[index] as PgColumn | undefined)?.name === name),
-  );
 }
 
 /** The ids between two others, neither of them included. */

@@ -6,7 +6,7 @@ import { coalesce } from '../database/coalesce.ts';
 import type { Connection } from '../database/connection.ts';
 import { pageQuery, partName } from '../database/statements/pageQuery.ts';
 import { rowMapper, rowsOf } from '../database/statements/statement.ts';
-import { cursorReader } from './cursors.ts';
+import { CursorReader } from './cursors.ts';
 import {
   type Cursors,
   conditionsOf,
@@ -46,9 +46,9 @@ export function pagedList<T, Filter extends string, Sort extends string>(
 ): PagedList<T, Filter, Sort> {
   type Query = ListQuery<Filter, Sort>;
   const byNumber = numberReader<T, Filter, Sort>(rules);
-  const byCursor = cursorReader<T, Filter, Sort>(rules);
+  const byCursor = new CursorReader<T, Filter, Sort>(rules);
   const read = coalesce(async (db: Connection, query: Query) =>
-    query.after === undefined && query.before === undefined ? byNumber(db, query) : byCursor.one(db, query),
+    query.after === undefined && query.before === undefined ? byNumber(db, query) : byCursor.page(db, query),
   );
   async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
@@ -62,7 +62,7 @@ export function pagedList<T, Filter extends string, Sort extends string>(
     (filter: Filter): ReadEach<T, Query> =>
     async (context, owners, query, most) => {
       need(context, rules.scope);
-      return byCursor.firstOfEach(context.db, filter, { ...query, [filter]: '' }, owners, most);
+      return byCursor.ends(context.db, query, { filter, owners, most });
     };
   return Object.assign(list, { ofEach });
 }
@@ -71,10 +71,10 @@ type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sor
 
 /** The same for a log: by cursor alone, the newest records first, and never counted. */
 export function cursorLog<T, Filter extends string>(rules: Omit<ListRules<Filter, never>, 'sorts'>) {
-  const read = cursorReader<T, Filter, 'createdAt'>({ ...rules, sorts: { createdAt: [] } });
+  const reader = new CursorReader<T, Filter, 'createdAt'>({ ...rules, sorts: { createdAt: [] } });
   return async function list(context: Context, query: LogQuery<Filter>): Promise<CursorPage<T>> {
     need(context, rules.scope);
-    return read.one(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
+    return reader.page(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
   };
 }
 
