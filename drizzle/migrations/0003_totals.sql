@@ -67,8 +67,7 @@ begin
 			perform nextval('public.list_segments');
 		end if;
 	end loop;
-	perform set_config('list.segment', segment::text, true);
-	return segment;
+	return set_config('list.segment', segment::text, true);
 end $$;
 --> statement-breakpoint
 -- The changes of a list that are in the log.
@@ -302,9 +301,10 @@ select list_watch('users', '{}'), list_watch('posts', '{status,author_id}');
 --> statement-breakpoint
 -- The total of a list, and the start of a page that skips this many rows: `rest` rows after `bound`, or before it if backward.
 -- For a part without counts all columns but `rest` are null. The function uses the snapshot of the statement that calls it.
--- Sequential scans are disabled, because a plan made for an empty table would be kept, and would read dead rows.
+-- Sequential scans are disabled, because a plan made for an empty table would be kept, and would read dead rows. Planning anew for
+-- each value would take longer than the rest.
 create function list_place(of_source text, of_part text, skip bigint, backward boolean, out total bigint, out bound uuid, out rest bigint)
-language plpgsql stable set enable_seqscan = off as $$
+language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
 	lowest constant uuid := '00000000-0000-0000-0000-000000000000';
 	highest constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -312,7 +312,7 @@ declare
 	went bigint;
 	target bigint;
 	passed bigint := 0;
-	node public.list_counts;
+	amount_there bigint;
 begin
 	rest := skip;
 	select amount into total from public.list_counts where source = of_source and part = of_part and level = 2;
@@ -332,17 +332,14 @@ begin
 	if target < 0 or target >= total - came + went then return; end if;
 	bound := lowest;
 	for l in reverse 1..0 loop
-		for node in
-			select * from public.list_counts where source = of_source and part = of_part and level = l and first >= bound order by first
-		loop
-			bound := node.first;
-			exit when passed + node.amount > target;
-			passed := passed + node.amount;
-		end loop;
+		select node.first, node.amount, passed + node.before into bound, amount_there, passed from (
+			select first, amount, sum(amount) over (order by first rows unbounded preceding) - amount as before
+			from public.list_counts where source = of_source and part = of_part and level = l and first >= bound
+		) as node where passed + node.before + node.amount > target order by node.first limit 1;
 	end loop;
 	if backward then
-		passed := passed + node.amount;
-		bound := public.list_end(node);
+		passed := passed + amount_there;
+		bound := public.list_end((of_source, of_part, 0, bound, 0));
 	end if;
 	select passed + coalesce(sum(change), 0) into passed from public.list_pending(of_source, of_part) where id < bound;
 	rest := case when backward then passed - (total - skip) else skip - passed end;
