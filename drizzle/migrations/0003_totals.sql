@@ -301,10 +301,11 @@ select list_watch('users', '{}'), list_watch('posts', '{status,author_id}');
 --> statement-breakpoint
 -- The total of a list, and the start of a page that skips this many rows: `rest` rows after `bound`, or before it if backward.
 -- For a part without counts all columns but `rest` are null. The function uses the snapshot of the statement that calls it.
--- Sequential scans are disabled, because a plan made for an empty table would be kept, and would read dead rows. Planning anew for
--- each value would take longer than the rest.
+-- Planning for each value would take longer than the rest. Only index scans, because a plan made for an empty table is kept: it
+-- would read dead rows, or sort all blocks.
 create function list_place(of_source text, of_part text, skip bigint, backward boolean, out total bigint, out bound uuid, out rest bigint)
-language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
 	lowest constant uuid := '00000000-0000-0000-0000-000000000000';
 	highest constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
