@@ -9,7 +9,7 @@ import { graphqlTestFile, restTestFile } from './lib/resource/tests.ts';
 
 const usage = `npm run new -- comment --belongs-to post,user --fields text:string: writes a new resource with its schemas, table,
 migration, service, routes, GraphQL fields and tests, ready to edit, and adds it to src/resources.ts. The types of fields are string,
-integer and boolean. --plural names its plural. To undo it: git restore . && git clean -df`;
+integer and boolean. --plural names its plural. Commit your work first: then git restore . && git clean -df undoes it.`;
 
 const options = {
   'belongs-to': { type: 'string' },

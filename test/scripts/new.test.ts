@@ -9,7 +9,7 @@ t.test('npm run new names a resource in one and many, in tables and types', asyn
     parents: [{ name: 'post' }],
     fields: [
       { name: 'title', column: 'title', type: 'string' },
-      { name: 'onTop', column: 'on_top', type: 'boolean' },
+      { name: 'onTop', words: 'on top', column: 'on_top', type: 'boolean' },
     ],
   });
   for (const [name, plural] of [
@@ -24,15 +24,20 @@ t.test('npm run new names a resource in one and many, in tables and types', asyn
 
 t.test('it refuses what it cannot make', async t => {
   const refused: [string, Parameters<typeof planOf>[1], RegExp][] = [
-    ['', { fields: 'x' }, /The name must be one lower-case word/],
-    ['lineItem', { fields: 'x' }, /The name must be one lower-case word/],
-    ['post', { fields: 'x' }, /There is a post already/],
+    ['', { fields: 'x' }, /must be lower-case words/],
+    ['lineItem', { fields: 'x' }, /must be lower-case words/],
+    ['thing', { fields: 'x', plural: '../things' }, /must be lower-case words/],
+    ['sheep', { fields: 'x', plural: 'sheep' }, /The plural must differ from the name/],
+    ['post', { fields: 'x' }, /The resource post already exists/],
     ['thing', {}, /Name at least one field/],
     ['thing', { fields: 'id' }, /The name 'id' is taken/],
+    ['thing', { fields: 'first' }, /The name 'first' is taken/],
+    ['thing', { fields: 'above' }, /The name 'above' is taken/],
+    ['thing', { fields: 'constructor' }, /The name 'constructor' is taken/],
     ['thing', { fields: 'x,x' }, /The name 'x' is taken/],
     ['thing', { fields: 'user', 'belongs-to': 'user' }, /The name 'user' is taken/],
-    ['thing', { fields: 'x:strin' }, /'strin' is no type of a field: use one of string, integer, boolean/],
-    ['thing', { fields: 'x-y' }, /'x-y' is no name of a field/],
+    ['thing', { fields: 'x:strin' }, /'strin' is not a field type: use one of string, integer, boolean/],
+    ['thing', { fields: 'x-y' }, /'x-y' is not a field name/],
     ['thing', { fields: 'x', 'belongs-to': 'bar' }, /There is no bar: a parent is one of user, post/],
   ];
   for (const [name, given, message] of refused) t.throws(() => planOf(name, given), { message });

@@ -1,4 +1,4 @@
-import { withArticle } from '../../../src/core/text.ts';
+import { capitalize, withArticle } from '../../../src/core/text.ts';
 import { type Field, type Plan, textFields } from './plan.ts';
 
 /** schemas/<name>.ts: what clients send and get. */
@@ -17,7 +17,7 @@ ${fields.map(field => `  ${field.name}: ${memberOf(field)},`).join('\n')}
 ${parents.map(parent => `  ${parent.name}Id: { ...Id, description: 'The id of the ${parent.name} that the ${name} belongs to.' },`).join('\n')}
 };
 
-export const ${Type} = recordOf('${Type}', '${sentence(withArticle(name))}.', members);
+export const ${Type} = recordOf('${Type}', '${capitalize(withArticle(name))}.', members);
 export type ${Type} = Static<typeof ${Type}>;
 
 export const ${Type}Create = creationOf('${Type}', members);
@@ -32,7 +32,7 @@ export type ${Type}Update = Static<typeof ${Type}Update>;
 export const ${name}Sorts = [${['createdAt', ...texts.map(field => field.name)].map(quoted).join(', ')}] as const;
 export const ${Type}Query = strict({
   ...listParameters(${name}Sorts),
-${texts.map(field => `  ${field.name}: only(members.${field.name}, 'Only ${plural} with exactly this ${field.name}.'),`).join('\n')}
+${texts.map(field => `  ${field.name}: only(members.${field.name}, 'Only ${plural} with exactly this ${field.words}.'),`).join('\n')}
 ${parents.map(parent => `  ${parent.name}: only(Id, 'Only ${plural} of the ${parent.name} with this id.'),`).join('\n')}
 });
 export type ${Type}Query = Static<typeof ${Type}Query>;
@@ -42,16 +42,15 @@ export const ${Type}List = listOf(${Type}, '${Type}List');
 }
 
 const quoted = (name: string) => `'${name}'`;
-const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function memberOf({ name, type }: Field): string {
+function memberOf({ words, type }: Field): string {
   switch (type) {
     case 'string':
-      return `text(1, 500, 'The ${name}, 1 to 500 characters.', 'A ${name}')`;
+      return `text(1, 500, 'The ${words}, 1 to 500 characters.', '${capitalize(withArticle(words))}')`;
     case 'integer':
-      return `Type.Integer({ minimum: -2147483648, maximum: 2147483647, description: 'The ${name}.', examples: [1] })`;
+      return `Type.Integer({ minimum: -2147483648, maximum: 2147483647, description: 'The ${words}.', examples: [1] })`;
     case 'boolean':
-      return `Type.Boolean({ description: 'Whether it is ${name}.', examples: [true] })`;
+      return `Type.Boolean({ description: 'Whether it is ${words}.', examples: [true] })`;
   }
 }
 
@@ -107,4 +106,4 @@ ${parents.map(parent => `  relationFields(${relationName(plural, parent.name)}, 
 `;
 
 /** The name of a relation: `commentsOfPost`. */
-export const relationName = (plural: string, parent: string) => `${plural}Of${sentence(parent)}`;
+export const relationName = (plural: string, parent: string) => `${plural}Of${capitalize(parent)}`;

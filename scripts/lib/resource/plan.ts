@@ -6,6 +6,8 @@ import type { Kind } from '../../../src/services/kinds.ts';
 
 export interface Field {
   name: string;
+  /** The name in plain English, such as `due date`. */
+  words: string;
   column: string;
   type: FieldType;
 }
@@ -29,14 +31,22 @@ interface Given {
   fields?: string;
 }
 
-/** Names of parameters and columns that every resource has. */
-const taken = ['id', 'createdAt', 'updatedAt', 'version', 'page', 'limit', 'sort', 'after', 'before'];
+/** Names that are in use: members of every record, parameters of every list, and placeholders of its statements. */
+const taken = [
+  ...['id', 'createdAt', 'updatedAt', 'version'],
+  ...['page', 'limit', 'sort', 'after', 'before', 'first', 'last', 'createdSince', 'createdBefore'],
+  ...['above', 'below', 'skip', 'most', 'owners'],
+  // Every object has them, so a filter would seem to be used in each query.
+  ...Object.getOwnPropertyNames(Object.prototype),
+];
 
 export function planOf(name = '', given: Given): Plan {
-  if (!/^[a-z]+$/.test(name)) throw new UsageError('The name must be one lower-case word, such as comment');
   const plural = given.plural ?? pluralOf(name);
+  if (![name, plural].every(noun => /^[a-z]+$/.test(noun)))
+    throw new UsageError('The name and its plural must be lower-case words, such as comment and comments');
+  if (name === plural) throw new UsageError('The plural must differ from the name');
   if (existsSync(`schemas/${name}.ts`) || existsSync(`src/services/${plural}.ts`))
-    throw new UsageError(`There is a ${name} already`);
+    throw new UsageError(`The resource ${name} already exists`);
   const parents = wordsOf(given['belongs-to']).map(parentNamed);
   const fields = wordsOf(given.fields).map(fieldOf);
   if (fields.length === 0) throw new UsageError('Name at least one field, such as --fields text:string');
@@ -58,9 +68,11 @@ function parentNamed(name: string): Kind {
 function fieldOf(text: string): Field {
   const [name = '', type = 'string'] = text.split(':');
   const known = fieldTypes.find(each => each === type);
-  if (!known) throw new UsageError(`'${type}' is no type of a field: use one of ${fieldTypes.join(', ')}`);
-  if (!/^[a-z][A-Za-z]*$/.test(name)) throw new UsageError(`'${name}' is no name of a field: use letters`);
-  return { name, column: name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`), type: known };
+  if (!known) throw new UsageError(`'${type}' is not a field type: use one of ${fieldTypes.join(', ')}`);
+  if (!/^[a-z][A-Za-z]*$/.test(name))
+    throw new UsageError(`'${name}' is not a field name: use letters, the first in lower case`);
+  const words = name.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
+  return { name, words, column: words.replaceAll(' ', '_'), type: known };
 }
 
 function pluralOf(noun: string): string {
