@@ -69,6 +69,5 @@ export const auditQuery = (kinds: string[]) => {
     actor: only(id, 'Only entries by the key with this id, or the token with this subject.'),
   });
 };
-export type AuditQuery = Static<ReturnType<typeof auditQuery>>;
 
 export const AuditList = logOf(AuditEntry, 'AuditList');

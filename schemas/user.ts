@@ -35,10 +35,3 @@ export const UserQuery = strict({
 export type UserQuery = Static<typeof UserQuery>;
 
 export const UserList = listOf(User, 'UserList');
-
-export const UserRemoval = strict({
-  cascade: Type.Boolean({
-    default: false,
-    description: "Delete the user's posts too, up to 10,000 posts; a user with more is a 409.",
-  }),
-});

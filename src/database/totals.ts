@@ -23,10 +23,10 @@ export const repairCounts = (db: Connection) =>
 const portions = { postgres: 50_000, embedded: 5000 };
 
 /**
- * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql), if there are so many; returns how many.
+ * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql) if at least `fewest` wait; returns how many.
  * No writer waits for it, and it waits for nobody.
  */
-export const foldChanges = ({ writes, kind }: Database, fewest = 1): Promise<number> =>
+const foldChanges = ({ writes, kind }: Database, fewest: number): Promise<number> =>
   writes.transaction(async inside => {
     await readCommitted(inside);
     // After a bulk load, rows are counted instead.

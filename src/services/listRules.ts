@@ -27,7 +27,7 @@ export interface ListRules<Filter extends string, Sort extends string> {
 }
 
 type FilterValues<Filter extends string> = { [K in Filter]?: string };
-export interface Period {
+interface Period {
   createdSince?: string;
   createdBefore?: string;
 }

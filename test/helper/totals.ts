@@ -19,7 +19,7 @@ export const below = (limit: number) => Math.floor(random() * limit);
 export const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 
 /** An id of an earlier time, among the others, or of now, after all others. */
-export function anyId(): string {
+function anyId(): string {
   const time = (below(3) ? Date.UTC(2025, 0, 1) + below(1e9) : Date.now()).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
@@ -38,7 +38,7 @@ export async function openSessions(t: Test): Promise<() => Session> {
   return session;
 }
 
-export function sessionsOf(t: Test, url: string): () => Session {
+function sessionsOf(t: Test, url: string): () => Session {
   return () => {
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end({ timeout: 1 }));
