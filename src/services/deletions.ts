@@ -26,7 +26,7 @@ export function removalOf(kind: Kind) {
     const removeAll = async (inside: Context) => {
       // The stronger lock keeps new children out.
       orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
-      await removeChildren(inside, kind, [id], cascade);
+      await removeChildren({ inside, cascade, ids: new Set([id]) }, kind, [id]);
       await removeAlone(inside, id);
     };
     if (childrenOfKind(kind).length > 0) return inTurn(id, () => inTransaction(context, removeAll));
@@ -44,17 +44,20 @@ export function conflictsOfRemoval(kind: Kind, above: Kind[] = []): Conflict[] {
   ]);
 }
 
-async function removeChildren(
-  inside: Context,
-  kind: Kind,
-  parents: string[],
-  cascade: boolean,
-): Promise<void> {
+/** The deletion of a record with its children, and theirs. */
+interface Deletion {
+  inside: Context;
+  cascade: boolean;
+  /** Of all records so far: those that belong to each other would lead in a circle. */
+  ids: Set<string>;
+}
+
+async function removeChildren(deletion: Deletion, kind: Kind, parents: string[]): Promise<void> {
   for (const children of childrenOfKind(kind)) {
-    const counts = await children.counts(inside, parents);
+    const counts = await children.counts(deletion.inside, parents);
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    refuseChildren(children, total, cascade);
-    if (total > 0) await removeThese(inside, children, parents, cascade);
+    refuseChildren(children, total, deletion.cascade);
+    if (total > 0) await removeThese(deletion, children, parents);
   }
 }
 
@@ -65,23 +68,23 @@ function refuseChildren({ child, cascade, conflicts }: Children, total: number, 
 }
 
 async function removeThese(
-  inside: Context,
+  deletion: Deletion,
   { child, column }: Children,
   parents: string[],
-  cascade: boolean,
 ): Promise<void> {
-  const db = orm(inside.db);
+  const db = orm(deletion.inside.db);
   const { table, name } = child;
   const found = await db
     .select({ id: table.id })
     .from<PgTable>(table)
     .where(isAny(column, parents))
     .for('update');
-  const ids = found.map(({ id }) => String(id));
-  await removeChildren(inside, child, ids, cascade);
+  const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
+  for (const id of ids) deletion.ids.add(id);
+  await removeChildren(deletion, child, ids);
   await db.delete(table).where(isAny(table.id, ids));
   await recordWrites(
-    inside,
+    deletion.inside,
     `${name}.delete`,
     ids.map(recordId => ({ recordId })),
   );

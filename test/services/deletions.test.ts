@@ -1,0 +1,56 @@
+import t, { type Test } from 'tap';
+import { foreignKey, pgTable, uuid } from '../../drizzle/orm.ts';
+import type { Context } from '../../src/core/context.ts';
+import { newId } from '../../src/core/ids.ts';
+import { removalOf } from '../../src/services/deletions.ts';
+import { kindOf } from '../../src/services/kinds.ts';
+import { explain } from '../../src/services/refusals.ts';
+import { belongsTo } from '../../src/services/relations.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+
+const folders = pgTable(
+  'folders',
+  { id: uuid().primaryKey(), parentId: uuid('parent_id').notNull() },
+  table => [
+    foreignKey({ name: 'folders_parent_id_fkey', columns: [table.parentId], foreignColumns: [table.id] }),
+  ],
+);
+const folder = kindOf('folder', 'folders', folders);
+belongsTo(folder, folders.parentId, folder);
+const removeFolder = removalOf(folder);
+const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
+  removeFolder(context, id, { cascade }).then(() => undefined, explain);
+
+/** Folders by the position of their parents. */
+async function makeFolders(t: Test, parents: number[]) {
+  const { database, call } = await build(t);
+  const { rows } = database.writes;
+  await rows('create table folders (id uuid primary key, parent_id uuid not null references folders)', []);
+  const ids = parents.map(() => newId(Date.now()));
+  const values = parents.map((parent, i) => `('${ids[i]}', '${ids[parent]}')`);
+  await rows(`insert into folders values ${values}`, []);
+  const left = async () => Number((await rows('select count(*) from folders', []))[0]?.[0]);
+  return { ids: ids as [string, ...string[]], context: inside(database), left, call };
+}
+
+t.test(
+  'records that belong to each other are deleted from the last one up, each with its audit entry',
+  async t => {
+    const { ids, context, left, call } = await makeFolders(t, [0, 0, 1, 1]);
+    await t.rejects(removeFolder(context, ids[0], { cascade: false }), {
+      details: { code: 'folder_has_folders' },
+    });
+    t.equal(await left(), 4);
+    await removeFolder(context, ids[0], { cascade: true });
+    t.equal(await left(), 0);
+    const { data } = (await call('GET', '/api/audit', 200)).body;
+    t.same(new Set(data.map(({ recordId }: { recordId: string }) => recordId)), new Set(ids));
+  },
+);
+
+t.test('a circle of records is a conflict, and no endless deletion', async t => {
+  const { ids, context, left } = await makeFolders(t, [1, 0]);
+  t.match(await refusedRemoval(context, ids[0], true), { details: { code: 'folder_has_folders' } });
+  t.equal(await left(), 2);
+});
