@@ -76,7 +76,8 @@ export function startFolding(database: Database, log: Log): () => void {
 const health = `select
   (select count(*) from (select from list_sources cross join lateral list_pending(name, '') limit 100000) as waiting),
   extract(epoch from now() - least(
-    (select min(xact_start) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()),
+    (select min(xact_start) from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
     (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
 /** Milliseconds. */
 const [timeout, lifetime] = [1000, 2000];

@@ -21,8 +21,8 @@ import {
   namesIn,
   periodOf,
   type Range,
-  refusal,
   sortOf,
+  wrongParameter,
 } from './listRules.ts';
 
 /** How a list with these filters is read. */
@@ -191,7 +191,8 @@ function rangeFrom({ above, below }: Range, id: string | undefined, down: boolea
 /** Where a page begins. */
 function startOf(list: string, query: Cursors, parts: number): Place {
   const { after, before } = query;
-  if (after !== undefined && before !== undefined) throw refusal('before', 'cannot be combined with "after"');
+  if (after !== undefined && before !== undefined)
+    throw wrongParameter('before', 'cannot be combined with "after"');
   const cursor = before ?? after;
   const start = cursor ? readCursor(list, cursor, parts) : [];
   if (start === undefined) throw wrongCursor(query);
@@ -199,7 +200,7 @@ function startOf(list: string, query: Cursors, parts: number): Place {
 }
 
 const wrongCursor = ({ before }: Cursors) =>
-  refusal(
+  wrongParameter(
     before === undefined ? 'after' : 'before',
     'is not a cursor of this list with these filters and this sort',
   );

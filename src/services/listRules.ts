@@ -77,7 +77,7 @@ export function periodOf(query: Period): Range {
     const given = query[name];
     if (given === undefined) return undefined;
     const time = readBound(given);
-    if (!time) throw refusal(name, 'must be an instant between the years 1 and 9999');
+    if (!time) throw wrongParameter(name, 'must be an instant between the years 1 and 9999');
     return lowestId(time);
   };
   return { above: boundOf('createdSince') ?? lowest, below: boundOf('createdBefore') ?? highest };
@@ -91,5 +91,6 @@ export function inPeriod({ id }: RecordTable, period: Period): SQL | undefined {
   );
 }
 
-export const refusal = (name: string, message: string) =>
+/** A 400 that names a parameter of the list. */
+export const wrongParameter = (name: string, message: string) =>
   invalid([{ in: 'query', path: `/${name}`, message }]);

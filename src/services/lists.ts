@@ -15,8 +15,8 @@ import {
   type ListRules,
   namesIn,
   periodOf,
-  refusal,
   sortOf,
+  wrongParameter,
 } from './listRules.ts';
 
 type ByNumber = { [K in keyof Cursors]?: never };
@@ -55,7 +55,8 @@ export function pagedList<T, Filter extends string, Sort extends string>(
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
     need(context, rules.scope);
     const [cursor] = namesIn(['after', 'before'], query);
-    if (cursor && query.page !== undefined) throw refusal('page', `cannot be combined with "${cursor}"`);
+    if (cursor && query.page !== undefined)
+      throw wrongParameter('page', `cannot be combined with "${cursor}"`);
     return read(context.db, query);
   }
   const ofEach =

@@ -1,9 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Context } from '../../../src/core/context.ts';
-import { invalid } from '../../../src/core/errors.ts';
 import type { CursorPage } from '../../../src/core/pages.ts';
-import type { ListQuery } from '../../../src/services/listRules.ts';
+import { type ListQuery, wrongParameter } from '../../../src/services/listRules.ts';
 import type { PagedList } from '../../../src/services/lists.ts';
 import type { Part } from '../part.ts';
 import { type Arguments, listQuery, type QuerySchema } from './lists.ts';
@@ -72,19 +71,17 @@ const exclusive = [
 function sliceOf(slice: Slice) {
   for (const [name, other] of exclusive)
     if ((slice[name] ?? null) !== null && (slice[other] ?? null) !== null)
-      throw refusal(name, `cannot be combined with "${other}"`);
+      throw wrongParameter(name, `cannot be combined with "${other}"`);
   const { first, last, after, before } = slice;
   const limit = first ?? last ?? pageLimit.default;
   if (limit < 0 || limit > pageLimit.maximum)
-    throw refusal(
+    throw wrongParameter(
       (first ?? null) === null ? 'last' : 'first',
       `must be a whole number from 0 to ${pageLimit.maximum}`,
     );
   const isBackward = (last ?? before ?? null) !== null;
   return isBackward ? { limit, before: before ?? '' } : { limit, after: after ?? '' };
 }
-
-const refusal = (name: string, message: string) => invalid([{ in: 'query', path: `/${name}`, message }]);
 
 /** A page as a connection. Most of it is made when it is selected. */
 export const connectionOf = <T>(
