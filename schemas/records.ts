@@ -39,7 +39,7 @@ export const Removal = strict({
   cascade: Type.Boolean({
     default: false,
     description:
-      'Delete what belongs to the record too, up to 10,000 records of each kind. Otherwise it is a 409.',
+      'Also delete what belongs to the record, up to 10,000 records of each kind. Without it, that is a 409.',
   }),
 });
 export type Removal = Static<typeof Removal>;
