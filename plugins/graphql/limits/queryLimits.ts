@@ -49,8 +49,9 @@ interface Parent {
 }
 
 /**
- * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size (that of a connection
- * once, however often it is selected as edges or nodes), and variables have their values. It stops at the first limit that is exceeded, so no document can keep it busy.
+ * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size, and variables have
+ * their values. A connection counts its page once, as edges, as nodes or as both. It stops at the first limit that is
+ * exceeded, so no document can keep it busy.
  */
 class CostVisitor {
   readonly #query: Query;
