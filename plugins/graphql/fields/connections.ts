@@ -5,7 +5,7 @@ import type { CursorPage } from '../../../src/core/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/listRules.ts';
 import type { PagedList } from '../../../src/services/lists.ts';
 import type { Part } from '../part.ts';
-import { type Arguments, listQuery, type QuerySchema } from './lists.ts';
+import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
 import { toArguments } from './sdl.ts';
 
 interface Connection<T> {

@@ -2,6 +2,8 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
+import type { ListQuery } from '../../../src/services/listRules.ts';
+import { fromSortEnum } from './sdl.ts';
 
 /** Checks a value by the schema that REST uses: the same rules, and the same messages. */
 export function checkedBy<T extends TSchema>(schema: T, part: Violation['in']) {
@@ -12,3 +14,23 @@ export function checkedBy<T extends TSchema>(schema: T, part: Violation['in']) {
     return value;
   };
 }
+
+export type Arguments = Record<string, unknown>;
+
+/** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
+export function listQuery<T extends TSchema>(schema: T) {
+  const check = checkedBy(schema, 'query');
+  return (args: Arguments): { query: Static<T>; paged: boolean } => {
+    const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
+    const { sort, ...rest } = Object.fromEntries(given);
+    // Before the check, which fills in the defaults of a page.
+    const paged = 'page' in rest || 'limit' in rest;
+    return { query: check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest), paged };
+  };
+}
+
+/** The query of a REST list. */
+export type QuerySchema<Filter extends string, Sort extends string> = TSchema & {
+  static: ListQuery<Filter, Sort>;
+  properties: Record<string, TSchema>;
+};

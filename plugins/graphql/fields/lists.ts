@@ -1,8 +1,7 @@
-import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { MercuriusContext } from 'mercurius';
 import type { CursorPage } from '../../../src/core/pages.ts';
-import type { ListQuery } from '../../../src/services/listRules.ts';
 import type { PagedList } from '../../../src/services/lists.ts';
 import type { OperationContext, Part } from '../part.ts';
 import {
@@ -12,28 +11,8 @@ import {
   connectionType,
   readTotal,
 } from './connections.ts';
-import { checkedBy } from './inputs.ts';
-import { fromSortEnum, toArguments, toSortEnum } from './sdl.ts';
-
-export type Arguments = Record<string, unknown>;
-
-/** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
-export function listQuery<T extends TSchema>(schema: T) {
-  const check = checkedBy(schema, 'query');
-  return (args: Arguments): { query: Static<T>; paged: boolean } => {
-    const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
-    const { sort, ...rest } = Object.fromEntries(given);
-    // Before the check, which fills in the defaults of a page.
-    const paged = 'page' in rest || 'limit' in rest;
-    return { query: check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest), paged };
-  };
-}
-
-/** The query of a REST list. */
-export type QuerySchema<Filter extends string, Sort extends string> = TSchema & {
-  static: ListQuery<Filter, Sort>;
-  properties: Record<string, TSchema>;
-};
+import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
+import { toArguments, toSortEnum } from './sdl.ts';
 
 /** The list of a resource, how many records it has, and its connection. */
 export function listFields<T, F extends string, S extends string>(

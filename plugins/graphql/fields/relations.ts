@@ -2,14 +2,14 @@ import type { TObject } from '@sinclair/typebox';
 import { strict } from '../../../schemas/common.ts';
 import { paging } from '../../../schemas/lists.ts';
 import { orNotFound } from '../../../src/core/errors.ts';
-import type { CursorPage } from '../../../src/core/pages.ts';
-import { skipped } from '../../../src/core/pages.ts';
+import { type CursorPage, skipped } from '../../../src/core/pages.ts';
 import type { PagedList } from '../../../src/services/lists.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
 import type { Part, Resolver } from '../part.ts';
 import { connectionArguments, connectionOf, connectionQuery, readTotal } from './connections.ts';
-import { type Arguments, listQuery, type QuerySchema, wholeList } from './lists.ts';
+import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
+import { wholeList } from './lists.ts';
 
 const childrenQuery = listQuery(strict(paging));
 
