@@ -7,9 +7,10 @@ import { type Plan, planOf } from './lib/resource/plan.ts';
 import { migrationFile, serviceFile, tableFile } from './lib/resource/storage.ts';
 import { graphqlTestFile, restTestFile } from './lib/resource/tests.ts';
 
+const undo = 'git restore . && git clean -df';
 const usage = `npm run new -- comment --belongs-to post,user --fields text:string: writes a new resource with its schemas, table,
 migration, service, routes, GraphQL fields and tests, ready to edit, and adds it to src/resources.ts. The types of fields are string,
-integer and boolean. --plural names its plural. Commit your work first: then git restore . && git clean -df undoes it.`;
+integer and boolean. --plural names its plural. Commit your work first: then ${undo} undoes it.`;
 
 const options = {
   'belongs-to': { type: 'string' },
@@ -59,7 +60,7 @@ function run(...[program, ...args]: [string, ...string[]]): void {
     execFileSync(program, args, { stdio: 'pipe' });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
-    throw new OperatorError(`${program} failed:\n${stdout}${stderr}`);
+    throw new OperatorError(`${program} failed; to undo it: ${undo}\n${stdout}${stderr}`);
   }
 }
 

@@ -29,6 +29,13 @@ t.test('it refuses what it cannot make', async t => {
     ['thing', { fields: 'x', plural: '../things' }, /must be lower-case words/],
     ['sheep', { fields: 'x', plural: 'sheep' }, /The plural must differ from the name/],
     ['post', { fields: 'x' }, /The resource post already exists/],
+    ['class', { fields: 'x' }, /The word 'class' is reserved/],
+    ['page', { fields: 'x' }, /The word 'page' is reserved/],
+    ['list', { fields: 'x' }, /The file src\/services\/lists.ts already exists/],
+    // The answers of all resources are sent by plugins/rest/replies.ts.
+    ['reply', { fields: 'x' }, /The file plugins\/rest\/replies.ts already exists: choose another plural/],
+    ['thing', { fields: 'createdSince' }, /The name 'createdSince' is taken/],
+    ['thing', { fields: 'x:string:1' }, /'string:1' is not a field type/],
     ['thing', {}, /Name at least one field/],
     ['thing', { fields: 'id' }, /The name 'id' is taken/],
     ['thing', { fields: 'first' }, /The name 'first' is taken/],

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { components } from '../../../schemas/common.ts';
 import { UsageError } from '../../../src/command.ts';
 import { capitalize } from '../../../src/core/text.ts';
 import { kinds } from '../../../src/resources.ts';
@@ -39,14 +40,27 @@ const taken = [
   // Every object has them, so a filter would seem to be used in each query.
   ...Object.getOwnPropertyNames(Object.prototype),
 ];
+/** No names of resources: words of TypeScript, types of GraphQL, and names that the new files use for something else. */
+const reserved = new Set(
+  `arguments await break case catch class const continue debugger default delete do else enum eval export extends false
+  finally for function if implements import in instanceof interface let new null package private protected public return
+  static super switch this throw true try typeof var void while with yield
+  boolean float int mutation query string
+  app ask body build call changed context created error id input meta need page params parent part path promise refused
+  remove resource route type update walked`.split(/\s+/),
+);
 
 export function planOf(name = '', given: Given): Plan {
   const plural = given.plural ?? pluralOf(name);
   if (![name, plural].every(noun => /^[a-z]+$/.test(noun)))
     throw new UsageError('The name and its plural must be lower-case words, such as comment and comments');
-  if (name === plural) throw new UsageError('The plural must differ from the name');
-  if (existsSync(`schemas/${name}.ts`) || existsSync(`src/services/${plural}.ts`))
+  if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
+  if (reserved.has(name)) throw new UsageError(`The word '${name}' is reserved: choose another name`);
+  if (existsSync(`schemas/${name}.ts`) || components.has(capitalize(name)))
     throw new UsageError(`The resource ${name} already exists`);
+  const existing = filesOf(plural).find(file => existsSync(file));
+  if (existing)
+    throw new UsageError(`The file ${existing} already exists: choose another plural with --plural`);
   const parents = wordsOf(given['belongs-to']).map(parentNamed);
   const fields = wordsOf(given.fields).map(fieldOf);
   if (fields.length === 0) throw new UsageError('Name at least one field, such as --fields text:string');
@@ -56,6 +70,12 @@ export function planOf(name = '', given: Given): Plan {
   return { name, plural, Type: capitalize(name), Types: capitalize(plural), parents, fields };
 }
 
+const filesOf = (plural: string) => [
+  ...['drizzle/tables', 'src/services', 'plugins/rest', 'plugins/graphql/resources'].map(
+    folder => `${folder}/${plural}.ts`,
+  ),
+  ...['test/rest', 'test/graphql'].map(folder => `${folder}/${plural}.test.ts`),
+];
 const wordsOf = (list = '') => list.split(',').filter(Boolean);
 const namesOfParent = (parent: Kind) => [parent.name, `${parent.name}Id`];
 
@@ -66,7 +86,8 @@ function parentNamed(name: string): Kind {
 }
 
 function fieldOf(text: string): Field {
-  const [name = '', type = 'string'] = text.split(':');
+  const [name = '', ...types] = text.split(':');
+  const type = types.join(':') || 'string';
   const known = fieldTypes.find(each => each === type);
   if (!known) throw new UsageError(`'${type}' is not a field type: use one of ${fieldTypes.join(', ')}`);
   if (!/^[a-z][A-Za-z]*$/.test(name))
