@@ -81,7 +81,7 @@ export const owner = sql`owner.id`;
 export function eachOwner(query: ReturnType<typeof cursorQuery>) {
   const page = query.as('page');
   return builder
-    .select({ ...page._.selectedFields, owner })
+    .select({ ...page._.selectedFields, 'owner of the page': owner })
     .from(sql`unnest(string_to_array(${sql.placeholder('owners')}, ',')::uuid[]) as owner(id)`)
     .crossJoinLateral(page)
     .limit(sql.placeholder('most'));

@@ -60,8 +60,11 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
   const record: Record<string, SQL> = {};
   for (const [name, { name: column }] of Object.entries(columns))
     record[name] = sql`record.${sql.identifier(column)}`;
-  return builder
-    .select({ ...record, total: sql`coalesce(place.total, ${builder.$count(table, where)})` })
-    .from(place)
-    .leftJoinLateral(page, sql`true`);
+  return (
+    builder
+      // No record has a member of this name.
+      .select({ ...record, 'total of the list': sql`coalesce(place.total, ${builder.$count(table, where)})` })
+      .from(place)
+      .leftJoinLateral(page, sql`true`)
+  );
 }
