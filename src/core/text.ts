@@ -36,4 +36,4 @@ export function distance(a: string, b: string): number {
 export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `a user`, `an invoice`. */
-export const withArticle = (noun: string) => `${/^([aeio]|u(?!s|ni))/.test(noun) ? 'an' : 'a'} ${noun}`;
+export const withArticle = (noun: string) => `${/^([aeio]|u(?!s|ni))/i.test(noun) ? 'an' : 'a'} ${noun}`;

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Context } from '../../../src/core/context.ts';
 import type { CursorPage } from '../../../src/core/pages.ts';
+import { capitalize, withArticle } from '../../../src/core/text.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/listRules.ts';
 import type { PagedList } from '../../../src/services/lists.ts';
 import type { Part } from '../part.ts';
@@ -19,7 +20,7 @@ interface Connection<T> {
 export const connectionType = (type: string): Part => ({
   sdl: [
     /* GraphQL */ `
-"A ${type}, and its place in a list."
+"${capitalize(withArticle(type))}, and its place in a list."
 type ${type}Edge {
   "For after and before, here and in REST with the same sort and filters."
   cursor: String!
