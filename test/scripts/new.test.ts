@@ -1,5 +1,6 @@
 import t from 'tap';
 import { planOf } from '../../scripts/lib/resource/plan.ts';
+import { tableFile } from '../../scripts/lib/resource/storage.ts';
 
 t.test('npm run new names a resource in one and many, in tables and types', async t => {
   t.match(planOf('category', { 'belongs-to': 'post', fields: 'title,onTop:boolean' }), {
@@ -48,4 +49,11 @@ t.test('it refuses what it cannot make', async t => {
     ['thing', { fields: 'x', 'belongs-to': 'bar' }, /There is no bar: a parent is one of user, post/],
   ];
   for (const [name, given, message] of refused) t.throws(() => planOf(name, given), { message });
+});
+
+t.test('a table without an index needs no name in its file', t => {
+  const table = (fields: string) => tableFile(planOf('thing', { fields }));
+  t.match(table('amount:integer'), /\n {2}\(\) => \[/);
+  t.match(table('amount:integer,title'), /\n {2}table => \[/);
+  t.end();
 });

@@ -31,7 +31,7 @@ ${parents.map(parent => `    ${parent.name}Id: uuid('${parent.name}_id').notNull
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
-  table => [
+  ${texts.length + parents.length > 0 ? 'table' : '()'} => [
 ${parents.map(parent => `    foreignKey({ name: '${plural}_${parent.name}_id_fkey', columns: [table.${parent.name}Id], foreignColumns: [${parent.plural}.id] }),`).join('\n')}
 ${parents.map(parent => `    index('${plural}_${parent.name}_index').on(table.${parent.name}Id, table.id),`).join('\n')}
 ${texts.map(field => `    index('${plural}_${field.column}_index').on(table.${field.name}, table.id),`).join('\n')}
