@@ -1,6 +1,6 @@
 import type { Context } from '../../src/core/context.ts';
 import type { Slice } from '../../src/services/children.ts';
-import type { ReadEach } from '../../src/services/lists.ts';
+import type { CountEach, ReadEach } from '../../src/services/lists.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
@@ -24,6 +24,10 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
   return {
     /** A value for a key, in one call of the service with the other keys of the turn. */
     one: <V>(load: Load<V>, key: string) => loaderOf(load, '', keys => load(context, keys))(key),
+
+    /** The total of the list of a parent, in one call with the same list of the other parents. */
+    total: <Q extends object>(count: CountEach<Q>, parent: string, query: Q) =>
+      loaderOf(count, JSON.stringify(query), parents => count(context, parents, query))(parent),
 
     /** A page of the children of a parent, in one call with the same page of the other parents. */
     page: async <V>(load: LoadPages<V>, parent: string, page: Omit<Slice, 'most'>): Promise<V[]> => {

@@ -32,8 +32,9 @@ export function lowestId(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** What the service itself gives to a new record. */
+/** What the service itself gives to a new record: one time, because time filters compare ids. */
 export function newRecord({ now }: { now: () => Date }) {
-  const time = now();
-  return { id: newId(time.getTime()), createdAt: time.toISOString(), updatedAt: time.toISOString() };
+  const id = newId(now().getTime());
+  const createdAt = timeOf(id).toISOString();
+  return { id, createdAt, updatedAt: createdAt };
 }

@@ -78,6 +78,8 @@ async function removeThese(
     .select({ id: table.id })
     .from<PgTable>(table)
     .where(isAny(column, parents))
+    // In one order for all, so that two deletions with the same children do not deadlock.
+    .orderBy(table.id)
     .for('update');
   const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
   for (const id of ids) deletion.ids.add(id);

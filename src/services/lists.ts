@@ -4,8 +4,9 @@ import type { Context } from '../core/context.ts';
 import { type CursorPage, type Page, pageOf, skipped } from '../core/pages.ts';
 import { coalesce } from '../database/coalesce.ts';
 import type { Connection } from '../database/connection.ts';
+import { owner, owners } from '../database/statements/cursorQuery.ts';
 import { pageQuery, partName } from '../database/statements/pageQuery.ts';
-import { rowMapper, rowsOf } from '../database/statements/statement.ts';
+import { builder, rowMapper, rowsOf, statement } from '../database/statements/statement.ts';
 import { CursorReader } from './cursors.ts';
 import {
   type Cursors,
@@ -29,7 +30,14 @@ export interface PagedList<T, Filter extends string, Sort extends string> {
    * `most` bounds the records of all pages together.
    */
   ofEach(filter: Filter): ReadEach<T, ListQuery<Filter, Sort>>;
+  /** The total for each of these values of a filter; one statement for all, so that none of them outlives its time. */
+  totalOfEach(filter: Filter): CountEach<ListQuery<Filter, Sort>>;
 }
+export type CountEach<Query> = (
+  context: Context,
+  owners: string[],
+  query: Query,
+) => Promise<Map<string, number>>;
 export type ReadEach<T, Query> = (
   context: Context,
   owners: string[],
@@ -65,7 +73,31 @@ export function pagedList<T, Filter extends string, Sort extends string>(
       need(context, rules.scope);
       return byCursor.ends(context.db, query, { filter, owners, most });
     };
-  return Object.assign(list, { ofEach });
+  return Object.assign(list, { ofEach, totalOfEach: (filter: Filter) => eachCounter(rules, filter) });
+}
+
+function eachCounter<Filter extends string, Sort extends string>(
+  rules: ListRules<Filter, Sort>,
+  filter: Filter,
+): CountEach<ListQuery<Filter, Sort>> {
+  const { scope, table } = rules;
+  const names = Object.keys(rules.filters) as Filter[];
+  const valueFor = (name: string) => (name === filter ? owner : sql.placeholder(name));
+  const build = (query: ListQuery<Filter, Sort>) => {
+    const used = names.filter(name => name === filter || query[name] !== undefined);
+    const where = and(inPeriod(table, query), ...conditionsOf(rules, used, valueFor));
+    const total = sql<number>`${builder.$count(table, where)}::int`;
+    return statement({ owner, total }, (builder, columns) => builder.select(columns).from(owners));
+  };
+  const statements = new Map<string, ReturnType<typeof build>>();
+  return async (context, ids, query) => {
+    need(context, scope);
+    const key = namesIn([...names, 'createdSince', 'createdBefore'] as (keyof typeof query)[], query).join();
+    const count = statements.get(key) ?? build(query);
+    statements.set(key, count);
+    const rows = await count(context.db, { ...query, ...periodOf(query), owners: ids.join() });
+    return new Map(rows.map(({ owner, total }) => [owner, total]));
+  };
 }
 
 type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;

@@ -62,3 +62,18 @@ t.test('a mutation sees what an earlier one in the same request wrote', async t 
     after: { title: 'C', author: { name: 'Countess' } },
   });
 });
+
+// Bug: each user had a statement of their own, and a request kept the database busy long after its 503.
+t.test('the filtered totals of 20 users take one statement', async t => {
+  const { post, database, statements } = await buildGraphQL(t);
+  await fill(database, 20, 3);
+  statements.length = 0;
+  const { body } = await post(
+    '{ users(limit: 20) { postsConnection(first: 1, status: draft, createdSince: "2020-01-01T00:00:00Z") { totalCount } } }',
+  );
+  t.same(
+    body.data.users.map(({ postsConnection }: { postsConnection: object }) => postsConnection),
+    Array(20).fill({ totalCount: 3 }),
+  );
+  t.equal(statements.length, 3, 'the users, their first posts, the totals');
+});

@@ -7,7 +7,7 @@ import type { PagedList } from '../../../src/services/lists.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
 import type { Part, Resolver } from '../part.ts';
-import { connectionArguments, connectionOf, connectionQuery, readTotal } from './connections.ts';
+import { connectionArguments, connectionOf, connectionQuery } from './connections.ts';
 import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
 import { wholeList } from './lists.ts';
 
@@ -26,6 +26,7 @@ export function relationFields<T, F extends string, S extends string>(
   const { parent, child, member, counts } = children;
   const [parentType, field] = [parent.title, member.replace(/Id$/, '')];
   const { [field]: _parent, ...parameters } = schema.properties;
+  if (_parent === undefined) throw new Error(`The list of ${child.plural} has no filter "${field}".`);
   const parentOf: Resolver = async (record, _, { loaders }) =>
     orNotFound(parentType, await loaders.one(parent.ofIds, record[member]));
   return {
@@ -77,7 +78,7 @@ function connectionOfChildren<T, F extends string, S extends string>(
   list: PagedList<T, F, S>,
 ): Resolver {
   const toQuery = connectionQuery(schema);
-  const ends = list.ofEach(filter);
+  const [ends, totals] = [list.ofEach(filter), list.totalOfEach(filter)];
   return async ({ id }, args: Arguments, { context, loaders, budget }) => {
     const query = toQuery(args);
     const own = { ...query, [filter]: id };
@@ -90,7 +91,7 @@ function connectionOfChildren<T, F extends string, S extends string>(
     const { limit, sort, after, before, ...filters } = query;
     const isFiltered = Object.keys(filters).length > 0;
     const total = async () =>
-      isFiltered ? readTotal(list, context, own) : ((await loaders.one(counts, id)) ?? 0);
+      (await (isFiltered ? loaders.total(totals, id, query) : loaders.one(counts, id))) ?? 0;
     return connectionOf(page as CursorPage<T>, total);
   };
 }

@@ -40,14 +40,14 @@ const taken = [
   // Every object has them, so a filter would seem to be used in each query.
   ...Object.getOwnPropertyNames(Object.prototype),
 ];
-/** No names of resources: words of TypeScript, types of GraphQL, and names that the new files use for something else. */
+/** No names of resources: words of TypeScript, types of GraphQL, and names that the new files or the routes use for something else. */
 const reserved = new Set(
   `arguments await break case catch class const continue debugger default delete do else enum eval export extends false
   finally for function if implements import in instanceof interface let new null package private protected public return
   static super switch this throw true try typeof var void while with yield
   boolean float int mutation query string
   app ask body build call changed context created error id input meta need page params parent part path promise refused
-  remove resource route type update walked`.split(/\s+/),
+  remove resource route type update walked audit key webhook`.split(/\s+/),
 );
 
 export function planOf(name = '', given: Given): Plan {

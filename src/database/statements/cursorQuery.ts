@@ -75,14 +75,15 @@ function beyond(key: SQLWrapper[], down: boolean): SQL {
 const tuple = (parts: SQLWrapper[]) => sql`(${sql.join(parts, sql`, `)})`;
 
 /** One of the ids of the placeholder `owners`, in a query for each of them. */
-export const owner = sql`owner.id`;
+export const owner = sql<string>`owner.id`;
+export const owners = sql`unnest(string_to_array(${sql.placeholder('owners')}, ',')::uuid[]) as owner(id)`;
 
 /** The same page for each owner, with its id in the last column: one statement, whatever their number. */
 export function eachOwner(query: ReturnType<typeof cursorQuery>) {
   const page = query.as('page');
   return builder
     .select({ ...page._.selectedFields, 'owner of the page': owner })
-    .from(sql`unnest(string_to_array(${sql.placeholder('owners')}, ',')::uuid[]) as owner(id)`)
+    .from(owners)
     .crossJoinLateral(page)
     .limit(sql.placeholder('most'));
 }
