@@ -13,7 +13,7 @@ import {
 } from '../helper/handbook.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
-t.setTimeout(235_000);
+t.setTimeout(400_000);
 
 const missing = await missingPrograms();
 /** One copy for all guides, so that the slowest step, the type check, is done once. */
@@ -38,20 +38,12 @@ t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases
   await walk(t, steps, folder, check);
 });
 
-t.test('a new resource can have no parent, or one that is new itself, and fields of every type', async t => {
-  await succeeds(t, 'npm run new -- box --fields title:string,size:integer', folder);
-  await succeeds(
-    t,
-    'npm run new -- category --belongs-to comment --fields rank:integer,onTop:boolean',
-    folder,
-  );
-  const tests = ['rest', 'graphql'].flatMap(door =>
-    ['boxes', 'categories'].map(name => `test/${door}/${name}.test.ts`),
-  );
-  await succeeds(t, `npm test -- embedded ${tests.join(' ')}`, folder);
+t.test('a new resource can have no parent and no text, or a parent that is new itself', async t => {
+  await succeeds(t, 'npm run new -- box --fields size:integer', folder);
+  await succeeds(t, 'npm run new -- category --belongs-to comment --fields title,onTop:boolean', folder);
 });
 
-t.test('what the guides add passes the checks', t => succeeds(t, check, folder));
+t.test('all that they add passes the checks', t => succeeds(t, check, folder));
 
 /** Starts the service of the copy as `npm start` does; returns its origin. */
 async function startService(t: Test): Promise<string> {

@@ -144,9 +144,9 @@ function parse(text: string): unknown {
 
 /** Runs a command without the environment variables of the test runner. */
 export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, TEST_MEMORY } = process.env;
   // npm must not ask the network for a newer version of itself.
-  const env = { PATH, HOME, npm_config_update_notifier: 'false' };
+  const env = { PATH, HOME, ...(TEST_MEMORY && { TEST_MEMORY }), npm_config_update_notifier: 'false' };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (output += data));
