@@ -50,11 +50,11 @@ async function costsOf(
   posts: number,
   seconds: number,
 ) {
-  const slow = posts > 1_000_000;
-  const bare = slow ? { ...floor, connections: 2 } : floor;
-  return [
-    cpu(await load([other], sample, bare, slow ? 3 * seconds : seconds)),
+  const costs = [
     cpu(await load([shared], sample, ours, seconds)),
     cpu(await load([other], sample, ours, seconds)),
   ];
+  // Last: a statement that the floor gave up on is still running, and its CPU would be ours. With more posts it never answers.
+  const bare = posts > 1_000_000 ? Number.NaN : cpu(await load([other], sample, floor, seconds));
+  return [bare, ...costs];
 }
