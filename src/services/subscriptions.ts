@@ -104,10 +104,9 @@ export async function activateSubscriptions(context: Context, payments: Payment[
   const first = new Map<string, Payment>();
   for (const payment of payments.filter(({ customer }) => customer !== null))
     if (!first.has(nameOf(payment))) first.set(nameOf(payment), payment);
-  const time = context.now().toISOString();
   const rows = [...first.values()].map(({ customer, provider }) => {
-    const state = { status: 'active', activatedAt: time, updatedAt: time };
-    return { ...newRecord(context), customer, provider, ...state };
+    const record = newRecord(context);
+    return { ...record, customer, provider, status: 'active', activatedAt: record.createdAt };
   });
 
   const made = await insertNew(context.db, { rows: JSON.stringify(rows) });

@@ -29,15 +29,15 @@ t.test('an effect is rolled back unless the event is marked as processed', async
 });
 
 t.test('activation sets any status to active and keeps the first activation time', async t => {
-  let clock = new Date('2026-01-01T00:00:00Z');
+  let clock = new Date('2027-01-01T00:00:00Z');
   const { call, database } = await buildDoor(t, { now: () => clock });
   const context = inside(database, () => clock);
   const payment = { id: newId(0), eventId: 'evt_1', customer: 'cus_1', provider: 'stripe' };
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
   await activateSubscriptions(context, [payment]);
   const first = await read();
-  t.match(first, { status: 'active', activatedAt: '2026-01-01T00:00:00.000Z' });
-  clock = new Date('2026-02-01T00:00:00Z');
+  t.match(first, { status: 'active', activatedAt: '2027-01-01T00:00:00.000Z' });
+  clock = new Date('2027-02-01T00:00:00Z');
   await activateSubscriptions(context, [payment]);
   t.same(await read(), first, 'not even updatedAt changed');
   await orm(database.writes)
@@ -45,7 +45,7 @@ t.test('activation sets any status to active and keeps the first activation time
     .set({ status: 'past_due' })
     .where(eq(subscriptions.customer, 'cus_1'));
   await activateSubscriptions(context, [payment]);
-  t.same(await read(), { ...first, updatedAt: '2026-02-01T00:00:00.000Z' });
+  t.same(await read(), { ...first, updatedAt: '2027-02-01T00:00:00.000Z' });
 });
 
 t.test('every change of status is in the audit log with its event (bug: none was)', async t => {

@@ -164,6 +164,6 @@ async function limitsOf(url: string) {
   const rows =
     await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
   await client.close();
-  t.equal(rows.length, 4);
+  t.equal(rows.length, 5);
   return [...rows];
 }

@@ -16,7 +16,7 @@ const long =
  * so those of later tests would lie in the future.
  */
 const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(receiving|retries|overlaps|replays))\.test\.ts$/;
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(effects|receiving|retries|overlaps|replays))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
 /** This opens its own databases. */
