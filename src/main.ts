@@ -9,6 +9,7 @@ import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
+import { exit } from './process/exit.ts';
 import { closeParts, openParts, type Parts } from './process/parts.ts';
 import { checkPort } from './process/ports.ts';
 
@@ -69,7 +70,7 @@ async function letClientsLeave({ server }: App): Promise<void> {
 function limitShutdown(app: App, settings: Settings, code: number): void {
   const timeouts = shutdownTimeouts(settings);
   setTimeout(() => app.server.closeAllConnections(), timeouts.close);
-  setTimeout(() => process.exit(code), timeouts.exit);
+  setTimeout(exit, timeouts.exit, code);
 }
 
 /** The process waits for a database that is away, and ends if it can never be used. */

@@ -1,4 +1,5 @@
 import type { Log } from '../core/log.ts';
+import { exit } from './exit.ts';
 
 /** The end of the process, by a signal or a failure. It exits at once before `prepare`, and at a second signal. */
 export class Ending {
@@ -16,8 +17,8 @@ export class Ending {
   }
 
   async begin(reason: string, code: number): Promise<void> {
-    if (this.begun) process.exit(code || 1);
-    if (!this.#prepared) process.exit(code);
+    if (this.begun) return exit(code || 1);
+    if (!this.#prepared) return exit(code);
     const { log, close } = this.#prepared;
     this.begun = true;
     log.info(`Ending: ${reason}.`);
@@ -27,6 +28,6 @@ export class Ending {
     } catch (error) {
       log.error({ err: error }, 'The shutdown failed.');
     }
-    process.exit(code);
+    await exit(code);
   }
 }
