@@ -70,12 +70,12 @@ begin
 	return set_config('list.segment', segment::text, true);
 end $$;
 --> statement-breakpoint
--- The changes of a list that are in the log.
-create function list_pending(of_source text, of_part text) returns table (id uuid, change smallint) language sql stable as $$
-	select entry.id, entry.change from public.list_state as state cross join lateral (
-		select * from public.list_log where source = of_source and segment > state.folded
+-- The changes of a list that are in the log, and where they are.
+create function list_pending(of_source text, of_part text) returns table (place tid, id uuid, change smallint) language sql stable as $$
+	select entry.ctid, entry.id, entry.change from public.list_state as state cross join lateral (
+		select ctid, * from public.list_log where source = of_source and segment > state.folded
 		union all
-		select * from public.list_log where source = of_source and segment = any (state.open)
+		select ctid, * from public.list_log where source = of_source and segment = any (state.open)
 	) as entry
 	where state.one and (of_part = '' or of_part = any (entry.parts))
 $$;
@@ -191,11 +191,7 @@ begin
 
 	with gone as (
 		delete from list_log where ctid = any (array(
-			select entry.ctid from list_sources s cross join lateral (
-				select ctid from list_log where source = s.name and segment > state.folded
-				union all
-				select ctid from list_log where source = s.name and segment = any (state.open)
-			) as entry limit portion))
+			select place from list_sources cross join lateral list_pending(name, '') limit portion))
 		returning source, id, parts, change
 	), lists as (
 		select source, part, array_agg(id order by id) as ids, array_agg(change order by id) as changes, sum(change) as change,

@@ -1,6 +1,7 @@
 import type { Context } from '../../src/core/context.ts';
 import type { Slice } from '../../src/services/children.ts';
-import type { CountEach, ReadEach } from '../../src/services/lists.ts';
+import type { CountEach } from '../../src/services/lists/eachCounter.ts';
+import type { ReadEach } from '../../src/services/lists/pagedList.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;

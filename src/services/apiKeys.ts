@@ -10,7 +10,7 @@ import { readInstant } from '../core/instants.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from './audit.ts';
-import { pagedList } from './lists.ts';
+import { pagedList } from './lists/pagedList.ts';
 
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);

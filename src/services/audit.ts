@@ -9,7 +9,7 @@ import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import type { Kind } from './kinds.ts';
-import { cursorLog } from './lists.ts';
+import { cursorLog } from './lists/cursorLog.ts';
 
 /** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;

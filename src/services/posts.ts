@@ -6,7 +6,7 @@ import { inTurnOnceLocked } from '../database/turns.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';
-import { pagedList } from './lists.ts';
+import { pagedList } from './lists/pagedList.ts';
 import { changeOf } from './records.ts';
 import { belongsTo } from './relations.ts';
 import { user } from './users.ts';

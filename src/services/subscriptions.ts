@@ -10,7 +10,7 @@ import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
-import { pagedList } from './lists.ts';
+import { pagedList } from './lists/pagedList.ts';
 
 const { id: _, ...columns } = getTableColumns(subscriptions);
 

@@ -15,7 +15,7 @@ import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
-import { cursorLog } from '../services/lists.ts';
+import { cursorLog } from '../services/lists/cursorLog.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 
 const { fingerprint: _, ...detailed } = getTableColumns(webhookEvents);

@@ -12,7 +12,7 @@ import { newId } from '../../src/core/ids.ts';
 import type { CursorPage, Page } from '../../src/core/pages.ts';
 import { orm } from '../../src/database/connection.ts';
 import { listKeys } from '../../src/services/apiKeys.ts';
-import { pagedList } from '../../src/services/lists.ts';
+import { pagedList } from '../../src/services/lists/pagedList.ts';
 import { listPosts } from '../../src/services/posts.ts';
 import { listSubscriptions } from '../../src/services/subscriptions.ts';
 import { listUsers } from '../../src/services/users.ts';

@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
-import type { ListQuery } from '../../../src/services/listRules.ts';
+import type { ListQuery } from '../../../src/services/lists/rules.ts';
 import { fromSortEnum } from './sdl.ts';
 
 /** Checks a value by the schema that REST uses: the same rules, and the same messages. */

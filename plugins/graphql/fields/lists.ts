@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { MercuriusContext } from 'mercurius';
 import type { CursorPage } from '../../../src/core/pages.ts';
-import type { PagedList } from '../../../src/services/lists.ts';
+import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { OperationContext, Part } from '../part.ts';
 import {
   connectionArguments,

@@ -3,7 +3,7 @@ import { strict } from '../../../schemas/common.ts';
 import { paging } from '../../../schemas/lists.ts';
 import { orNotFound } from '../../../src/core/errors.ts';
 import { type CursorPage, skipped } from '../../../src/core/pages.ts';
-import type { PagedList } from '../../../src/services/lists.ts';
+import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
 import type { Part, Resolver } from '../part.ts';

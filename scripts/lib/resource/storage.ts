@@ -109,7 +109,7 @@ import { untilUnlocked } from '../database/transaction.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';
-import { pagedList } from './lists.ts';
+import { pagedList } from './lists/pagedList.ts';
 ${parents.map(parent => `import { ${parent.name} } from './${parent.plural}.ts';`).join('\n')}
 import { changeOf } from './records.ts';
 ${parents.length > 0 ? `import { belongsTo } from './relations.ts';` : ''}

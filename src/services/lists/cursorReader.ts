@@ -5,13 +5,13 @@ import {
   type PgColumn,
   type SQLWrapper,
   sql,
-} from '../../drizzle/orm.ts';
-import { makeCursor, type Place, readCursor } from '../core/cursors.ts';
-import type { CursorPage } from '../core/pages.ts';
-import type { Connection } from '../database/connection.ts';
-import { databaseFailure } from '../database/databaseErrors.ts';
-import { cursorQuery, eachOwner, owner, partOfPlace } from '../database/statements/cursorQuery.ts';
-import { rowMapper, rowsOf } from '../database/statements/statement.ts';
+} from '../../../drizzle/orm.ts';
+import { makeCursor, type Place, readCursor } from '../../core/cursors.ts';
+import type { CursorPage } from '../../core/pages.ts';
+import type { Connection } from '../../database/connection.ts';
+import { databaseFailure } from '../../database/databaseErrors.ts';
+import { cursorQuery, eachOwner, owner, partOfPlace } from '../../database/statements/cursorQuery.ts';
+import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
 import {
   type Cursors,
   conditionsOf,
@@ -23,7 +23,7 @@ import {
   type Range,
   sortOf,
   wrongParameter,
-} from './listRules.ts';
+} from './rules.ts';
 
 /** How a list with these filters is read. */
 interface Order<Filter extends string> {

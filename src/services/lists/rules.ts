@@ -1,9 +1,9 @@
-import { and, eq, gt, lt, type PgColumn, type SQL, type SQLWrapper, sql } from '../../drizzle/orm.ts';
-import type { Scope } from '../../schemas/apiKey.ts';
-import { invalid } from '../core/errors.ts';
-import { lowestId } from '../core/ids.ts';
-import { readBound } from '../core/instants.ts';
-import type { RecordTable } from '../database/statements/recordsById.ts';
+import { and, eq, gt, lt, type PgColumn, type SQL, type SQLWrapper, sql } from '../../../drizzle/orm.ts';
+import type { Scope } from '../../../schemas/apiKey.ts';
+import { invalid } from '../../core/errors.ts';
+import { lowestId } from '../../core/ids.ts';
+import { readBound } from '../../core/instants.ts';
+import type { RecordTable } from '../../database/statements/recordsById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string, Sort extends string> {
