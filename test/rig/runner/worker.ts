@@ -2,6 +2,7 @@ import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Test, type TestOpts } from 'tap';
+import { exit } from '../../../src/process/exit.ts';
 
 /**
  * Runs the test files that the parent process sends, one after the other. They load the application once:
@@ -73,4 +74,4 @@ async function waitUntilClosed(openBefore: string[]): Promise<string[]> {
 }
 
 process.on('message', async (file: string) => process.send?.(await runFile(file)));
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => exit(0));
