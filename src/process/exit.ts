@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /**
  * Exits when V8 has stopped compiling in the background. Node 24.21 joins the threads that compile, and one of them may be
- * waiting for a garbage collection by the main thread: 4% of the signals during a start never ended the process
+ * waiting for a garbage collection by the main thread: a few in a hundred signals during a start never ended the process
  * (nodejs/node#54918).
  */
 export async function exit(code: number): Promise<never> {
