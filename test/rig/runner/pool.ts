@@ -35,11 +35,15 @@ interface Worker {
 export async function runFiles({ files, workers, env, changesProcess }: Run): Promise<Counts> {
   const waiting = [...files];
   const counts: Counts = { passed: 0, failed: 0 };
+  const started: Worker[] = [];
   async function work() {
     let worker: Worker | undefined;
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       if (worker && changesProcess(file)) worker = end(worker);
-      worker ??= start(env);
+      if (!worker) {
+        worker = start(env);
+        started.push(worker);
+      }
       const { passed, failed } = await run(worker, file);
       counts.passed += passed;
       counts.failed += failed;
@@ -48,6 +52,8 @@ export async function runFiles({ files, workers, env, changesProcess }: Run): Pr
     end(worker);
   }
   await Promise.all(Array.from({ length: workers }, work));
+  // At its exit a process writes what it compiled, into a folder that is removed afterwards.
+  await Promise.all(started.map(({ ended }) => ended));
   return counts;
 }
 
