@@ -1,7 +1,7 @@
 import type { Settings } from '../schemas/settings.ts';
 import { type Context, type Job, systemContext } from './core/context.ts';
 import type { Log } from './core/log.ts';
-import { maxBatch } from './database/batch.ts';
+import { maxBatch } from './database/concurrency/batch.ts';
 import type { Database } from './database/database.ts';
 import { trimAudit } from './services/audit.ts';
 import type { Metrics } from './telemetry/metrics.ts';

@@ -2,7 +2,7 @@ import { posts } from '../../drizzle/tables/posts.ts';
 import type { Post, PostCreate, postSorts } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { inTurnOnceLocked } from '../database/turns.ts';
+import { inTurnOnceLocked } from '../database/concurrency/turns.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';

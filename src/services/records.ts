@@ -7,10 +7,10 @@ import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
+import { inTurn } from '../database/concurrency/turns.ts';
 import { orm } from '../database/connection.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
-import { inTurn } from '../database/turns.ts';
 import { recordWrites } from './audit.ts';
 import type { Kind } from './kinds.ts';
 

@@ -4,7 +4,7 @@ import type { User, UserCreate, userSorts } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { inTurnOnceLocked } from '../database/turns.ts';
+import { inTurnOnceLocked } from '../database/concurrency/turns.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';

@@ -4,7 +4,7 @@ import type { EventStatus } from '../../schemas/event.ts';
 import type { Context, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
-import { batch, maxBatch } from '../database/batch.ts';
+import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { hexBytes, rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';

@@ -22,16 +22,14 @@ const record = (i: number) => ({ id: newId(start + i), createdAt: at(i), updated
 
 const author = newId(start);
 await db.insert(users).values({ ...record(0), id: author, name: 'Ada', email: 'ada@example.com' });
-await db
-  .insert(posts)
-  .values(
-    Array.from({ length: 7 }, (_, i) => ({
-      ...record(i),
-      title: `${i}`,
-      status: 'draft' as const,
-      authorId: author,
-    })),
-  );
+await db.insert(posts).values(
+  Array.from({ length: 7 }, (_, i) => ({
+    ...record(i),
+    title: `${i}`,
+    status: 'draft' as const,
+    authorId: author,
+  })),
+);
 
 type List = (context: Context, query: object) => Promise<unknown>;
 

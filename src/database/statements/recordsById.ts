@@ -1,6 +1,6 @@
 import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
 import { isId } from '../../core/ids.ts';
-import { batch } from '../batch.ts';
+import { batch } from '../concurrency/batch.ts';
 import type { Connection } from '../connection.ts';
 import { statement } from './statement.ts';
 

@@ -1,7 +1,7 @@
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import type { CursorPage, Page } from '../../core/pages.ts';
-import { coalesce } from '../../database/coalesce.ts';
+import { coalesce } from '../../database/concurrency/coalesce.ts';
 import type { Connection } from '../../database/connection.ts';
 import { CursorReader } from './cursorReader.ts';
 import { type CountEach, eachCounter } from './eachCounter.ts';

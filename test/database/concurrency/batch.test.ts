@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { eq, sql } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables/auditLog.ts';
-import { users } from '../../drizzle/tables/users.ts';
-import { newId } from '../../src/core/ids.ts';
-import { batch } from '../../src/database/batch.ts';
-import { orm } from '../../src/database/connection.ts';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
-import { changeUser, createUser, user as kind } from '../../src/services/users.ts';
-import { inside } from '../helper/access.ts';
+import { eq, sql } from '../../../drizzle/orm.ts';
+import { auditLog } from '../../../drizzle/tables/auditLog.ts';
+import { users } from '../../../drizzle/tables/users.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { batch } from '../../../src/database/concurrency/batch.ts';
+import { orm } from '../../../src/database/connection.ts';
+import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { inTransaction } from '../../../src/database/transaction.ts';
+import { changeUser, createUser, user as kind } from '../../../src/services/users.ts';
+import { inside } from '../../helper/access.ts';
 import {
   backend,
   countRows,
@@ -17,8 +17,8 @@ import {
   noDatabase,
   openTestDatabase,
   testLog,
-} from '../helper/database.ts';
-import { outcome } from '../helper/fakeServer.ts';
+} from '../../helper/database.ts';
+import { outcome } from '../../helper/fakeServer.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const person = (name: string) => ({ name, email: `${name}@example.com` });

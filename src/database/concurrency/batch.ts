@@ -1,7 +1,7 @@
-import { type Batch, batches } from '../telemetry/metrics.ts';
-import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
-import type { Connection } from './connection.ts';
-import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
+import { type Batch, batches } from '../../telemetry/metrics.ts';
+import { captureContext, type RunInContext } from '../../telemetry/tracing.ts';
+import type { Connection } from '../connection.ts';
+import { databaseFailure, isLockedOut, isOutage } from '../databaseErrors.ts';
 
 interface Waiting<K, V> {
   key: K;

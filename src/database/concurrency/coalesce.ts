@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { batches } from '../telemetry/metrics.ts';
-import type { Connection } from './connection.ts';
+import { batches } from '../../telemetry/metrics.ts';
+import type { Connection } from '../connection.ts';
 
 interface Question<V> {
   /** The answer that is being read; no caller joins it any more. */

@@ -1,6 +1,6 @@
-import { lockedOut } from '../core/errors.ts';
-import { isLockedOut } from './databaseErrors.ts';
-import { lockPatience, untilUnlocked } from './transaction.ts';
+import { lockedOut } from '../../core/errors.ts';
+import { isLockedOut } from '../databaseErrors.ts';
+import { lockPatience, untilUnlocked } from '../transaction.ts';
 
 /** For each record that is being written, the functions that let waiting writes begin. */
 const lines = new Map<string, (() => void)[]>();

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { coalesce } from '../../src/database/coalesce.ts';
-import { createUser, listUsers } from '../../src/services/users.ts';
-import { inside } from '../helper/access.ts';
-import { noDatabase, openTestDatabase } from '../helper/database.ts';
-import { outcome } from '../helper/fakeServer.ts';
+import { coalesce } from '../../../src/database/concurrency/coalesce.ts';
+import { createUser, listUsers } from '../../../src/services/users.ts';
+import { inside } from '../../helper/access.ts';
+import { noDatabase, openTestDatabase } from '../../helper/database.ts';
+import { outcome } from '../../helper/fakeServer.ts';
 
 t.test('equal requests share one answer, and other requests do not wait for them', async t => {
   const gates = new Map<string, PromiseWithResolvers<string>>();
