@@ -19,8 +19,6 @@ export interface Target {
   port: number;
   pid: number;
   postgres: number;
-  /** Fewer than 50 where an answer takes seconds. */
-  connections?: number;
   /** Waits until all jobs of the requests are done. */
   settled: () => Promise<void>;
   /** Runs the maintenance of Postgres that would otherwise disturb the next load. */
@@ -76,7 +74,7 @@ export async function loadTogether(
 export async function send(
   workloads: Workload[],
   sample: Sample,
-  { port, connections = 50 }: Target,
+  { port }: Target,
   seconds: number,
 ): Promise<autocannon.Result> {
   let wrong: string | undefined;
@@ -93,7 +91,7 @@ export async function send(
   });
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
-    connections,
+    connections: 50,
     timeout: 60,
     duration: seconds,
     requests: workloads.map(requestOf),

@@ -33,7 +33,7 @@ export const AuditEntry = strict(
     action,
     recordId: string('The id of the record; for a subscription `<provider>:<customer>`.', exampleId),
     changed: Type.Array(Type.String(), {
-      description: 'The names of the members that a change of a user or post wrote, without their values.',
+      description: 'The names of the members that a change of a record wrote, without their values.',
       examples: [['name']],
     }),
     actorKind: oneOf(actorKinds, 'The kind of actor: `anyone` is a caller of an open service.', 'key'),

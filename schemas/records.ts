@@ -35,11 +35,13 @@ export const orDefault = <T extends TSchema>(member: T, value: Static<T>, descri
 /** `BlogPost` is a blog post. */
 const nounOf = (record: string) => record.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
 
+/** The most records of one relation that are deleted with a parent: one transaction within a fraction of the request timeout. */
+export const maxCascade = 10_000;
+
 export const Removal = strict({
   cascade: Type.Boolean({
     default: false,
-    description:
-      'Also delete what belongs to the record, up to 10,000 records of each kind. Without it, that is a 409.',
+    description: `Also delete what belongs to the record, up to ${maxCascade.toLocaleString('en')} records of each relation. Without it, a record that others belong to may be a 409.`,
   }),
 });
 export type Removal = Static<typeof Removal>;

@@ -34,7 +34,8 @@ async function writeResource({ values, positionals: [name] }: Given<typeof optio
     writeFileSync(path, text.replace(/\n{3,}/g, '\n\n').trimStart());
   run('biome', 'check', '--write', ...Object.keys(files));
   run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.plural);
-  const migration = globSync(`drizzle/migrations/*_${plan.plural}.sql`)[0] ?? '';
+  // The newest: an older one may have a name that ends the same.
+  const migration = globSync(`drizzle/migrations/*_${plan.plural}.sql`).toSorted().at(-1) ?? '';
   // What drizzle-kit wrote, commented and with its totals.
   writeFileSync(migration, migrationFile(plan));
   run('node', 'scripts/generate.ts');

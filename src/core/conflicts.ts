@@ -11,7 +11,7 @@ export interface Conflict<D extends object = object> {
 interface Texts<D> {
   summary: string;
   message: (details: D) => string;
-  /** Its members are those of every error with this code. */
+  /** An error that a constraint of the database raised may lack its members. */
   example: D;
 }
 

@@ -25,6 +25,12 @@ export const isId = (text: string) => shape.test(text);
 /** The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`. */
 export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
+/** Bounds below and above every id: RFC 9562 reserves both, so neither is one. */
+export const [firstId, lastId] = [
+  '00000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+];
+
 /** A bound: below every id created at this time or later, above every earlier one, and never an id itself. */
 export function lowestId(time: Date): string {
   // No id has a time before 1970.

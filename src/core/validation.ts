@@ -14,7 +14,8 @@ addFormats.default(ajv, ['date-time', 'email']);
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  for (const [id, component] of components) if (!ajv.getSchema(id)) ajv.addSchema(component);
+  // Added, not compiled: most are in answers alone.
+  for (const [id, component] of components) if (!Object.hasOwn(ajv.schemas, id)) ajv.addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>
     validate(value) ? undefined : violations(validate.errors ?? [], part);

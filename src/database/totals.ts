@@ -5,6 +5,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
+import { readForMetrics } from './metrics.ts';
 import { readCommitted, withoutTimeouts } from './transaction.ts';
 
 /** The number of rows of a table. */
@@ -79,24 +80,10 @@ const health = `select
     (select min(xact_start) from pg_stat_activity
       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
     (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
-/** Milliseconds. */
-const [timeout, lifetime] = [1000, 2000];
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 export function watchTotals(metrics: Metrics, database: Database): void {
-  let kept: { time: number; values: Promise<unknown[] | undefined> } | undefined;
-  /** Both metrics of a collection share one statement. */
-  async function read(): Promise<unknown[] | undefined> {
-    if (!database.available()) return undefined;
-    if (!kept || performance.now() - kept.time > lifetime) {
-      const values = database.reads.rows(health, []).then(
-        ([row]) => row,
-        () => undefined,
-      );
-      kept = { time: performance.now(), values };
-    }
-    return Promise.race([kept.values, sleep(timeout, undefined, { ref: false })]);
-  }
+  const read = readForMetrics(database, async () => (await database.reads.rows(health, []))[0]);
   const waiting = async () => {
     const row = await read();
     return row && Number(row[0]);

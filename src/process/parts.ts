@@ -4,8 +4,8 @@ import { withKeptSecrets } from '../config/secrets.ts';
 import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
 import { startFolding } from '../database/totals.ts';
-import { openMetrics } from '../webhooks/backlog.ts';
 import { openQueue } from '../webhooks/queue.ts';
+import { openMetrics } from './metrics.ts';
 import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';
 

@@ -9,6 +9,7 @@ import {
 } from '../../drizzle/orm.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
+import { owner, owners } from '../database/statements/cursorQuery.ts';
 import { partName } from '../database/statements/pageQuery.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, statement } from '../database/statements/statement.ts';
@@ -17,24 +18,18 @@ import { builder, statement } from '../database/statements/statement.ts';
 export const memberOf = (table: PgTable, column: PgColumn) =>
   Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
-// One parameter whatever the number of ids, so that there is one statement to prepare.
-const parentIds = sql`unnest(string_to_array(${sql.placeholder('ids')}, ',')::uuid[]) as parent(id)`;
-const parentId = sql`parent.id`;
-
 export type CountChildren = (context: Context, parents: string[]) => Promise<Map<string, number>>;
 
 /** A function that tells how many children each of these parents has. */
 export function countsOf(table: RecordTable, column: PgColumn): CountChildren {
   const name = sql.raw(`'${getTableName(table)}'`);
   // Few children have no total of their own and are counted.
-  const kept = sql`(select total from list_place(${name}, ${partName(column, parentId)}, 0, false))`;
-  const total = sql<number>`coalesce(${kept}, ${builder.$count(table, eq(column, parentId))})::int`;
-  const read = statement({ id: sql<string>`parent.id`, total }, (builder, columns) =>
-    builder.select(columns).from(parentIds),
-  );
+  const kept = sql`(select total from list_place(${name}, ${partName(column, owner)}, 0, false))`;
+  const total = sql<number>`coalesce(${kept}, ${builder.$count(table, eq(column, owner))})::int`;
+  const read = statement({ id: owner, total }, (builder, columns) => builder.select(columns).from(owners));
   return async (context, parents) => {
     need(context, 'read');
-    const rows = await read(context.db, { ids: parents.join() });
+    const rows = await read(context.db, { owners: parents.join() });
     return new Map(rows.map(({ id, total }) => [id, total]));
   };
 }
@@ -65,7 +60,7 @@ export function pagesOf(table: RecordTable, column: PgColumn): ReadChildren {
     const key = members.toSorted().join();
     const read = statements.get(key) ?? sliceOf(table, column, [...members, 'id', parentMember]);
     statements.set(key, read);
-    const rows = (await read(context.db, { ids: parents.join(), ...slice })) as Child[];
+    const rows = (await read(context.db, { owners: parents.join(), ...slice })) as Child[];
     const byParent = Map.groupBy(rows, child => String(child[parentMember]));
     // SQL promises no order across the join, although the slices come out sorted.
     for (const children of byParent.values()) children.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -79,14 +74,14 @@ function sliceOf(table: RecordTable, column: PgColumn, members: string[]) {
   const page = builder
     .select(columns)
     .from<PgTable>(table)
-    .where(eq(column, parentId))
+    .where(eq(column, owner))
     .orderBy(asc(table.id))
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('skip'))
     .as('page');
   const query = builder
     .select({ ...page._.selectedFields })
-    .from(parentIds)
+    .from(owners)
     .crossJoinLateral(page)
     .limit(sql.placeholder('most'));
   return statement(columns, () => query);

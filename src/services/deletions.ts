@@ -1,5 +1,5 @@
 import { type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
-import type { Removal } from '../../schemas/records.ts';
+import { maxCascade, type Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
@@ -11,7 +11,7 @@ import { inTransaction, untilUnlocked } from '../database/transaction.ts';
 import { deletionOf, recordWrites } from './audit.ts';
 import type { Kind } from './kinds.ts';
 import { lockRecord } from './records.ts';
-import { type Children, childrenOfKind, maxCascade } from './relations.ts';
+import { type Children, childrenOfKind } from './relations.ts';
 
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller

@@ -1,12 +1,10 @@
 import { getTableName, type PgColumn } from '../../drizzle/orm.ts';
+import { maxCascade } from '../../schemas/records.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import { invalid } from '../core/errors.ts';
 import { type CountChildren, countsOf, memberOf, pagesOf, type ReadChildren } from './children.ts';
 import type { Kind } from './kinds.ts';
 import { refuse } from './refusals.ts';
-
-/** Children of one kind that are deleted with a parent: one transaction within a fraction of the request timeout. */
-export const maxCascade = 10_000;
 
 interface Relation {
   parent: Kind;
@@ -32,9 +30,6 @@ const declared: Children[] = [];
 
 /** The relations in which records of this kind are the parents. */
 export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
-
-/** The relations in which they are the children. */
-export const parentsOfKind = (kind: Kind) => declared.filter(({ child }) => child === kind);
 
 /**
  * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals

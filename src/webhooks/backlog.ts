@@ -1,26 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { count, inArray, min } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
-import { watchTotals } from '../database/totals.ts';
-import { Metrics } from '../telemetry/metrics.ts';
-
-/** The metrics of a process and of its database. */
-export function openMetrics(database: Database): Metrics {
-  const metrics = new Metrics();
-  metrics.watchProcess();
-  metrics.watchDatabase(database);
-  watchTotals(metrics, database);
-  watchBacklog(metrics, database);
-  return metrics;
-}
+import { readForMetrics } from '../database/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 const open: EventStatus[] = ['received', 'processing', 'failed', 'dead'];
-/** Milliseconds. */
-const timeout = 1000;
-
 const { status, createdAt } = webhookEvents;
 
 /** How many events have each status, and the seconds since the oldest one without an attempt arrived. */
@@ -38,13 +24,8 @@ async function readBacklog({ reads }: Database) {
 }
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
-function watchBacklog(metrics: Metrics, database: Database): void {
-  // Without an answer there is no value, rather than an old one or a long wait.
-  const read = async () => {
-    if (!database.available()) return undefined;
-    const backlog = readBacklog(database).catch(() => undefined);
-    return Promise.race([backlog, sleep(timeout, undefined, { ref: false })]);
-  };
+export function watchBacklog(metrics: Metrics, database: Database): void {
+  const read = readForMetrics(database, () => readBacklog(database));
   const counts = async () => (await read())?.counts;
   metrics.watch('webhook_events', 'Events that are not done, by status.', counts, 'status');
   const oldest = async () => (await read())?.oldest;

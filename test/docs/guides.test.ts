@@ -41,6 +41,8 @@ t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases
 t.test('a new resource can have no parent and no text, or a parent that is new itself', async t => {
   await succeeds(t, 'npm run new -- box --fields size:integer', folder);
   await succeeds(t, 'npm run new -- category --belongs-to comment --fields title,onTop:boolean', folder);
+  const files = ['boxes', 'categories'].map(name => `test/rest/${name}.test.ts test/graphql/${name}.test.ts`);
+  await succeeds(t, `npm test -- embedded ${files.join(' ')}`, folder);
 });
 
 t.test('all that they add passes the checks', t => succeeds(t, check, folder));

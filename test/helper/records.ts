@@ -1,7 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import { components } from '../../schemas/common.ts';
+import { kinds } from '../../src/resources.ts';
 import type { Kind } from '../../src/services/kinds.ts';
-import { parentsOfKind } from '../../src/services/relations.ts';
+import { childrenOfKind } from '../../src/services/relations.ts';
 import type { Answer, Call } from './app.ts';
 
 type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
@@ -12,7 +13,8 @@ export async function makeRecord(call: Caller, kind: Kind, members: object = {})
   const { properties, required = [] } = components.get(`${kind.title}Create`) ?? ({} as TSchema);
   const body: Record<string, unknown> = {};
   for (const name of required) body[name] = exampleOf(properties[name]);
-  for (const { member, parent } of parentsOfKind(kind))
+  const parents = kinds.flatMap(childrenOfKind).filter(({ child }) => child === kind);
+  for (const { member, parent } of parents)
     if (!(member in members)) body[member] = (await makeRecord(call, parent)).id;
   return (await call('POST', `/api/${kind.plural}`, 201, { body: { ...body, ...members } })).body;
 }

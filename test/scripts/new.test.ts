@@ -32,6 +32,7 @@ t.test('it refuses what it cannot make', async t => {
     ['post', { fields: 'x' }, /The resource post already exists/],
     ['class', { fields: 'x' }, /The word 'class' is reserved/],
     ['page', { fields: 'x' }, /The word 'page' is reserved/],
+    ['thing', { fields: 'x', plural: 'check' }, /The word 'check' is reserved/],
     ['record', { fields: 'x' }, /The file src\/services\/records.ts already exists/],
     // The answers of all resources are sent by plugins/rest/replies.ts.
     ['reply', { fields: 'x' }, /The file plugins\/rest\/replies.ts already exists: choose another plural/],

@@ -4,7 +4,7 @@ import { users } from '../../drizzle/tables/users.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../src/core/context.ts';
 import { makeCursor } from '../../src/core/cursors.ts';
-import { newId } from '../../src/core/ids.ts';
+import { firstId, lastId, newId } from '../../src/core/ids.ts';
 import type { CursorPage } from '../../src/core/pages.ts';
 import { orm } from '../../src/database/connection.ts';
 import { pagedList } from '../../src/services/lists/pagedList.ts';
@@ -80,10 +80,7 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
     [...first.data, ...second.data].map(({ attempts }) => attempts),
     [10, 10, 9, 2],
   );
-  const nothing = {
-    above: '00000000-0000-0000-0000-000000000000',
-    below: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  };
+  const nothing = { above: firstId, below: lastId };
   const forged = makeCursor(JSON.stringify(['attempts', '-attempts', nothing, []]), ['many', newId(start)]);
   await t.rejects(list(context, { ...query, after: forged }), {
     code: 'invalid',

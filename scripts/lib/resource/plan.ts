@@ -47,7 +47,9 @@ const reserved = new Set(
   static super switch this throw true try typeof var void while with yield
   boolean float int mutation query string
   app ask body build call changed context created error id input meta need page params parent part path promise refused
-  remove resource route type update walked audit key webhook`.split(/\s+/),
+  remove resource route type update walked audit key keys webhook webhooks data check index text uuid sql`.split(
+    /\s+/,
+  ),
 );
 
 export function planOf(name = '', given: Given): Plan {
@@ -55,7 +57,8 @@ export function planOf(name = '', given: Given): Plan {
   if (![name, plural].every(noun => /^[a-z]+$/.test(noun)))
     throw new UsageError('The name and its plural must be lower-case words, such as comment and comments');
   if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
-  if (reserved.has(name)) throw new UsageError(`The word '${name}' is reserved: choose another name`);
+  const word = [name, plural].find(noun => reserved.has(noun));
+  if (word) throw new UsageError(`The word '${word}' is reserved: choose another`);
   if (existsSync(`schemas/${name}.ts`) || components.has(capitalize(name)))
     throw new UsageError(`The resource ${name} already exists`);
   const existing = filesOf(plural).find(file => existsSync(file));

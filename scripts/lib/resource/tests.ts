@@ -69,7 +69,7 @@ t.test('${withArticle(name)} belongs to ${withArticle(parent.name)}, which is no
 });
 `;
 
-/** test/graphql/<plural>.test.ts: the same data, through the other door. */
+/** test/graphql/<plural>.test.ts: the same data over GraphQL. */
 export function graphqlTestFile({ name, plural, Type, parents, fields }: Plan): string {
   const [field] = fields as [Field];
   const both = parents.map(parent => `${parent.name} { id ${plural}Count ${plural} { id } }`).join(' ');

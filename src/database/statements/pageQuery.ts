@@ -8,6 +8,7 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
+import { firstId, lastId } from '../../core/ids.ts';
 import type { RecordTable } from './recordsById.ts';
 import { builder } from './statement.ts';
 
@@ -27,10 +28,7 @@ interface PageQuery {
 export const partName = (column: PgColumn, value: SQLWrapper) =>
   sql`${sql.raw(`'${column.name}='`)} || ${value}::text`;
 
-const edges = {
-  forward: sql.raw(`'00000000-0000-0000-0000-000000000000'`),
-  backward: sql.raw(`'ffffffff-ffff-ffff-ffff-ffffffffffff'`),
-};
+const literal = (id: string) => sql.raw(`'${id}'`);
 
 /**
  * A page of a list, and in the last column of each row the total: one statement, one snapshot. `list_place`
@@ -47,8 +45,8 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
     : sql`(select null::bigint as total) as place`;
   // A part that is too small for counts of its own has neither total nor bound.
   const bound = backward
-    ? sql`${table.id} < coalesce(place.bound, ${edges.backward})`
-    : sql`${table.id} >= coalesce(place.bound, ${edges.forward})`;
+    ? sql`${table.id} < coalesce(place.bound, ${literal(lastId)})`
+    : sql`${table.id} >= coalesce(place.bound, ${literal(firstId)})`;
   const page = builder
     .select(columns)
     .from<PgTable>(table)

@@ -1,7 +1,7 @@
 import { and, eq, gt, lt, type PgColumn, type SQL, type SQLWrapper, sql } from '../../../drizzle/orm.ts';
 import type { Scope } from '../../../schemas/apiKey.ts';
 import { invalid } from '../../core/errors.ts';
-import { lowestId } from '../../core/ids.ts';
+import { firstId, lastId, lowestId } from '../../core/ids.ts';
 import { readBound } from '../../core/instants.ts';
 import type { RecordTable } from '../../database/statements/recordsById.ts';
 
@@ -68,8 +68,6 @@ export interface Range {
   above: string;
   below: string;
 }
-const lowest = '00000000-0000-0000-0000-000000000000';
-const highest = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** A period as a range of ids, which begin with their time. */
 export function periodOf(query: Period): Range {
@@ -80,7 +78,7 @@ export function periodOf(query: Period): Range {
     if (!time) throw wrongParameter(name, 'must be an instant between the years 1 and 9999');
     return lowestId(time);
   };
-  return { above: boundOf('createdSince') ?? lowest, below: boundOf('createdBefore') ?? highest };
+  return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }
 
 /** The condition of a period, whose range are the placeholders `above` and `below`. */

@@ -4,12 +4,7 @@ import { makeFolder, runCommand } from '../../rig/process.ts';
 
 t.setTimeout(240_000);
 
-const scripts = [
-  'src/main.ts',
-  'src/worker.ts',
-  'bench/run.ts',
-  ...globSync('scripts/*.ts').filter(path => path !== 'scripts/testFiles.ts'),
-];
+const scripts = ['src/main.ts', 'src/worker.ts', 'bench/run.ts', ...globSync('scripts/*.ts')];
 
 for (const script of scripts)
   t.test(`${script} has a --help, and refuses unknown options`, async t => {

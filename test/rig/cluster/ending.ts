@@ -1,3 +1,5 @@
+import { exit } from '../../../src/process/exit.ts';
+
 /** Closes everything at the first SIGINT or SIGTERM and then exits; further signals are ignored. */
 export function onInterrupt(close: () => Promise<void>): void {
   let closing = false;
@@ -7,7 +9,7 @@ export function onInterrupt(close: () => Promise<void>): void {
     process.on(signal, () => {
       if (closing) return;
       closing = true;
-      void close().finally(() => process.exit());
+      void close().finally(() => exit(0));
     });
   }
 }

@@ -1,0 +1,14 @@
+import type { Database } from '../database/database.ts';
+import { watchTotals } from '../database/totals.ts';
+import { Metrics } from '../telemetry/metrics.ts';
+import { watchBacklog } from '../webhooks/backlog.ts';
+
+/** The metrics of a process and of its database. */
+export function openMetrics(database: Database): Metrics {
+  const metrics = new Metrics();
+  metrics.watchProcess();
+  metrics.watchDatabase(database);
+  watchTotals(metrics, database);
+  watchBacklog(metrics, database);
+  return metrics;
+}
