@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answers, Part } from './part.ts';
+import { answers, Part, untilTrue } from './part.ts';
 
 export type BalancerKind = 'nginx' | 'haproxy';
 
@@ -52,17 +52,20 @@ export class Balancer extends Part {
    * Takes a server out of rotation. nginx has no health checks, so it must happen before the server stops;
    * HAProxy notices by itself.
    */
-  takeOut(server: number): void {
-    if (this.#options.kind === 'nginx') this.#reload([server]);
+  async takeOut(server: number): Promise<void> {
+    if (this.#options.kind === 'nginx') await this.#reload([server]);
   }
 
-  putBack(): void {
-    if (this.#options.kind === 'nginx') this.#reload([]);
+  async putBack(): Promise<void> {
+    if (this.#options.kind === 'nginx') await this.#reload([]);
   }
 
-  #reload(out: number[]): void {
+  /** Until the old processes of nginx have finished their requests: they still send some to a server that is taken out. */
+  async #reload(out: number[]): Promise<void> {
+    const old = this.children();
     this.#write(out);
     this.signal('SIGHUP');
+    await untilTrue('nginx has reloaded', () => !this.children().some(child => old.includes(child)));
   }
 
   #write(out?: number[]): void {

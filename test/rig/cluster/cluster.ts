@@ -122,14 +122,12 @@ export class Cluster {
 
   /** Replaces a server by a new process, which can run the release in another folder. */
   async replaceServer(i: number, release = projectFolder): Promise<void> {
-    this.balancer.takeOut(i);
-    // The old processes of nginx finish their requests.
-    await sleep(500);
+    await this.balancer.takeOut(i);
     await this.servers[i]?.stop();
     const server = this.#server(i, release);
     this.servers[i] = server;
     await server.start();
-    this.balancer.putBack();
+    await this.balancer.putBack();
     // HAProxy needs a moment to notice that the server is back.
     await sleep(1000);
   }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -64,6 +64,12 @@ export class Part {
 
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal);
+  }
+
+  /** The ids of the processes that it started. */
+  children(): string[] {
+    const { stdout } = spawnSync('pgrep', ['-P', String(this.#child?.pid)]);
+    return stdout.toString().split('\n').filter(Boolean);
   }
 
   /** Stops the process and waits for its exit. */
