@@ -32,9 +32,7 @@ export class Pool {
     this.#connect = connect;
     this.#sql = open(connect);
     // Otherwise requests would pile up behind those that hold every connection.
-    const refuse = () => this.#sql.refuse(wait * 1000);
-    // If it was this process that stood still, answers have arrived, and free connections before the next turn.
-    this.#sweep = setInterval(() => setImmediate(refuse), 100).unref();
+    this.#sweep = setInterval(() => this.#sql.refuse(wait * 1000), 100).unref();
   }
 
   /** The current client. Do not keep it: a reset replaces it. */

@@ -50,8 +50,8 @@ function load(cluster: Cluster, clients: number) {
       try {
         const { status = 0, text = '' } = (await requests[n % 3]?.()) ?? {};
         statuses.push(status);
-        if (![200, 201].includes(status)) unexpected.push(`${status} ${text}`);
-        if (n % 3 === 2 && status === 200) acknowledged.push(id);
+        if (status !== (n % 3 === 1 ? 201 : 200)) unexpected.push(`${status} ${text}`);
+        else if (n % 3 === 2) acknowledged.push(id);
       } catch (error) {
         lost.push(String(error));
       }
