@@ -44,7 +44,7 @@ export const Settings = strict({
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
     'none',
-    '`transaction` if `DATABASE_URL` leads to PgBouncer in transaction mode; the same then holds for `DATABASE_REPLICA_URLS`. Statements are then not prepared, and the pooler must set the time limits. Requires `QUEUE_DATABASE_URL`.',
+    '`transaction` if `DATABASE_URL` leads to PgBouncer in transaction mode; the same then holds for `DATABASE_REPLICA_URLS`. Statements are then neither prepared nor pipelined, and the pooler must set the time limits. Requires `QUEUE_DATABASE_URL`.',
   ),
   DATABASE_REPLICA_URLS: secret(
     'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`, where every instance sees which client has just written.',

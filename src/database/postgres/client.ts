@@ -50,6 +50,8 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
       backoff: () => 0,
       // A prepared statement belongs to its session, and a pooler refuses most settings of one.
       prepare: !server.pooled,
+      // After a statement, a pooler gives the session to another client: what was sent behind it would never be answered.
+      ...(server.pooled && { max_pipeline: 0 }),
       connection: server.pooled ? carried : sessionOf(server),
       types,
       ...options,
