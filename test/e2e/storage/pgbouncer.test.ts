@@ -124,18 +124,16 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     );
 });
 
-// Bug: one statement was sent behind another, as without a pooler, which had given the session away by then: the service
-// waited for its answer for ever.
-t.test('no statement is lost between two others', { skip }, async t => {
-  const url = await startPgBouncer(t, await createPostgres(t, { empty: true }));
-  const client = clientOf(url);
+// Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first one, and
+// the second was never answered.
+t.test('two statements at once are both answered', { skip }, async t => {
+  const client = clientOf(await startPgBouncer(t, await createPostgres(t, { empty: true })));
+  t.teardown(() => client.close());
   for (let n = 0; n < 300; n++) {
     const both = Promise.all([client.sql.unsafe('select 1'), client.sql.unsafe('select $1::int as n', [n])]);
     const answers = await Promise.race([both, sleep(10_000, undefined, { ref: false })]);
-    if (answers?.[1][0]?.n !== n) t.fail(`statement ${n} was not answered`);
-    if (!answers) break;
+    if (!t.same(answers?.[1], [{ n }])) return;
   }
-  await client.close();
 });
 
 // Bug: the replica was addressed as without a pooler, which PgBouncer refuses, so that every read went to the primary.
