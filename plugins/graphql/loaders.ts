@@ -1,4 +1,5 @@
 import type { Context } from '../../src/core/context.ts';
+import type { CursorPage } from '../../src/core/pages.ts';
 import type { Slice } from '../../src/services/children.ts';
 import type { CountEach } from '../../src/services/lists/eachCounter.ts';
 import type { ReadEach } from '../../src/services/lists/pagedList.ts';
@@ -6,6 +7,8 @@ import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
 type LoadPages<V> = (context: Context, parents: string[], slice: Slice) => Promise<Map<string, V[]>>;
+/** Loads the values of keys, and may need to know how often each was asked for. */
+type Batch<V> = (keys: string[], timesOf: (key: string) => number) => Promise<Map<string, V>>;
 type Loader<V> = (key: string) => Promise<V | undefined>;
 export type Loaders = ReturnType<typeof makeLoaders>;
 
@@ -14,7 +17,7 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
   const loaders = new Map<unknown, Map<string, Loader<unknown>>>();
 
   /** The loader of a function of a service, and of the arguments that its keys have in common. */
-  function loaderOf<V>(service: unknown, args: string, load: (keys: string[]) => Promise<Map<string, V>>) {
+  function loaderOf<V>(service: unknown, args: string, load: Batch<V>) {
     const known = loaders.get(service) ?? new Map<string, Loader<unknown>>();
     loaders.set(service, known);
     const loader = (known.get(args) ?? batched(load)) as Loader<V>;
@@ -32,10 +35,10 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
 
     /** A page of the children of a parent, in one call with the same page of the other parents. */
     page: async <V>(load: LoadPages<V>, parent: string, page: Omit<Slice, 'most'>): Promise<V[]> => {
-      const read = (parents: string[]) =>
+      const read: Batch<V[]> = (parents, timesOf) =>
         budget.inSequence(async remaining => {
           const pages = await load(context, parents, { ...page, most: remaining + 1 });
-          for (const children of pages.values()) budget.spend(children);
+          for (const [parent, children] of pages) budget.spend(children, timesOf(parent));
           return pages;
         });
       return (await loaderOf(load, JSON.stringify(page), read)(parent)) ?? [];
@@ -43,10 +46,10 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
 
     /** A page at an end of the list of a parent, in one call with the same page of the other parents. */
     end: <T, Q extends object>(load: ReadEach<T, Q>, parent: string, query: Q) => {
-      const read = (parents: string[]) =>
+      const read: Batch<CursorPage<T>> = (parents, timesOf) =>
         budget.inSequence(async remaining => {
           const pages = await load(context, parents, query, remaining + 1);
-          for (const { data } of pages.values()) budget.spend(data);
+          for (const [parent, { data }] of pages) budget.spend(data, timesOf(parent));
           return pages;
         });
       return loaderOf(load, JSON.stringify(query), read)(parent);
@@ -55,17 +58,17 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
 }
 
 /** Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn. */
-function batched<V>(load: (keys: string[]) => Promise<Map<string, V>>): Loader<V> {
-  let keys = new Set<string>();
+function batched<V>(load: Batch<V>): Loader<V> {
+  let keys = new Map<string, number>();
   let result: Promise<Map<string, V>>;
   return async key => {
     if (keys.size === 0)
       result = endOfTurn().then(() => {
-        const batch = [...keys];
-        keys = new Set();
-        return load(batch);
+        const batch = keys;
+        keys = new Map();
+        return load([...batch.keys()], key => batch.get(key) ?? 0);
       });
-    keys.add(key);
+    keys.set(key, (keys.get(key) ?? 0) + 1);
     return (await result).get(key);
   };
 }

@@ -100,6 +100,21 @@ t.test('records: what is read is counted, because a list without a limit can be 
   ]);
 });
 
+t.test(
+  'records: one that is in the response many times counts each time (bug: a short query was a 500)',
+  async t => {
+    const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
+    await fill(database, 1, 300);
+    const again = (limit: string) => `{ users { posts${limit} { author { posts${limit} { id } } } } }`;
+    t.notOk((await post(again('(limit: 99)'))).body.errors, '1 + 99 + 9,801 records');
+    const { text, body } = await post(again(''));
+    t.match(body.errors[0], {
+      extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 90_301, maximum: 50_000 },
+    });
+    t.ok(text.length < 100_000, `${text.length} characters`);
+  },
+);
+
 t.test('tokens: 1000 pass, 1001 do not; nor do thousands of braces or directives', async t => {
   const names = (count: number) => `{ ${times(count, () => 'name')} }`;
   const both = (more: number) => `{ user(id: "x") ${names(491)} b: user(id: "y") ${names(489 + more)} }`;

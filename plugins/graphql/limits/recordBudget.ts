@@ -1,7 +1,7 @@
 import { limitError } from '../errors.ts';
 
 /**
- * How many records a request may still read. The cost of a document is estimated before it runs, and a list without
+ * How many records may still be in the response. The cost of a document is estimated before it runs, and a list without
  * `limit` can be longer than any estimate.
  */
 export class RecordBudget {
@@ -17,8 +17,9 @@ export class RecordBudget {
     return this.#spent;
   }
 
-  spend(records: { length: number }): void {
-    this.#spent += records.length;
+  /** For each time that a record is in the response: one that is read once may be in it a thousand times. */
+  spend(records: { length: number }, times = 1): void {
+    this.#spent += records.length * times;
     if (this.#spent > this.#maximum)
       throw limitError('RECORD_LIMIT_EXCEEDED', 'records', this.#spent, this.#maximum);
   }
