@@ -12,10 +12,28 @@ export interface Connection {
   readonly isTransaction: boolean;
 }
 
-/** The connection of an open transaction. */
-export function inside(rows: Connection['rows']): Connection {
-  const connection: Connection = { isTransaction: true, rows, transaction: work => work(connection) };
-  return connection;
+/**
+ * Does the work on the connection of an open transaction. What the work leaves behind can no longer use it: the driver
+ * would send it, and by then the connection may be in the transaction of somebody else.
+ */
+export async function workInside<T>(
+  rows: Connection['rows'],
+  work: (inside: Connection) => Promise<T>,
+): Promise<T> {
+  let isOpen = true;
+  const connection: Connection = {
+    isTransaction: true,
+    rows: async (text, params) => {
+      if (!isOpen) throw new Error('The transaction has ended.');
+      return rows(text, params);
+    },
+    transaction: work => work(connection),
+  };
+  try {
+    return await work(connection);
+  } finally {
+    isOpen = false;
+  }
 }
 
 export type Orm = PgRemoteDatabase;

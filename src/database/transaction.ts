@@ -18,11 +18,16 @@ export const withoutTimeouts = (inside: Connection) =>
     [],
   );
 
+/** What a write needs of its context. */
+export interface Writer {
+  readonly db: Connection;
+}
+
 /**
  * Does all of the work or nothing. It is tried again after a deadlock or a lost race, and while another transaction holds
  * a lock. Work for several callers does not wait like that: most of them may not need the lock.
  */
-export async function inTransaction<C extends { readonly db: Connection }, T>(
+export async function inTransaction<C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
   { forSeveral = false } = {},
@@ -31,7 +36,7 @@ export async function inTransaction<C extends { readonly db: Connection }, T>(
     inChildSpan('transaction', {}, () => context.db.transaction(db => work({ ...context, db })));
   if (context.db.isTransaction) return once();
   const repeated = () => retryLostRaces(once);
-  return forSeveral ? repeated() : untilUnlocked(repeated);
+  return forSeveral ? repeated() : untilUnlocked(context, repeated);
 }
 
 const maxAttempts = 3;
@@ -51,9 +56,17 @@ async function retryLostRaces<T>(work: () => Promise<T>): Promise<T> {
 /** Milliseconds that a write waits for a lock, or for its turn. */
 export const lockPatience = 2000;
 
-/** Repeats a write that meets a lock. Meanwhile it holds no connection, so that other writes need not wait for one. */
-export async function untilUnlocked<T>(write: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + lockPatience; ; await sleep(100 + Math.random() * 200))
+/**
+ * Repeats a write that meets a lock. Meanwhile it holds no connection, so that other writes need not wait for one. Inside
+ * a transaction, which the lock has ended, whoever began it repeats the whole.
+ */
+export async function untilUnlocked<T>(
+  { db }: Writer,
+  write: () => Promise<T>,
+  end = performance.now() + lockPatience,
+): Promise<T> {
+  if (db.isTransaction) return write();
+  for (; ; await sleep(100 + Math.random() * 200))
     try {
       return await write();
     } catch (error) {

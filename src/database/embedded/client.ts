@@ -1,5 +1,5 @@
 import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
-import { type Connection, inside } from '../connection.ts';
+import { type Connection, workInside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
@@ -65,7 +65,7 @@ export const connectionOf = (client: PGlite): Connection =>
   withSpans({
     isTransaction: false,
     rows: rowsBy(client),
-    transaction: work => client.transaction(opened => work(inside(rowsBy(opened)))),
+    transaction: work => client.transaction(opened => workInside(rowsBy(opened), work)),
   });
 
 const asText = (value: string) => value;

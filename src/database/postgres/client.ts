@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import type { Log } from '../../core/log.ts';
-import { type Connection, inside } from '../connection.ts';
+import { type Connection, workInside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
 import { Pool } from './pool.ts';
 
@@ -75,7 +75,10 @@ export function connectionOf(pool: Pool): Connection {
     rows: rowsBy(() => pool.sql, prepare),
     transaction: async work => {
       const { value } = await pool.sql.begin(async sql => ({
-        value: await work(inside(rowsBy(() => sql, prepare))),
+        value: await workInside(
+          rowsBy(() => sql, prepare),
+          work,
+        ),
       }));
       return value;
     },
