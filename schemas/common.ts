@@ -48,6 +48,12 @@ export const Time = (description: string) =>
 /** Members that only the service writes. A body may contain them if they are unchanged. */
 export const readOnly = {
   id: { ...Id, readOnly: true },
+  version: Type.Integer({
+    readOnly: true,
+    minimum: 1,
+    description: 'The number of its changes, from 1: the `ETag` of the record.',
+    examples: [1],
+  }),
   createdAt: Time('When the record was created, RFC 3339 in UTC.'),
   updatedAt: Time('When the record was last changed, RFC 3339 in UTC.'),
 };

@@ -3,8 +3,8 @@ import { readOnly, strict } from './common.ts';
 
 /** A record as clients read it. The schemas of a resource are made from one list of its members. */
 export const recordOf = <T extends TProperties>($id: string, description: string, members: T) => {
-  const { id, ...times } = readOnly;
-  return strict({ id, ...members, ...times }, { $id, description });
+  const { id, ...rest } = readOnly;
+  return strict({ id, ...members, ...rest }, { $id, description });
 };
 
 /** The body that creates a record. */

@@ -27,6 +27,7 @@ export const Subscription = strict(
     provider,
     status,
     activatedAt: nullableTime('When it first became active; later payments do not change it.'),
+    version: readOnly.version,
     createdAt: readOnly.createdAt,
     updatedAt: readOnly.updatedAt,
   },

@@ -7,11 +7,13 @@ import { docs } from '../plugins/docs/index.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
+import conditions from '../plugins/http/conditions.ts';
 import contexts from '../plugins/http/context.ts';
 import cors from '../plugins/http/cors.ts';
 import errors, { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
 import gate from '../plugins/http/gate.ts';
 import headers from '../plugins/http/headers.ts';
+import idempotency from '../plugins/http/idempotency.ts';
 import identity from '../plugins/http/identity.ts';
 import limits from '../plugins/http/limits.ts';
 import logging from '../plugins/http/logging.ts';
@@ -77,6 +79,8 @@ export async function buildApp(parts: Parts) {
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(errors);
+  await app.register(conditions);
+  await app.register(idempotency);
   await app.register(contexts, { database, queue, replicas, limits: allowance, now });
   await app.register(docs, { version, open: credentials === undefined, resources });
 

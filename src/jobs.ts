@@ -4,6 +4,7 @@ import type { Log } from './core/log.ts';
 import { maxBatch } from './database/concurrency/batch.ts';
 import type { Database } from './database/database.ts';
 import { trimAudit } from './services/audit.ts';
+import { keptDays, trimKeys } from './services/idempotency.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
@@ -49,6 +50,7 @@ function startTrimming(context: Context, settings: Parts['settings'], database: 
   async function trimAll() {
     try {
       await trim('webhook events', eventDays, trimEvents);
+      await trim('idempotency keys', keptDays, trimKeys);
       if (auditDays > 0) await trim('audit log entries', auditDays, trimAudit);
     } catch (error) {
       if (database.available()) context.log.error({ err: error }, 'Old records cannot be trimmed.');

@@ -1,6 +1,6 @@
 import type { PostStatus } from '../../schemas/post.ts';
 import { instant, textByCode } from '../columns.ts';
-import { check, foreignKey, index, pgTable, sql, uuid } from '../orm.ts';
+import { check, foreignKey, index, integer, pgTable, sql, uuid } from '../orm.ts';
 import { users } from './users.ts';
 
 export const posts = pgTable(
@@ -10,6 +10,7 @@ export const posts = pgTable(
     title: textByCode().notNull(),
     status: textByCode().$type<PostStatus>().notNull().default('draft'),
     authorId: uuid('author_id').notNull(),
+    version: integer().notNull().default(1),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },

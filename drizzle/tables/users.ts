@@ -1,5 +1,5 @@
 import { instant, textByCode } from '../columns.ts';
-import { check, index, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+import { check, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
 
 export const users = pgTable(
   'users',
@@ -7,6 +7,7 @@ export const users = pgTable(
     id: uuid().primaryKey(),
     name: textByCode().notNull(),
     email: textByCode().notNull(),
+    version: integer().notNull().default(1),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },

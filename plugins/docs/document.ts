@@ -3,8 +3,10 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
+import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf } from './errors.ts';
 import { headers, headersOf } from './headers.ts';
+import { featuresOf, parameters, parametersOf } from './parameters.ts';
 
 const description = `Users and posts over REST. The same data is available over GraphQL.
 
@@ -13,6 +15,8 @@ const description = `Users and posts over REST. The same data is available over 
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
 - **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
+- **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made meanwhile is never overwritten. Send it as \`If-None-Match\` to read only what is new.
+- **Safe retries**: send an \`Idempotency-Key\` with a \`POST\`, and repeat it until there is an answer: it takes effect once.
 - Every response has an \`X-Request-Id\`, which is also in the log.
 - The paths are unversioned. Before a breaking change, the same routes move under \`/api/v1\`.
 `;
@@ -55,40 +59,49 @@ export const documentFor = (version: string, resources: Section[]) => ({
     ...resources.map(({ name, record: { description = '' } }) => ({ name: capitalize(name), description })),
     ...tags,
   ],
-  components: { headers, responses: errorResponses, securitySchemes } as object,
+  components: { headers, parameters, responses: errorResponses, securitySchemes } as object,
 });
 
 export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
   responses: Record<string, object>;
 };
 
-export const conflictsOf = ({ config }: Pick<RouteOptions, 'config'>): readonly Conflict[] =>
-  config?.conflicts ?? [];
+export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): readonly Conflict[] => [
+  ...(config.conflicts ?? []),
+  ...(config.idempotencyKey === 'accepted' ? [inProgress] : []),
+];
 
 /** Adds what every operation has: its security, its errors, and the headers of its responses. */
-export function completeOperation(operation: Operation, { config = {} }: RouteOptions, open: boolean): void {
+export function completeOperation(operation: Operation, route: RouteOptions, open: boolean): void {
+  const { config = {} } = route;
   const { scope, anyMediaType = false } = config;
   const isGuarded = scope !== undefined && scope !== 'public';
   if (isGuarded) operation.security = [...(open ? [{}] : []), { bearer: [scope] }];
-  const parameters = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
-  for (const parameter of parameters.filter(each => each.in === 'query')) {
+  const own = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
+  for (const parameter of own.filter(each => each.in === 'query')) {
     // Required by the type, because of the default; a client may leave it out.
     delete parameter.required;
     // The page would send the example as a filter, and find nothing.
     delete parameter.example;
     if (parameter.name === 'page') Object.assign(parameter.schema ?? {}, { default: 1 });
   }
-  const isList = parameters.some(({ name }) => name === 'limit');
+  const isList = own.some(({ name }) => name === 'limit');
   const isLimited = config.rateLimit !== false;
+  const features = featuresOf(route, isList);
+  operation.parameters = [...own, ...parametersOf(features)];
+  if (features.cached) operation.responses[304] = { description: 'The client has it already.' };
+  if (features.minimal) operation.responses[204] = { description: 'Done, with `Prefer: return=minimal`.' };
   for (const [status, response] of Object.entries(operation.responses))
-    Object.assign(response, { headers: headersOf(status, isList, isLimited) });
+    Object.assign(response, { headers: headersOf(status, isList, isLimited, features) });
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
-  if (parameters.some(each => each.in === 'path')) codes.push('not_found');
+  if (own.some(each => each.in === 'path')) codes.push('not_found');
   if (hasBody) codes.push('timeout', 'too_large');
   if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
+  if (features.excluding) codes.push('version_mismatch');
+  if (features.repeatable) codes.push('idempotency_key_reused');
   if (isLimited) codes.push('rate_limited');
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
-  operation.responses = { ...errorResponsesOf(codes, conflictsOf({ config })), ...operation.responses };
+  operation.responses = { ...errorResponsesOf(codes, conflictsOf(route)), ...operation.responses };
 }

@@ -1,7 +1,8 @@
 import { ErrorEnvelope } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
-import { always, header, limitHeaders } from './headers.ts';
+import { inProgress } from '../../src/services/idempotency.ts';
+import { always, header, headers, limitHeaders } from './headers.ts';
 
 /**
  * Description, message and details of each, if they differ. A 405 belongs to no operation, and each operation has its
@@ -29,6 +30,15 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
     'The body is not JSON.',
     'The media type of the body is not supported. Send application/json.',
   ],
+  version_mismatch: [
+    '`If-Match` or `If-None-Match` excludes what is there. For a record, `ETag` and `details.version` are those of now.',
+    'The record is at version 3, which If-Match excludes. Read it again.',
+    { code: 'version_mismatch', version: 3 },
+  ],
+  idempotency_key_reused: [
+    'The `Idempotency-Key` was sent with another request.',
+    'This Idempotency-Key was sent with another request. Each request needs a new key.',
+  ],
   rate_limited: ['Too many requests.', 'Too many requests.', { code: 'rate_limited', retryAfter: 30 }],
   headers_too_large: ['The headers are too large.'],
   internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
@@ -45,6 +55,7 @@ const schema = { $ref: `#/components/schemas/${ErrorEnvelope.$id}` };
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
   forbidden: { 'WWW-Authenticate': header('WWWAuthenticate') },
+  version_mismatch: { ETag: { ...headers.ETag, required: false } },
   rate_limited: { ...limitHeaders, 'Retry-After': header('RetryAfter') },
   unavailable: { 'Retry-After': header('RetryAfter') },
 };
@@ -53,8 +64,8 @@ export const errorResponses = Object.fromEntries(
   Object.entries(described).map(([name, [description, message = description, details]]) => {
     const code = name as ErrorCode;
     const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
-    const headers = { ...always, ...errorHeaders[code] };
-    return [nameOf(code), { description, headers, content: { 'application/json': { schema, example } } }];
+    const content = { 'application/json': { schema, example } };
+    return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),
 );
 
@@ -67,13 +78,16 @@ export const conflictExamples = (conflicts: Conflict[]) =>
     }),
   );
 
+/** Not with every conflict. */
+const retryAfter = { ...headers.RetryAfter, required: false };
+
 function conflictResponse(conflicts: readonly Conflict[]) {
   const examples = Object.fromEntries(
     conflicts.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
   );
   return {
     description: 'The request conflicts with stored data; `details.code` says how.',
-    headers: always,
+    headers: { ...always, ...(conflicts.includes(inProgress) && { 'Retry-After': retryAfter }) },
     content: { 'application/json': { schema, examples } },
   };
 }

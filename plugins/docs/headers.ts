@@ -1,3 +1,5 @@
+import type { Features } from './parameters.ts';
+
 const text = { type: 'string' };
 const count = { type: 'integer' };
 /** Every response that lists a header has it, unless it is optional. */
@@ -21,7 +23,22 @@ export const headers = {
     'Bearer realm="triport", error="insufficient_scope", scope="write"',
   ),
   RetryAfter: required(count, 'Seconds to wait before a retry.', 1),
-  Location: required(text, 'The path of the new record.', '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'),
+  Location: required(text, 'The path of the record.', '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'),
+  ETag: required(
+    text,
+    'Identifies this state of the record (its `version`), or of the list. For `If-Match` and `If-None-Match`.',
+    '"1"',
+  ),
+  IdempotencyReplayed: {
+    description: '`true` when the request was sent before with this `Idempotency-Key`.',
+    schema: text,
+    example: 'true',
+  },
+  PreferenceApplied: {
+    description: 'The preference that was followed (RFC 7240).',
+    schema: text,
+    example: 'return=minimal',
+  },
   Link: {
     description:
       'The `first`, `prev`, `next` and `last` page (RFC 8288); with cursors there is no `last`. At most 2,048 characters: with a long query it has only `prev` and `next`, or is absent.',
@@ -38,11 +55,19 @@ export const limitHeaders = {
   'RateLimit-Reset': header('RateLimitReset'),
 };
 
-export const headersOf = (status: string, isList: boolean, isLimited: boolean) => ({
+export const headersOf = (status: string, isList: boolean, isLimited: boolean, features: Features) => ({
   ...always,
   // A request that is shed with a 503 was not counted.
   ...(isLimited && status !== '503' && limitHeaders),
-  ...(status === '503' && { 'Retry-After': header('RetryAfter') }),
-  ...(status === '201' && { Location: header('Location') }),
+  // Of GraphQL: a request with the same key is still running.
+  ...((status === '503' || status === '409') && { 'Retry-After': header('RetryAfter') }),
+  ...(Number(status) < 400 && successHeaders(status, features)),
   ...(isList && { Link: header('Link') }),
+});
+
+const successHeaders = (status: string, { cached, tagged, minimal, repeatable }: Features) => ({
+  ...((status === '201' || (minimal && status === '204')) && { Location: header('Location') }),
+  ...((cached || tagged) && { ETag: header('ETag') }),
+  ...(minimal && { 'Preference-Applied': header('PreferenceApplied') }),
+  ...(repeatable && { 'Idempotency-Replayed': header('IdempotencyReplayed') }),
 });

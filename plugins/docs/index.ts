@@ -12,6 +12,8 @@ declare module 'fastify' {
     /** The codes of 409 that the document shows; the services throw them. */
     conflicts?: readonly Conflict[];
     anyMediaType?: true;
+    /** For a record with a version. */
+    versioned?: true;
   }
 }
 

@@ -10,6 +10,7 @@ import { logFailure } from '../http/errors.ts';
 const renamed: Partial<Record<ErrorCode, string>> = {
   invalid: 'BAD_USER_INPUT',
   internal: 'INTERNAL_SERVER_ERROR',
+  version_mismatch: 'CONFLICT',
 };
 
 /** A document that is refused before any of it runs. */
@@ -77,8 +78,9 @@ export function extensionsOf({ code, details }: AppError, body = '/input') {
   if (Array.isArray(details))
     return { code: name, details: details.map(violation => withPath(violation, body)) };
   if (details.code === code && Object.keys(details).length === 1) return { code: name };
-  const { path } = details;
-  return { code: name, details: typeof path === 'string' ? { ...details, path: body + path } : details };
+  const { path, version } = details;
+  const extensions = { code: name, ...(version !== undefined && { version }) };
+  return { ...extensions, details: typeof path === 'string' ? { ...details, path: body + path } : details };
 }
 
 /** The body of REST is the argument `input` here. */

@@ -3,7 +3,7 @@ import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../src/core/errors.ts';
 import { headersOf, logFailure, translate } from '../http/errors.ts';
-import { varying } from '../http/headers.ts';
+import { vary } from '../http/headers.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
@@ -40,32 +40,31 @@ export interface Outcome {
   errors?: readonly GraphQLError[];
 }
 
-export function sendOutcome(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { data, errors = [] }: Outcome,
-  status?: number,
-): FastifyReply {
-  const type = mediaTypeFor(request.headers.accept);
-  // Clients of the older media type expect 200 for every well-formed request, and read the errors.
-  const usual = data === undefined && type === modern ? 400 : 200;
-  const body = { data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) };
-  return reply
-    .code(status ?? usual)
-    .header('vary', varying(reply))
-    .type(`${type}; charset=utf-8`)
-    .serializer(JSON.stringify)
+/** The body of a response, in which internal errors are not shown. */
+export const bodyOf = ({ data, errors = [] }: Outcome, request: FastifyRequest): string =>
+  JSON.stringify({ data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) });
+
+export const sendBody = (reply: FastifyReply, body: string, status = 200): FastifyReply =>
+  vary(reply, 'accept')
+    .code(status)
+    .type(`${mediaTypeFor(reply.request.headers.accept)}; charset=utf-8`)
     .send(body);
+
+/** The refusal of a request of which nothing ran. */
+function sendRefusal(reply: FastifyReply, errors: readonly GraphQLError[], status?: number): FastifyReply {
+  const { request } = reply;
+  // Clients of the older media type expect 200 for every well-formed request, and read the errors.
+  const usual = mediaTypeFor(request.headers.accept) === modern ? 400 : 200;
+  return sendBody(reply, bodyOf({ errors }, request), status ?? usual);
 }
 
 /** Every failure in the shape of GraphQL, including those of the framework and of the rate limits. */
 export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (thrown instanceof DocumentError)
-    return sendOutcome(request, reply, { errors: thrown.errors }, thrown.status);
+  if (thrown instanceof DocumentError) return sendRefusal(reply, thrown.errors, thrown.status);
   const error = translate(thrown);
   const status = statusOf[error.code];
   logFailure(request, error);
   reply.headers(headersOf(error));
   const errors = [new GraphQLError(error.message, { extensions: extensionsOf(error, '') })];
-  return sendOutcome(request, reply, { errors }, status);
+  return sendRefusal(reply, errors, status);
 }

@@ -4,6 +4,7 @@ import { OperationTypeNode } from 'graphql';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import type { Settings } from '../../schemas/settings.ts';
+import type { Context } from '../../src/core/context.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { wantsPage } from '../http/headers.ts';
@@ -11,7 +12,8 @@ import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendFailure, sendOutcome } from './http.ts';
+import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
+import { answerOf, answerOnce } from './idempotency.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
 import type { Part } from './part.ts';
@@ -28,15 +30,15 @@ const result = as(
   GraphQLResult,
   'The result. With `application/json` also the refusal of a document: then there is no `data`.',
 );
-const refused = as(GraphQLErrors, 'Nothing ran; `errors` says why.');
+const refused = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
 const refusals = { 400: refused, 401: refused, 403: refused, 429: refused, 500: refused, 503: refused };
 
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read', {
-    config: { door: 'graphql' },
+    config: { door: 'graphql', idempotencyKey: 'accepted' },
     description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
     body: ref(GraphQLRequest),
-    response: { 200: result, ...refusals, 413: refused, 415: refused },
+    response: { 200: result, ...refusals, 409: refused, 413: refused, 415: refused, 422: refused },
   }),
   preValidation: async ({ body }: FastifyRequest) => {
     if (Array.isArray(body))
@@ -97,11 +99,16 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, resources
     const price = checkQueryLimits({ schema, operation, variables, settings });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
-    const context = isQuery ? readingContext : request.context;
-    const { records, ...outcome } = await run(context, operation, variables, () => reply.sent);
+    const runIn = (context: Context) => run(context, operation, variables, () => reply.sent);
+    const keyed = isQuery ? undefined : request.keyed;
+    const answer = keyed
+      ? await answerOnce(request, keyed, operation, runIn)
+      : answerOf(request, await runIn(isQuery ? readingContext : request.context));
     // A list was longer than estimated: the caller is charged for it and still gets the result.
-    const more = priceOf(records) - price;
+    const more = priceOf(answer.records) - price;
     if (more > 0) await request.charge(reply, more, { refuse: false });
-    return sendOutcome(request, reply, outcome);
+    if (answer.replayed) reply.header('idempotency-replayed', 'true');
+    if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
+    return sendBody(reply, answer.body);
   };
 }

@@ -6,7 +6,7 @@ import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { counterOf } from '../../src/services/counts.ts';
 import type { Kind } from '../../src/services/kinds.ts';
-import { sendHtml, varying, wantsPage } from '../http/headers.ts';
+import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 
 interface Options {
@@ -43,7 +43,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, r
       // Only callers who may read learn how much is stored.
       const counts = request.actor.scopes.includes('read') ? await countRecords(request.context) : undefined;
       if (!wantsPage(request.headers.accept)) {
-        reply.header('vary', varying(reply));
+        vary(reply, 'accept');
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }

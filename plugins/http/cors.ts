@@ -8,8 +8,12 @@ export default fp<{ origins: string[] }>(async (app, { origins }) => {
     origin: origins.includes('*') ? '*' : origins,
     credentials: false,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+    allowedHeaders: [
+      ...['Authorization', 'Content-Type', 'X-Request-Id'],
+      ...['If-Match', 'If-None-Match', 'Idempotency-Key', 'Prefer'],
+    ],
     exposedHeaders: [
+      ...['ETag', 'Idempotency-Replayed', 'Preference-Applied'],
       ...['Link', 'Location', 'X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Deprecation', 'Sunset'],
       ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
     ],

@@ -7,6 +7,7 @@ import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
+import { tagOf } from './conditions.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
 
@@ -63,13 +64,16 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
 }
 
 export function headersOf({ code, details }: AppError): Record<string, string> {
-  const { reason, scope, retryAfter } = details as Record<string, unknown>;
+  const { reason, scope, retryAfter, version } = details as Record<string, unknown>;
   switch (code) {
     case 'unauthenticated':
       return { 'www-authenticate': `Bearer realm="triport"${reason ? `, error="${reason}"` : ''}` };
     case 'forbidden':
       return { 'www-authenticate': `Bearer realm="triport", error="insufficient_scope", scope="${scope}"` };
+    case 'version_mismatch':
+      return version === undefined ? {} : { etag: tagOf(Number(version)) };
     case 'rate_limited':
+    case 'idempotency_in_progress':
       return { 'retry-after': String(retryAfter) };
     case 'unavailable':
       return { 'retry-after': '1' };

@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** On every response. Pages replace the policy with their own; data needs no permissions at all. */
-const securityHeaders = {
+const defaultHeaders = {
+  // A cache may keep what says nothing for as long as it likes: a 404 outlived the creation of the record.
+  'cache-control': 'no-cache',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -22,12 +24,13 @@ export default fp(async app => {
 });
 
 export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(securityHeaders).header('x-request-id', request.id);
+  reply.headers(defaultHeaders).header('x-request-id', request.id);
   if (request.protocol === 'https') reply.headers(tlsHeaders);
 }
 
-/** The `Vary` of a response that depends on `Accept`; CORS may have added `Origin`. */
-export const varying = (reply: FastifyReply) => [reply.getHeader('vary') ?? [], 'accept'].flat().join(', ');
+/** Says that the response depends on a header of the request. */
+export const vary = (reply: FastifyReply, name: 'accept' | 'authorization'): FastifyReply =>
+  reply.header('vary', [reply.getHeader('vary') ?? [], name].flat().join(', '));
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 
@@ -36,8 +39,8 @@ export const toolPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 export const sendHtml = (reply: FastifyReply, page: string, policy: string): FastifyReply =>
-  reply
+  vary(reply, 'accept')
     .type('text/html; charset=utf-8')
-    .headers({ vary: varying(reply), 'content-security-policy': policy })
+    .header('content-security-policy', policy)
     .serializer(String)
     .send(page);

@@ -5,6 +5,7 @@ import type { Credentials } from '../../src/access/credentials.ts';
 import type { RateLimits } from '../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../src/core/actor.ts';
 import { AppError, rateLimited } from '../../src/core/errors.ts';
+import { vary } from './headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -52,9 +53,11 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
   app.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers;
     const { scope } = request.routeOptions.config;
-    if (authorization === undefined || scope === 'public' || scope === undefined) return;
-    // Shared caches must not keep responses that needed credentials.
-    reply.header('cache-control', 'no-store');
+    if (scope === 'public' || scope === undefined) return;
+    vary(reply, 'authorization');
+    if (authorization === undefined) return;
+    // What needed credentials is for their owner alone.
+    reply.header('cache-control', 'private, no-cache');
     try {
       request.caller = credentials.recall(authorization) ?? (await find(request, authorization));
     } catch (error) {

@@ -8,6 +8,13 @@ import { AppError, invalid } from '../../src/core/errors.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 import { badRequest } from './errors.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of a JSON body. */
+    rawBody: Buffer | null;
+  }
+}
+
 const partOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
 const noQuery = strict({});
 const byteOrderMark = '\ufeff';
@@ -20,11 +27,15 @@ export default fp(async app => {
   // Not earlier, so that the request is counted first.
   app.addHook('preParsing', (request, _reply, payload, done) => done(checkTarget(request), payload));
 
+  app.decorateRequest('rawBody', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => parseBody(request, body),
+    async (request: FastifyRequest, body: Buffer) => {
+      request.rawBody = body;
+      return parseBody(request, body);
+    },
   );
 
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => validatorOf(schema, httpPart));

@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifySchema } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastify';
 import type { Scope } from '../../schemas/apiKey.ts';
 
 /** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
@@ -13,3 +13,6 @@ export const routesOf =
     config: { ...config, scope },
     schema: { ...(schema as object as S), tags: [tag], operationId, summary },
   });
+
+/** Path and query alone: a request line may be an absolute URL with a host that the client made up. */
+export const targetOf = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');

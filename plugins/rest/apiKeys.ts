@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, listKeys, revokeKey } from '../../src/services/apiKeys.ts';
-import { routesOf } from '../http/routes.ts';
-import { deleted, sendCreated, sendDeleted, sendPage } from './replies.ts';
+import { routesOf, targetOf } from '../http/routes.ts';
+import { deleted, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const params = strict({ key_id: idInPath('key') });
@@ -24,13 +24,16 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
   app.post(
     '/keys',
     route('createApiKey', 'Create an API key', 'admin', {
+      config: { idempotencyKey: 'refused' },
       description: 'The response contains the key itself. It is not stored and cannot be shown again.',
       body: ref(ApiKeyCreate),
       response: { 201: ref(NewApiKey) },
     }),
     async (request, reply) => {
-      reply.header('cache-control', 'no-store');
-      return sendCreated(reply, await createKey(request.context, request.body));
+      const key = await createKey(request.context, request.body);
+      const location = `${targetOf(request).pathname}/${key.id}`;
+      reply.code(201).headers({ location, 'cache-control': 'no-store' });
+      return key;
     },
   );
   app.get(

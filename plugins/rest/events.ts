@@ -9,7 +9,7 @@ import {
 } from '../../schemas/event.ts';
 import { getEvent, listEvents, notReplayable, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
-import { sendPage } from './replies.ts';
+import { sendPage, sendResult } from './replies.ts';
 
 const route = routesOf('Webhook events');
 const one = { params: strict({ event_id: idInPath('event') }), response: { 200: ref(WebhookEventDetail) } };
@@ -32,20 +32,21 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/:event_id/replay',
     route('replayWebhookEvent', 'Process an event again', 'admin', {
-      config: { conflicts: [notReplayable] },
+      config: { conflicts: [notReplayable], idempotencyKey: 'accepted' },
       description:
         'Possible for `failed`, `dead` and `ignored` events. The count of attempts starts again at 0.',
       ...one,
     }),
-    async request => replayEvent(request.context, request.params.event_id),
+    async ({ params }, reply) => sendResult(reply, context => replayEvent(context, params.event_id)),
   );
   app.post(
     '/webhook-events/replay',
     route('replayWebhookEvents', 'Process many events again', 'admin', {
+      config: { idempotencyKey: 'accepted' },
       description: 'The events that match the filter, oldest first, at most 10,000 in one call.',
       body: ref(ReplayFilter),
       response: { 200: ref(Replayed) },
     }),
-    async request => replayEvents(request.context, request.body),
+    async ({ body }, reply) => sendResult(reply, context => replayEvents(context, body)),
   );
 };

@@ -1,30 +1,104 @@
+import { hash } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
+import { requireVersion } from '../../src/core/conditions.ts';
+import type { Context } from '../../src/core/context.ts';
 import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
-
-type Reply = Pick<FastifyReply, 'request' | 'code' | 'header'>;
+import { type Answer, once } from '../../src/services/idempotency.ts';
+import { checkUntaggedList, ifMatch, isKnown, tagOf } from '../http/conditions.ts';
+import { preferredReturn } from '../http/preferences.ts';
+import { targetOf } from '../http/routes.ts';
 
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 
-/** The path alone: a request line may be an absolute URL with a host that the client made up. */
-const pathOf = (request: FastifyRequest) => new URL(request.url, 'http://localhost').pathname;
+const json = 'application/json; charset=utf-8';
 
-/** A page with its `Link` header. */
-export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(reply: Reply, page: P): P {
+/** A page with its `Link` header. Its tag is weak and of its bytes: a list has no version. */
+export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
+  reply: FastifyReply,
+  page: P,
+): P | FastifyReply {
+  const { request } = reply;
   const { meta } = page;
-  const query = reply.request.query as object;
-  const link = linkHeader(
-    pathOf(reply.request),
-    'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta),
-  );
+  const query = request.query as object;
+  const { pathname } = targetOf(request);
+  const link = linkHeader(pathname, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
   if (link !== undefined) reply.header('link', link);
-  return page;
+  checkUntaggedList(request);
+  const body = String(reply.serialize(page));
+  const tag = `W/"${hash('sha1', body, 'base64url')}"`;
+  reply.header('etag', tag);
+  return isKnown(request, tag) ? reply.code(304).send() : reply.type(json).send(body);
+}
+
+type Versioned = { version: number };
+
+/** A record that was read. One that the client has already is not even serialized. */
+export function sendRecord<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
+  const { request } = reply;
+  const tag = tagOf(record.version);
+  reply.header('etag', tag);
+  requireVersion(ifMatch(request), record.version);
+  return isKnown(request, tag) ? reply.code(304).send() : record;
+}
+
+/** A record that was changed. */
+export function sendChanged<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
+  reply.header('etag', tagOf(record.version));
+  if (!isMinimal(reply)) return record;
+  return reply.code(204).header('location', targetOf(reply.request).pathname).send();
 }
 
 /** A new record, and where it is. */
-export function sendCreated<T extends { id: string }>(reply: Reply, record: T): T {
-  reply.code(201).header('location', `${pathOf(reply.request)}/${record.id}`);
-  return record;
+export const sendCreated = <T extends Versioned & { id: string }>(
+  reply: FastifyReply,
+  create: (context: Context) => Promise<T>,
+) =>
+  sendOnce(reply.code(201), create, ({ id, version }) => ({
+    location: `${targetOf(reply.request).pathname}/${id}`,
+    version,
+  }));
+
+/** The result of an action that changes no record of a client. */
+export const sendResult = <T>(reply: FastifyReply, act: (context: Context) => Promise<T>) =>
+  sendOnce(reply, act, () => ({ location: null, version: null }));
+
+type Head = Pick<Answer, 'location' | 'version'>;
+
+/** The result of the work; with an `Idempotency-Key` that of its first arrival. */
+async function sendOnce<T>(
+  reply: FastifyReply,
+  work: (context: Context) => Promise<T>,
+  headOf: (result: T) => Head,
+): Promise<T | FastifyReply> {
+  const { context, keyed } = reply.request;
+  if (!keyed) {
+    const result = await work(context);
+    return isEnough(reply, headOf(result)) ? reply.code(204).send() : result;
+  }
+  const answer = await once(context, keyed, async inside => {
+    const result = await work(inside);
+    return { status: reply.statusCode, ...headOf(result), body: String(reply.serialize(result)) };
+  });
+  if (answer.replayed) reply.header('idempotency-replayed', 'true');
+  return isEnough(reply, answer)
+    ? reply.code(204).send()
+    : reply.code(answer.status).type(json).send(answer.body);
+}
+
+/** Describes the result in headers, and says whether the client wants no more. */
+function isEnough(reply: FastifyReply, { location, version }: Head): boolean {
+  if (location !== null) reply.header('location', location);
+  if (version === null) return false;
+  reply.header('etag', tagOf(version));
+  return isMinimal(reply);
+}
+
+/** Whether the client wants no body, and says so in the response. */
+function isMinimal(reply: FastifyReply): boolean {
+  const preferred = preferredReturn(reply.request);
+  if (preferred) reply.header('preference-applied', `return=${preferred}`);
+  return preferred === 'minimal';
 }
 
 /** No body, once the record is deleted. */

@@ -3,9 +3,8 @@ import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Removal } from '../../schemas/records.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
-import type { RecordTable } from '../../src/database/statements/recordsById.ts';
 import { conflictsOfRemoval } from '../../src/services/deletions.ts';
-import type { Kind } from '../../src/services/kinds.ts';
+import type { Kind, KindTable } from '../../src/services/kinds.ts';
 import { stale } from '../../src/services/records.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted } from './replies.ts';
@@ -13,20 +12,24 @@ import { deleted } from './replies.ts';
 const mergePatch = ['application/json', 'application/merge-patch+json'];
 
 /** The options of the six routes of a resource. `conflicts` are the 409s that its own service throws. */
-export function resourceRoutes<R extends TObject, N extends string>(record: R, kind: Kind<RecordTable, N>) {
+export function resourceRoutes<R extends TObject, N extends string>(record: R, kind: Kind<KindTable, N>) {
   const { name, plural } = kind;
   const one = withArticle(name);
   const [One, Many] = [record.$id ?? '', capitalize(plural)];
   const route = routesOf(Many);
   const params = strict({ [`${name}_id`]: idInPath(name) } as Record<`${N}_id`, TString>);
-  const found = { params, response: { 200: ref(record) } };
-  const changed = (conflicts: Conflict[]) => ({ ...found, config: { conflicts: [...conflicts, stale] } });
+  const versioned = { versioned: true } as const;
+  const found = { config: versioned, params, response: { 200: ref(record) } };
+  const changed = (conflicts: Conflict[]) => ({
+    ...found,
+    config: { ...versioned, conflicts: [...conflicts, stale] },
+  });
   return {
     list: <Q extends TSchema, L extends TSchema>(querystring: Q, list: L) =>
       route(`list${Many}`, `List ${plural}`, 'read', { querystring, response: { 200: ref(list) } }),
     create: <B extends TSchema>(body: B, conflicts: Conflict[] = []) =>
       route(`create${One}`, `Create ${one}`, 'write', {
-        config: { conflicts },
+        config: { ...versioned, conflicts, idempotencyKey: 'accepted' },
         body: ref(body),
         response: { 201: ref(record) },
       }),
@@ -44,7 +47,7 @@ export function resourceRoutes<R extends TObject, N extends string>(record: R, k
       }),
     remove: () =>
       route(`delete${One}`, `Delete ${one}`, 'write', {
-        config: { conflicts: conflictsOfRemoval(kind) },
+        config: { ...versioned, conflicts: conflictsOfRemoval(kind) },
         params,
         querystring: Removal,
         response: { 204: deleted },

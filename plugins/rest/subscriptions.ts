@@ -8,7 +8,7 @@ import {
 } from '../../schemas/subscription.ts';
 import { getSubscription, listSubscriptions, severalProviders } from '../../src/services/subscriptions.ts';
 import { routesOf } from '../http/routes.ts';
-import { sendPage } from './replies.ts';
+import { sendPage, sendRecord } from './replies.ts';
 
 const route = routesOf('Subscriptions');
 const params = strict({ customer: string('The identifier of the customer.', 'cus_NffrFeUfNV2Hib') });
@@ -25,13 +25,14 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions/:customer',
     route('getSubscription', "Get a customer's subscription", 'read', {
-      config: { conflicts: [severalProviders] },
+      config: { versioned: true, conflicts: [severalProviders] },
       description:
         'A customer with subscriptions from several providers gets a 409 whose `details` lists them, unless `provider` selects one.',
       params,
       querystring: SubscriptionChoice,
       response: { 200: ref(Subscription) },
     }),
-    async request => getSubscription(request.context, request.params.customer, request.query.provider),
+    async ({ context, params, query }, reply) =>
+      sendRecord(reply, await getSubscription(context, params.customer, query.provider)),
   );
 };

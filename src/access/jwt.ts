@@ -88,8 +88,14 @@ export class TokenVerifier {
 /** Subjects must fit into the audit log. */
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
-function actorOf({ sub = '', scope, scp }: JWTPayload): Actor {
+function actorOf({ iss: issuer, sub = '', scope, scp }: JWTPayload): Actor {
   if (!usableSubject.test(sub)) throw invalidToken('The subject of the token cannot be used.');
   const given = [scope, scp].flat().filter(value => typeof value === 'string');
-  return { kind: 'token', id: sub, name: sub, scopes: withIncludedScopes(given.join(' ').split(' ')) };
+  return {
+    kind: 'token',
+    id: sub,
+    issuer,
+    name: sub,
+    scopes: withIncludedScopes(given.join(' ').split(' ')),
+  };
 }

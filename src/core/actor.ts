@@ -5,6 +5,8 @@ import type { AuditEntry } from '../../schemas/audit.ts';
 export interface Actor {
   readonly kind: AuditEntry['actorKind'] | 'nobody';
   readonly id: string | null;
+  /** Who issued the token. */
+  readonly issuer?: string | undefined;
   readonly name: string;
   /** Complete: with the scopes that others include. */
   readonly scopes: readonly Scope[];

@@ -42,5 +42,5 @@ export function lowestId(time: Date): string {
 export function newRecord({ now }: { now: () => Date }) {
   const id = newId(now().getTime());
   const createdAt = timeOf(id).toISOString();
-  return { id, createdAt, updatedAt: createdAt };
+  return { id, version: 1, createdAt, updatedAt: createdAt };
 }

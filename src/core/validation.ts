@@ -82,8 +82,10 @@ function messageOf(error: ErrorObject, part: Violation['in']): string {
   }
 }
 
-const wholeNumber = ({ minimum, maximum }: Rules) =>
-  `must be a whole number${minimum === undefined ? '' : ` from ${minimum} to ${maximum}`}`;
+function wholeNumber({ minimum, maximum }: Rules): string {
+  const range = maximum === undefined ? `, at least ${minimum}` : ` from ${minimum} to ${maximum}`;
+  return `must be a whole number${minimum === undefined ? '' : range}`;
+}
 
 function lengthRange({ minLength, maxLength }: Rules): string {
   if (maxLength === undefined) return `at least ${minLength}`;

@@ -6,9 +6,8 @@ import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
-import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
-import type { Kind } from './kinds.ts';
+import type { Kind, KindTable } from './kinds.ts';
 import { cursorLog } from './lists/cursorLog.ts';
 
 /** What an entry says besides who, when and from where. */
@@ -44,7 +43,7 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 type NewRecord = ReturnType<typeof newRecord>;
 
 /** A function that inserts a new record and its audit entry in one statement, and returns the record. */
-export function insertionOf<T extends RecordTable>({ name, table }: Kind<T>) {
+export function insertionOf<T extends KindTable>({ name, table }: Kind<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const write = builder.insert(table).values(row).returning({ id: table.id });

@@ -1,6 +1,7 @@
 import { type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
@@ -20,17 +21,28 @@ import { type Children, childrenOfKind } from './relations.ts';
 export function removalOf(kind: Kind) {
   const removeAlone = deletionOf(kind);
   const { title } = kind;
-  return async function remove(context: Context, id: string, { cascade }: Removal): Promise<void> {
+  return async function remove(
+    context: Context,
+    id: string,
+    { cascade }: Removal,
+    condition?: Condition,
+  ): Promise<void> {
     need(context, 'write');
     if (!isId(id)) throw notFound(title);
     const removeAll = async (inside: Context) => {
       // The stronger lock keeps new children out.
-      orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
+      const stored = orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
+      requireVersion(condition, stored.version);
       await removeChildren({ inside, cascade, ids: new Set([id]) }, kind, [id]);
       await removeAlone(inside, id);
     };
-    if (childrenOfKind(kind).length > 0) return inTurn(id, () => inTransaction(context, removeAll));
-    if (!(await inTurn(id, () => untilUnlocked(() => removeAlone(context, id))))) throw notFound(title);
+    const removeOne = async () => {
+      if (!(await removeAlone(context, id))) throw notFound(title);
+    };
+    const needsLock = condition !== undefined || childrenOfKind(kind).length > 0;
+    return inTurn(context, id, () =>
+      needsLock ? inTransaction(context, removeAll) : untilUnlocked(context, removeOne),
+    );
   };
 }
 

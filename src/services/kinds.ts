@@ -4,13 +4,16 @@ import { orNotFound } from '../core/errors.ts';
 import { capitalize } from '../core/text.ts';
 import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
 
+/** The table of a kind: every record has a version. */
+export type KindTable = RecordTable & { $inferSelect: { id: string; version: number; updatedAt: string } };
+
 /** A kind of record, as the shared functions know it. */
-export type Kind<T extends RecordTable = RecordTable, N extends string = string> = ReturnType<
+export type Kind<T extends KindTable = KindTable, N extends string = string> = ReturnType<
   typeof kindOf<N, T>
 >;
 
 /** `name` is in the audit log, and in error texts and codes; `plural` in paths. */
-export function kindOf<N extends string, T extends RecordTable>(name: N, plural: string, table: T) {
+export function kindOf<N extends string, T extends KindTable>(name: N, plural: string, table: T) {
   const byId = recordsById(table);
   const title = capitalize(name);
 

@@ -31,7 +31,7 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
   need(context, 'write');
   const members = { ...input, status: input.status ?? 'draft' };
   // The foreign key waits for a lock on the author.
-  return inTurnOnceLocked(`posts of ${input.authorId}`, () => insertPost(context, members));
+  return inTurnOnceLocked(context, `posts of ${input.authorId}`, () => insertPost(context, members));
 }
 
 /** The post after the change, which may name all members or some; invalid when the author does not exist. */

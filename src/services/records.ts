@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { eq, type PgTable } from '../../drizzle/orm.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
 import { need } from '../access/need.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
@@ -9,13 +10,12 @@ import { isId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
 import { inTurn } from '../database/concurrency/turns.ts';
 import { orm } from '../database/connection.ts';
-import type { RecordTable } from '../database/statements/recordsById.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from './audit.ts';
-import type { Kind } from './kinds.ts';
+import type { Kind, KindTable } from './kinds.ts';
 
 /** A record, locked until the transaction ends. */
-export async function lockRecord<T extends RecordTable>(
+export async function lockRecord<T extends KindTable>(
   { db }: Context,
   table: T,
   id: string,
@@ -23,44 +23,50 @@ export async function lockRecord<T extends RecordTable>(
 ): Promise<T['$inferSelect'] | undefined> {
   if (!isId(id)) return undefined;
   const [record] = await orm(db).select().from<PgTable>(table).where(eq(table.id, id)).for(lock);
-  return record;
+  return record as T['$inferSelect'] | undefined;
 }
 
-type Changeable = RecordTable & { $inferSelect: { updatedAt: string } };
-
 /** A function that changes a record and returns it. Changes of one record run one after the other. */
-export function changeOf<T extends Changeable>({ name, title, table }: Kind<T>) {
+export function changeOf<T extends KindTable>({ name, title, table }: Kind<T>) {
   type Stored = T['$inferSelect'];
-  return async function change(context: Context, id: string, input: Partial<Stored>): Promise<Stored> {
+  return async function change(
+    context: Context,
+    id: string,
+    input: Partial<Stored>,
+    condition?: Condition,
+  ): Promise<Stored> {
     need(context, 'write');
     const write = async (inside: Context) => {
       // The weaker lock: rows that refer to this one can still be written.
       const stored = orNotFound(title, await lockRecord(inside, table, id, 'no key update'));
+      requireVersion(condition, stored.version);
       const changes = changesTo(stored, input);
       if (!changes) return stored;
-      const written = { ...changes, updatedAt: timeOfChange(inside.now(), stored.updatedAt) };
+      const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
+      const written = { ...changes, version: stored.version + 1, updatedAt };
       await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
       await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
       return { ...stored, ...written };
     };
-    return inTurn(id, () => inTransaction(context, write));
+    return inTurn(context, id, () => inTransaction(context, write));
   };
 }
 
 export const stale = conflict('stale', {
   summary: 'The record was changed since the client read it',
   message: () => 'The record was changed since you read it. Read it again.',
-  example: { updatedAt: '2026-11-21T09:30:00.000Z' },
+  example: { version: 2 },
 });
 
 const constant: readonly string[] = ['id', 'createdAt'] satisfies ReadOnly[];
+const growing: readonly string[] = ['version', 'updatedAt'] satisfies ReadOnly[];
 const times: readonly string[] = ['createdAt', 'updatedAt'] satisfies ReadOnly[];
 
 /**
  * The members of an input that differ from the stored record. Clients may send back what they read: a constant member
- * that differs is an error, and another `updatedAt` is a conflict with a later change.
+ * that differs is an error, and another `version` or `updatedAt` is a conflict with a later change.
  */
-export function changesTo<T extends { updatedAt: string }>(
+export function changesTo<T extends { version: number; updatedAt: string }>(
   stored: T,
   input: Partial<T>,
 ): Partial<T> | undefined {
@@ -70,7 +76,7 @@ export function changesTo<T extends { updatedAt: string }>(
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
   if (refused.length > 0) throw invalid(refused.map(([name]) => ({ in: 'body', path: `/${name}`, message })));
-  if (different.some(([name]) => name === 'updatedAt')) throw stale.error({ updatedAt: stored.updatedAt });
+  if (different.some(([name]) => growing.includes(name))) throw stale.error({ version: stored.version });
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 

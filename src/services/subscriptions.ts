@@ -49,7 +49,9 @@ const activateKnown = statement(
       .set({
         status: sql`before.to_status`,
         activatedAt: sql`coalesce(${subscriptions.activatedAt}, before."activatedAt")`,
-        updatedAt: sql`before."updatedAt"`,
+        version: sql`${subscriptions.version} + 1`,
+        // Later than the change before it, also when the clock steps back.
+        updatedAt: sql`greatest(before."updatedAt", ${subscriptions.updatedAt} + interval '1 millisecond')`,
       })
       .from(inactive)
       // The customer too: where the table is distributed, it names the node.

@@ -38,7 +38,7 @@ export const listUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[nu
 export async function createUser(context: Context, input: UserCreate): Promise<User> {
   need(context, 'write');
   // The unique index waits for other writes of this address.
-  return inTurnOnceLocked(input.email.toLowerCase(), () => insertUser(context, input));
+  return inTurnOnceLocked(context, input.email.toLowerCase(), () => insertUser(context, input));
 }
 
 /** The user after the change, which may name all members or some; a conflict when the address is taken. */

@@ -55,7 +55,7 @@ export const notReplayable = conflict('not_replayable', {
 export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  await context.queue.ready;
+  await queueReady(context);
   return inTransaction(context, async inside => {
     const replayed = await startRound(inside, [event]);
     const stored = await getEvent(inside, event);
@@ -64,6 +64,9 @@ export async function replayEvent(context: Context, event: string): Promise<Webh
   });
 }
 
+/** On the embedded database the queue cannot start while a transaction is open: then adding a job is refused instead. */
+const queueReady = async ({ db, queue }: Context) => void (db.isTransaction || (await queue.ready));
+
 /** How many events one transaction and one call replay. */
 const step = 500;
 const mostReplayed = 10_000;
@@ -71,7 +74,7 @@ const mostReplayed = 10_000;
 /** Processes all matching events again, oldest first. */
 export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
   need(context, 'admin');
-  await context.queue.ready;
+  await queueReady(context);
   // An event that fails again meanwhile is not replayed again.
   const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;

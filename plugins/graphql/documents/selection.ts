@@ -1,23 +1,50 @@
-import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import type { Operation } from './reader.ts';
 
-type Selected = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
+type FragmentOf = (name: string) => FragmentDefinitionNode | undefined;
+
+/** The fields that are selected, by fragments too, including those that a variable may skip. */
+function* fieldsIn(
+  set: SelectionSetNode | undefined,
+  fragmentOf: FragmentOf,
+  spread = new Set<string>(),
+): Generator<FieldNode> {
+  for (const node of set?.selections ?? []) {
+    if (node.kind === Kind.FIELD) yield node;
+    else if (node.kind === Kind.INLINE_FRAGMENT) yield* fieldsIn(node.selectionSet, fragmentOf, spread);
+    else if (!spread.has(node.name.value)) {
+      spread.add(node.name.value);
+      yield* fieldsIn(fragmentOf(node.name.value)?.selectionSet, fragmentOf, spread);
+    }
+  }
+}
 
 /** By the nodes, which are the same objects each time a compiled query runs. */
 const known = new WeakMap<readonly FieldNode[], ReadonlySet<string>>();
 
-/** The names of the fields that a query selects below this field, including those that a variable may skip. */
-export function selectedFields({ fieldNodes, fragments }: Selected): ReadonlySet<string> {
+/** The names of the fields that a query selects below this field. */
+export function selectedFields({
+  fieldNodes,
+  fragments,
+}: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): ReadonlySet<string> {
   const kept = known.get(fieldNodes);
   if (kept) return kept;
   const names = new Set<string>();
-  const collect = (set: SelectionSetNode | undefined): void => {
-    for (const node of set?.selections ?? []) {
-      if (node.kind === Kind.FIELD) names.add(node.name.value);
-      else if (node.kind === Kind.INLINE_FRAGMENT) collect(node.selectionSet);
-      else collect(fragments[node.name.value]?.selectionSet);
-    }
-  };
-  for (const node of fieldNodes) collect(node.selectionSet);
+  for (const { selectionSet } of fieldNodes)
+    for (const { name } of fieldsIn(selectionSet, name => fragments[name])) names.add(name.value);
   known.set(fieldNodes, names);
   return names;
+}
+
+/** How many mutations an operation selects; one with two aliases is two. */
+export function countMutations({ definition, fragments }: Operation): number {
+  const fields = [...fieldsIn(definition.selectionSet, name => fragments.get(name))];
+  const mutations = fields.filter(({ name }) => name.value !== '__typename');
+  return new Set(mutations.map(({ alias, name }) => (alias ?? name).value)).size;
 }

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Condition } from '../../src/core/conditions.ts';
+import { AppError, invalid } from '../../src/core/errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What `If-Match` and `If-None-Match` require of the record that this request writes. */
+    readonly condition: Condition | undefined;
+  }
+}
+
+/** The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second. */
+export default fp(async app => {
+  app.decorateRequest('condition', {
+    getter(this: FastifyRequest) {
+      return conditionOf(this);
+    },
+  });
+  app.addHook('onRoute', route => {
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], withoutLength].flat();
+    if (isUntagged(route)) route.preHandler = [route.preHandler ?? [], checkUntagged].flat();
+  });
+});
+
+/** Fastify gives the response to a HEAD the length 0, but in a 304 that would be the length of the 200. */
+async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
+  if (reply.statusCode === 304) reply.removeHeader('content-length');
+}
+
+/** The tag of a record. */
+export const tagOf = (version: number) => `"${version}"`;
+
+function conditionOf(request: FastifyRequest): Condition | undefined {
+  const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
+  if (!match && !noneMatch) return undefined;
+  return version => {
+    if (noneMatch?.some(given => isSame(given, tagOf(version)))) return match?.(version) ?? 'If-None-Match';
+    return match?.(version);
+  };
+}
+
+/** A weak tag never matches: it may stand for several states. */
+export function ifMatch(request: FastifyRequest): Condition | undefined {
+  const tags = readTags(request, 'If-Match');
+  return (
+    tags && (version => (tags.some(tag => tag === '*' || tag === tagOf(version)) ? undefined : 'If-Match'))
+  );
+}
+
+/** Whether a route of REST writes something without a version: it creates, acts, or deletes what never changes. */
+export const isUntagged = ({ url, method, config = {} }: RouteOptions) =>
+  url.startsWith('/api/') &&
+  // Not a method that the path lacks, and neither GraphQL nor a webhook.
+  config.scope !== undefined &&
+  config.door === undefined &&
+  (method === 'POST' || (method === 'DELETE' && !config.versioned));
+
+/** Refuses a condition that something without a strong tag can never meet: it exists, and that is all. */
+async function checkUntagged(request: FastifyRequest): Promise<void> {
+  checkUntaggedList(request);
+  if (readTags(request, 'If-None-Match')?.includes('*')) throw excluded('If-None-Match');
+}
+
+/** The same when a list is read. */
+export function checkUntaggedList(request: FastifyRequest): void {
+  if (!(readTags(request, 'If-Match') ?? ['*']).includes('*')) throw excluded('If-Match');
+}
+
+const excluded = (name: string) =>
+  new AppError('version_mismatch', `${name} excludes every state of this path.`);
+
+/** Whether the client has this representation already. */
+export const isKnown = (request: FastifyRequest, tag: string) =>
+  readTags(request, 'If-None-Match')?.some(given => isSame(given, tag)) ?? false;
+
+const isSame = (given: string, tag: string) => given === '*' || strongOf(given) === strongOf(tag);
+const strongOf = (tag: string) => tag.replace(/^W\//, '');
+
+const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
+// Elements of a list may be empty.
+const tags = new RegExp(String.raw`^[\t ,]*(?:${tag}[\t ]*(?:,[\t ,]*|$))+$`);
+const eachTag = new RegExp(tag, 'g');
+
+/** The entity tags in a header, or `*`. */
+function readTags({ headers }: FastifyRequest, name: 'If-Match' | 'If-None-Match'): string[] | undefined {
+  const header = headers[name === 'If-Match' ? 'if-match' : 'if-none-match'];
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return ['*'];
+  if (tags.test(header)) return header.match(eachTag) ?? [];
+  const message = `of ${name} must be entity tags in double quotes, or *`;
+  throw invalid([{ in: 'header', path: `/${name.toLowerCase()}`, message }]);
+}

@@ -1,0 +1,20 @@
+import { AppError } from './errors.ts';
+
+/** What a request requires of a version: the name of its part that excludes it, or undefined. */
+export type Condition = (version: number) => 'If-Match' | 'If-None-Match' | 'expectedVersion' | undefined;
+
+/** Call it under the lock of the record: no other change can come between the check and the write. */
+export function requireVersion(condition: Condition | undefined, version: number): void {
+  const excludedBy = condition?.(version);
+  if (excludedBy === undefined) return;
+  throw new AppError(
+    'version_mismatch',
+    `The record is at version ${version}, which ${excludedBy} excludes. Read it again.`,
+    { code: 'version_mismatch', version },
+  );
+}
+
+export const expectVersion =
+  (expected: number): Condition =>
+  version =>
+    version === expected ? undefined : 'expectedVersion';

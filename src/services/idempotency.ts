@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { eq, inArray, lt, sql } from '../../drizzle/orm.ts';
+import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
+import { need } from '../access/need.ts';
+import type { Conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
+import { AppError } from '../core/errors.ts';
+import { inTurn } from '../database/concurrency/turns.ts';
+import { orm } from '../database/connection.ts';
+import { isLockedOut } from '../database/databaseErrors.ts';
+import { statement } from '../database/statements/statement.ts';
+import { inTransaction, lockPatience, untilUnlocked } from '../database/transaction.ts';
+
+/** A request that takes effect once, however often it arrives. */
+export interface KeyedRequest {
+  key: string;
+  /** Of everything that makes it another request. */
+  fingerprint: string;
+}
+
+/** The response to its first arrival. */
+export interface Answer {
+  status: number;
+  location: string | null;
+  version: number | null;
+  body: string;
+}
+
+export const keptDays = 1;
+const keptFor = keptDays * 24 * 3_600_000;
+
+/**
+ * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
+ * kept: what failed has changed nothing, so it can be sent again with the same key.
+ */
+export async function once(
+  context: Context,
+  request: KeyedRequest,
+  work: (inside: Context) => Promise<Answer>,
+): Promise<Answer & { replayed: boolean }> {
+  need(context, 'write');
+  const hash = hashOf(context, request.key);
+  let hasKey = false;
+  async function attempt(inside: Context) {
+    hasKey = false;
+    const isFirst = await take(inside, hash, request.fingerprint);
+    hasKey = true;
+    if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
+    const answer = await work(inside);
+    await keepAnswer(inside.db, { ...answer, hash });
+    return { ...answer, replayed: false };
+  }
+  const end = performance.now() + lockPatience;
+  const attempts = () =>
+    untilUnlocked(context, () => inTransaction(context, attempt, { forSeveral: true }), end);
+  try {
+    return await inTurn(context, hash, attempts);
+  } catch (error) {
+    // It waited for the key, in this process or for a lock; not for something that the work needs.
+    if (!hasKey && (isLockedOut(error) || error instanceof AppError)) throw inProgress.error();
+    throw error;
+  }
+}
+
+/** A caller never meets the keys of another. */
+const hashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
+  createHash('sha256')
+    .update(JSON.stringify([kind, issuer, id, key]))
+    .digest('base64url');
+
+const { hash, fingerprint, createdAt, status, location, version, body } = idempotencyKeys;
+const isOfKey = eq(hash, sql.placeholder('hash'));
+
+/** Inserts a key; or takes it over, when its time is over. While another transaction holds it, it is locked. */
+const insertKey = statement({ hash }, (builder, columns) =>
+  builder
+    .insert(idempotencyKeys)
+    .values({
+      hash: sql.placeholder('hash'),
+      fingerprint: sql.placeholder('fingerprint'),
+      createdAt: sql.placeholder('now'),
+    })
+    .onConflictDoUpdate({
+      target: hash,
+      set: { fingerprint: sql`excluded.fingerprint`, createdAt: sql`excluded.created_at` },
+      setWhere: lt(createdAt, sql.placeholder('oldest')),
+    })
+    .returning(columns),
+);
+const findKey = statement({ fingerprint, status, location, version, body }, (builder, columns) =>
+  builder.select(columns).from(idempotencyKeys).where(isOfKey),
+);
+const keepAnswer = statement({ hash }, (builder, columns) =>
+  builder
+    .update(idempotencyKeys)
+    .set({
+      status: sql`${sql.placeholder('status')}`,
+      location: sql`${sql.placeholder('location')}`,
+      version: sql`${sql.placeholder('version')}`,
+      body: sql`${sql.placeholder('body')}`,
+    })
+    .where(isOfKey)
+    .returning(columns),
+);
+
+/** Whether the key is new. */
+async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
+  const at = now();
+  const oldest = new Date(at.getTime() - keptFor).toISOString();
+  return (await insertKey(db, { hash, fingerprint, now: at.toISOString(), oldest })).length > 0;
+}
+
+async function recall({ db }: Context, hash: string, given: string): Promise<Answer> {
+  const [known] = await findKey(db, { hash });
+  if (known?.fingerprint !== given) throw reused();
+  const { fingerprint, ...answer } = known;
+  return answer;
+}
+
+/** Not an `AppError` of the code `conflict`: GraphQL has a code for it. */
+export const inProgress: Conflict = {
+  code: 'idempotency_in_progress',
+  summary: 'The first request with this key is still running.',
+  error: () =>
+    new AppError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
+      code: 'idempotency_in_progress',
+      retryAfter: 1,
+    }),
+};
+
+const reused = () =>
+  new AppError(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent with another request. Each request needs a new key.',
+  );
+
+/** Deletes a batch of the keys from before a time; returns how many. */
+export async function trimKeys(context: Context, before: Date): Promise<number> {
+  need(context, 'admin');
+  const db = orm(context.db);
+  const old = db
+    .select({ hash })
+    .from(idempotencyKeys)
+    .where(lt(createdAt, before.toISOString()))
+    .orderBy(createdAt)
+    .limit(batch);
+  const deleted = await db.delete(idempotencyKeys).where(inArray(hash, old)).returning({ hash });
+  return deleted.length;
+}
+const batch = 5000;
