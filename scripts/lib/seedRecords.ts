@@ -35,7 +35,12 @@ function identity(index: number, { start, every, kind }: { start: number; every:
   const time = start + index * every + Math.floor(chance(index, 1) * every);
   const [hex, count] = [time.toString(16).padStart(12, '0'), index.toString(16).padStart(12, '0')];
   const createdAt = new Date(time).toISOString();
-  return { id: `${hex.slice(0, 8)}-${hex.slice(8)}-7000-${kind}-${count}`, createdAt, updatedAt: createdAt };
+  return {
+    id: `${hex.slice(0, 8)}-${hex.slice(8)}-7000-${kind}-${count}`,
+    version: 1,
+    createdAt,
+    updatedAt: createdAt,
+  };
 }
 const people = { start: Date.UTC(2025, 0, 1), every: 10_000, kind: '8001' };
 const texts = { start: Date.UTC(2025, 6, 1), every: 5_000, kind: '8002' };

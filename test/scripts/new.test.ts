@@ -34,8 +34,14 @@ t.test('it refuses what it cannot make', async t => {
     ['page', { fields: 'x' }, /The word 'page' is reserved/],
     ['thing', { fields: 'x', plural: 'check' }, /The word 'check' is reserved/],
     ['record', { fields: 'x' }, /The file src\/services\/records.ts already exists/],
-    // The answers of all resources are sent by plugins/rest/replies.ts.
-    ['reply', { fields: 'x' }, /The file plugins\/rest\/replies.ts already exists: choose another plural/],
+    // Each handler of a route has a parameter of this name.
+    ['reply', { fields: 'x', plural: 'answers' }, /The word 'reply' is reserved/],
+    [
+      'thing',
+      { fields: 'x', plural: 'replies' },
+      /The file plugins\/rest\/replies.ts already exists: choose another/,
+    ],
+    ['thing', { fields: 'version:integer' }, /The name 'version' is taken/],
     ['thing', { fields: 'createdSince' }, /The name 'createdSince' is taken/],
     ['thing', { fields: 'x:string:1' }, /'string:1' is not a field type/],
     ['thing', {}, /Name at least one field/],

@@ -59,7 +59,7 @@ export const routesFile = ({ name, plural, Type, Types }: Plan): string => `
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ${['', 'Create', 'List', 'Query', 'Replace', 'Update'].map(suffix => Type + suffix).join(', ')} } from '../../schemas/${name}.ts';
 import { change${Type}, ${name}, create${Type}, delete${Type}, list${Types} } from '../../src/services/${plural}.ts';
-import { sendCreated, sendDeleted, sendPage } from './replies.ts';
+import { sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 import { resourceRoutes } from './resource.ts';
 
 export const ${name}Routes: FastifyPluginAsyncTypebox = async app => {
@@ -67,18 +67,20 @@ export const ${name}Routes: FastifyPluginAsyncTypebox = async app => {
   app.get('/${plural}', route.list(${Type}Query, ${Type}List), async ({ context, query }, reply) =>
     sendPage(reply, await list${Types}(context, query)),
   );
-  app.post('/${plural}', route.create(${Type}Create), async ({ context, body }, reply) =>
-    sendCreated(reply, await create${Type}(context, body)),
+  app.post('/${plural}', route.create(${Type}Create), async ({ body }, reply) =>
+    sendCreated(reply, context => create${Type}(context, body)),
   );
-  app.get('/${plural}/:${name}_id', route.get(), async ({ context, params }) => ${name}.get(context, params.${name}_id));
-  app.put('/${plural}/:${name}_id', route.replace(${Type}Replace), async ({ context, params, body }) =>
-    change${Type}(context, params.${name}_id, body),
+  app.get('/${plural}/:${name}_id', route.get(), async ({ context, params }, reply) =>
+    sendRecord(reply, await ${name}.get(context, params.${name}_id)),
   );
-  app.patch('/${plural}/:${name}_id', route.update(${Type}Update), async ({ context, params, body }) =>
-    change${Type}(context, params.${name}_id, body),
+  app.put('/${plural}/:${name}_id', route.replace(${Type}Replace), async ({ context, params, body, condition }, reply) =>
+    sendChanged(reply, await change${Type}(context, params.${name}_id, body, condition)),
   );
-  app.delete('/${plural}/:${name}_id', route.remove(), async ({ context, params, query }, reply) =>
-    sendDeleted(reply, delete${Type}(context, params.${name}_id, query)),
+  app.patch('/${plural}/:${name}_id', route.update(${Type}Update), async ({ context, params, body, condition }, reply) =>
+    sendChanged(reply, await change${Type}(context, params.${name}_id, body, condition)),
+  );
+  app.delete('/${plural}/:${name}_id', route.remove(), async ({ context, params, query, condition }, reply) =>
+    sendDeleted(reply, delete${Type}(context, params.${name}_id, query, condition)),
   );
 };
 `;

@@ -46,10 +46,9 @@ const reserved = new Set(
   finally for function if implements import in instanceof interface let new null package private protected public return
   static super switch this throw true try typeof var void while with yield
   boolean float int mutation query string
-  app ask body build call changed context created error id input meta need page params parent part path promise refused
-  remove resource route type update walked audit key keys webhook webhooks data check index text uuid sql`.split(
-    /\s+/,
-  ),
+  again app ask body build call change changed context created error etag first id input meta need page params parent part
+  path promise refused remove reply request resource route type update walked audit key keys webhook webhooks data check index
+  text uuid sql`.split(/\s+/),
 );
 
 export function planOf(name = '', given: Given): Plan {

@@ -13,7 +13,7 @@ export function tableFile(plan: Plan): string {
     texts.length > 0 && 'check',
     parents.length > 0 && 'foreignKey',
     texts.length + parents.length > 0 && 'index',
-    uses('integer') && 'integer',
+    'integer',
     'pgTable',
     texts.length > 0 && 'sql',
     'uuid',
@@ -28,6 +28,7 @@ export const ${plural} = pgTable(
     id: uuid().primaryKey(),
 ${fields.map(field => `    ${field.name}: ${columnOf(field)},`).join('\n')}
 ${parents.map(parent => `    ${parent.name}Id: uuid('${parent.name}_id').notNull(),`).join('\n')}
+    version: integer().notNull().default(1),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
@@ -55,6 +56,7 @@ export function migrationFile(plan: Plan): string {
     '"id" uuid primary key not null',
     ...fields.map(({ column, type }) => `"${column}" ${types[type]} not null`),
     ...parents.map(parent => `"${parent.name}_id" uuid not null`),
+    '"version" integer default 1 not null',
     '"created_at" timestamp (3) with time zone not null',
     '"updated_at" timestamp (3) with time zone not null',
     ...texts.map(({ column }) =>
@@ -132,7 +134,7 @@ export const list${Types} = pagedList<${Type}, ${filterNames}, (typeof ${name}So
 /** The new ${name}${invalid}. */
 export async function create${Type}(context: Context, input: ${Type}Create): Promise<${Type}> {
   need(context, 'write');
-  return untilUnlocked(() => insert${Type}(context, input));
+  return untilUnlocked(context, () => insert${Type}(context, input));
 }
 
 /** The ${name} after the change, which may name all members or some${invalid}. */

@@ -7,6 +7,7 @@ const other: Record<Field['type'], string> = { string: "'Another'", integer: '2'
 export function restTestFile({ name, plural, parents, fields }: Plan): string {
   const [field] = fields as [Field];
   const change = `{ ${field.name}: ${other[field.type]} }`;
+  const members = [...fields.map(each => each.name), ...parents.map(parent => `${parent.name}Id`)];
   return `import t from 'tap';
 import { ${name} } from '../../src/services/${plural}.ts';
 import { build } from '../helper/app.ts';
@@ -30,6 +31,30 @@ t.test('${withArticle(name)} is created, read, listed, replaced, updated and del
   await call('DELETE', path, 204);
   await call('GET', path, 404);
   await call('DELETE', path, 404);
+});
+
+t.test('a change or deletion that expects an older version is refused', async t => {
+  const { call } = await build(t);
+  const { id } = await makeRecord(call, ${name});
+  const path = \`/api/${plural}/\${id}\`;
+  const { etag } = (await call('GET', path, 200)).headers as { etag: string };
+  await call('GET', path, 304, { headers: { 'if-none-match': etag } });
+  const change = { body: ${change}, headers: { 'if-match': etag } };
+  await call('PATCH', path, 200, change);
+  const { error } = (await call('PATCH', path, 412, change)).body;
+  t.match(error.details, { code: 'version_mismatch', version: 2 });
+  await call('DELETE', path, 412, { headers: change.headers });
+});
+
+t.test('a request that is repeated with its key creates one ${name}', async t => {
+  const { call } = await build(t);
+  const created = await makeRecord(call, ${name});
+  const body = { ${members.map(member => `${member}: created.${member}`).join(', ')} };
+  const request = { body, headers: { 'idempotency-key': 'one' } };
+  const first = await call('POST', '/api/${plural}', 201, request);
+  const again = await call('POST', '/api/${plural}', 201, request);
+  t.same(again.body, first.body);
+  t.equal((await call('GET', '/api/${plural}', 200)).body.meta.total, 2);
 });
 
 t.test('writes are in the audit log', async t => {
@@ -95,9 +120,11 @@ t.test('${withArticle(name)} is read with what it belongs to, in both directions
 t.test('${withArticle(name)} is updated and deleted', async t => {
   const { ask, call } = await buildGraphQL(t);
   const { id } = await makeRecord(call, ${name});
-  const update = 'mutation($id: ID!, $input: ${Type}UpdateInput!) { update${Type}(id: $id, input: $input) { ${field.name} } }';
+  const update =
+    'mutation($id: ID!, $input: ${Type}UpdateInput!) { update${Type}(id: $id, expectedVersion: 1, input: $input) { version ${field.name} } }';
   const input = { ${field.name}: ${other[field.type]} };
-  t.same(await ask(update, { id, input }), { data: { update${Type}: input } });
+  t.same(await ask(update, { id, input }), { data: { update${Type}: { version: 2, ...input } } });
+  t.match(await ask(update, { id, input }), { errors: [{ extensions: { code: 'CONFLICT' } }] });
   const remove = 'mutation($id: ID!) { delete${Type}(id: $id) }';
   t.same(await ask(remove, { id }), { data: { delete${Type}: id } });
   t.match(await ask(remove, { id }), { errors: [{ extensions: { code: 'NOT_FOUND' } }] });
