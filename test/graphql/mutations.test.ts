@@ -101,3 +101,93 @@ t.test('a read-only member may be repeated but not changed', async t => {
     errors: [{ extensions: { code: 'BAD_USER_INPUT', details: [{ path: '/input/createdAt' }] } }],
   });
 });
+
+t.test('every record has a version, and the schema says what expectedVersion is', async t => {
+  const { ask } = await buildGraphQL(t);
+  const query = `{ __schema { types { name fields { name type { kind ofType { name } }
+    args { name description defaultValue type { name } } } } } }`;
+  const { types } = (await ask(query)).data.__schema;
+  const fieldsOf = (type: string) => types.find(({ name }: { name: string }) => name === type).fields;
+  const version = { name: 'version', type: { kind: 'NON_NULL', ofType: { name: 'Int' } } };
+  for (const type of ['User', 'Post', 'CustomerSubscription'])
+    t.match(fieldsOf(type).find(named('version')), version, type);
+  for (const { name, args } of fieldsOf('Mutation')) {
+    const expected = args.find(named('expectedVersion'));
+    if (name.startsWith('create')) t.notOk(expected, name);
+    else
+      t.match(
+        expected,
+        { description: /version.*CONFLICT/s, defaultValue: null, type: { name: 'Int' } },
+        name,
+      );
+  }
+});
+const named =
+  (wanted: string) =>
+  ({ name }: { name: string }) =>
+    name === wanted;
+
+/** The fields of each resource, with `$expected` in the arguments. */
+const writesOf = {
+  User: { replace: '{ name: "B", email: "b@example.com" }', update: '{ name: "C" }' },
+  Post: { replace: '{ title: "B", authorId: $author }', update: '{ title: "C" }' },
+};
+for (const [type, inputs] of Object.entries(writesOf))
+  t.test(`${type}: a mutation with expectedVersion changes that version alone`, async t => {
+    const { ask, newUser, newPost, call } = await buildGraphQL(t);
+    const author = (await newUser()).id;
+    const { id } = type === 'User' ? await newUser() : await newPost({ authorId: author });
+    const path = `/api/${type.toLowerCase()}s/${id}`;
+    const declared = '$id: ID!, $expected: Int, $author: ID';
+    const send = (verb: 'replace' | 'update' | 'delete', expected?: number | null) => {
+      const input = verb === 'delete' ? '' : `, input: ${inputs[verb]}`;
+      const used = input.includes('$author') ? declared : declared.replace(', $author: ID', '');
+      const field = `${verb}${type}(id: $id, expectedVersion: $expected${input}) ${input && '{ version }'}`;
+      const variables = {
+        id,
+        ...(used === declared && { author }),
+        ...(expected !== undefined && { expected }),
+      };
+      return ask(`mutation(${used.replace('$author: ID', '$author: ID!')}) { ${field} }`, variables);
+    };
+    await call('PATCH', path, 200, { body: type === 'User' ? { name: 'A' } : { title: 'A' } });
+    const { body: record } = await call('GET', path, 200);
+    for (const verb of ['replace', 'update', 'delete'] as const)
+      for (const wrong of [1, 3, 0, -1, 2_147_483_647]) {
+        const { data, errors } = await send(verb, wrong);
+        t.same(data, { [`${verb}${type}`]: null });
+        const { code, version, details } = errors[0].extensions;
+        t.same([code, version, details], ['CONFLICT', 2, { code: 'version_mismatch', version: 2 }]);
+        t.match(errors[0].message, /version 2, which expectedVersion excludes/);
+        t.same((await call('GET', path, 200)).body, record, 'nothing was written');
+      }
+    t.same((await send('replace', 2)).data, { [`replace${type}`]: { version: 3 } });
+    t.same((await send('update', 3)).data, { [`update${type}`]: { version: 4 } });
+    t.same(
+      (await send('replace', null)).data,
+      { [`replace${type}`]: { version: 5 } },
+      'null is no condition',
+    );
+    t.same((await send('update')).data, { [`update${type}`]: { version: 6 } });
+    t.match((await send('delete', 5)).errors, [{ extensions: { code: 'CONFLICT', version: 6 } }]);
+    t.same((await send('delete', 6)).data, { [`delete${type}`]: id });
+    t.match(
+      (await send('delete', 6)).errors,
+      [{ extensions: { code: 'NOT_FOUND' } }],
+      'absent is not a conflict',
+    );
+  });
+
+t.test('an input that was read before another change is a CONFLICT with the current version', async t => {
+  const { ask, newUser, call } = await buildGraphQL(t);
+  const { id, version, updatedAt } = await newUser();
+  await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Theirs' } });
+  const update =
+    'mutation($id: ID!, $input: UserUpdateInput!) { updateUser(id: $id, input: $input) { name } }';
+  for (const input of [{ version }, { updatedAt }, { version: 3 }])
+    t.match((await ask(update, { id, input: { ...input, name: 'Mine' } })).errors, [
+      { extensions: { code: 'CONFLICT', version: 2, details: { code: 'stale', version: 2 } } },
+    ]);
+  const current = await ask(update, { id, input: { version: 2, name: 'Mine' } });
+  t.same(current, { data: { updateUser: { name: 'Mine' } } });
+});

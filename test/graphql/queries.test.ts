@@ -58,8 +58,8 @@ t.test('GraphQL and REST return the same records', async t => {
   const users = await call('GET', '/api/users?limit=100', 200);
   const posts = await call('GET', '/api/posts?limit=100', 200);
   const { data } = await ask(`{
-    users { id name email createdAt updatedAt }
-    posts { id title status authorId createdAt updatedAt }
+    users { id name email version createdAt updatedAt }
+    posts { id title status authorId version createdAt updatedAt }
     usersCount postsCount
   }`);
   t.same(data.users, users.body.data);

@@ -12,7 +12,7 @@ t.test('GraphQL and REST return the same subscriptions', async t => {
     await activateSubscriptions(context, [payment(customer, 'stripe')]);
   await activateSubscriptions(context, [payment('cus_2', 'other')]);
 
-  const fields = 'customer provider status activatedAt createdAt updatedAt';
+  const fields = 'customer provider status activatedAt version createdAt updatedAt';
   const ask = async (query: string) => (await call('POST', '/api/graphql', 200, { body: { query } })).body;
   const { data } = await ask(
     `{ subscriptions(provider: "stripe", status: active, sort: customer_desc) { ${fields} } subscriptionsCount }`,

@@ -55,6 +55,40 @@ t.test('a listed origin may call with a key, but never with cookies', async t =>
     t.notOk(headers['access-control-allow-credentials']);
 });
 
+t.test(
+  'a page may send every header that the document names, and read every header of a response',
+  async t => {
+    const { app, call } = await build(t, { settings: { CORS_ORIGINS: page } });
+    const { components, paths } = app.swagger() as { components?: Components; paths?: object };
+    const parameters = Object.values(components?.parameters ?? {}).filter(each => each.in === 'header');
+    const asked = [...parameters.map(({ name }) => name), 'Authorization', 'Content-Type', 'X-Request-Id'];
+    t.ok(asked.length >= 7);
+    const listed = (value = '') => value.toLowerCase().split(/, */);
+    const { headers } = await call('OPTIONS', '/api/users', 204, {
+      headers: { ...preflight, 'access-control-request-headers': asked.join().toLowerCase() },
+    });
+    for (const name of asked)
+      t.ok(listed(headers['access-control-allow-headers']).includes(name.toLowerCase()), name);
+    const answer = await call('GET', '/api/users', 200, { headers: { origin: page } });
+    const exposed = listed(answer.headers['access-control-expose-headers']);
+    const documented = JSON.stringify(paths).matchAll(/"([\w-]+)":\{"\$ref":"#\/components\/headers\//g);
+    const names = new Set([...documented].map(([, name = '']) => name));
+    for (const name of [
+      'ETag',
+      'Link',
+      'Location',
+      'Idempotency-Replayed',
+      'Preference-Applied',
+      'Retry-After',
+    ])
+      t.ok(names.has(name), `${name} is documented`);
+    for (const name of names) t.ok(exposed.includes(name.toLowerCase()), name);
+  },
+);
+interface Components {
+  parameters?: Record<string, { name: string; in: string }>;
+}
+
 t.test('with * every origin may call, still without cookies', async t => {
   const { app } = await build(t, { settings: { CORS_ORIGINS: '*' } });
   const { headers } = await app.inject({ url: '/api/users', headers: { origin: page } });

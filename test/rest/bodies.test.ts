@@ -98,6 +98,7 @@ t.test('names from the prototype are unknown members like any other', async t =>
 t.test('read-only members are refused in a new record', async t => {
   for (const [member, value] of Object.entries({
     id: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
+    version: 1,
     createdAt: '2026-01-01T00:00:00.000Z',
     updatedAt: '2026-01-01T00:00:00.000Z',
   })) {

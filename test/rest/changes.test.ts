@@ -30,14 +30,14 @@ t.test('the body of a GET can be edited and sent back whole', async t => {
     }
 });
 
-t.test('a change updates updatedAt and nothing else', async t => {
+t.test('a change updates version, updatedAt and nothing else', async t => {
   const user = await newUser();
   const { body } = await call('PATCH', `/api/users/${user.id}`, 200, { body: { name: 'Grace' } });
-  t.same(body, { ...user, name: 'Grace', updatedAt: body.updatedAt });
+  t.same(body, { ...user, name: 'Grace', version: 2, updatedAt: body.updatedAt });
   t.ok(body.updatedAt > user.updatedAt);
 });
 
-t.test('an update without changes leaves the record as it is, including updatedAt', async t => {
+t.test('an update without changes leaves the record as it is, including version and updatedAt', async t => {
   const user = await newUser();
   const path = `/api/users/${user.id}`;
   for (const [method, body] of [
@@ -96,7 +96,7 @@ t.test('a body read before another client changed the record is a 409 (bug: it w
     for (const method of ['PUT', 'PATCH']) {
       const { body: current } = await call('PATCH', path, 200, { body: theirs });
       const { error } = (await call(method, path, 409, { body: { ...read, ...mine } })).body;
-      t.same(error.details, { code: 'stale', updatedAt: current.updatedAt });
+      t.same(error.details, { code: 'stale', version: current.version });
       t.same((await call('GET', path, 200)).body, current, 'their change is kept');
       await call(method, path, 200, { body: { ...current, ...mine } });
     }
@@ -114,9 +114,17 @@ t.test('two changes within a millisecond get different times, so the first becom
 
 t.test('read-only members of the wrong type are invalid', async t => {
   const { id } = await newUser();
-  for (const body of [{ id: 7 }, { id: 'x' }, { createdAt: 'now' }, { createdAt: 1 }, { updatedAt: null }]) {
+  for (const body of [
+    { id: 7 },
+    { id: 'x' },
+    { createdAt: 'now' },
+    { createdAt: 1 },
+    { updatedAt: null },
+    { version: 0 },
+  ]) {
     const { error } = (await call('PATCH', `/api/users/${id}`, 400, { body })).body;
     t.equal(error.details[0].path, `/${Object.keys(body)[0]}`);
+    t.notMatch(error.details[0].message, /undefined/);
   }
 });
 

@@ -41,7 +41,7 @@ async function someIds(): Promise<string[]> {
 }
 
 const isPathPart = (value: unknown) => !['', '.', '..'].includes(String(value));
-const readOnly = ['id', 'createdAt', 'updatedAt'];
+const readOnly = ['id', 'version', 'createdAt', 'updatedAt'];
 const withoutReadOnly = (body: unknown) =>
   Object.fromEntries(Object.entries(body as object).filter(([name]) => !readOnly.includes(name)));
 const recordOf = (parameters: Parameter[], draws: (parameter: Parameter) => fc.Arbitrary<unknown>) =>

@@ -9,7 +9,15 @@ t.test('a post is created, read, replaced, updated and deleted', async t => {
   const body = { title: 'Notes on the engine', status: 'published', authorId: ada.id };
   const created = await call('POST', '/api/posts', 201, { body });
   t.match(created.body, body);
-  t.same(Object.keys(created.body), ['id', 'title', 'status', 'authorId', 'createdAt', 'updatedAt']);
+  t.same(Object.keys(created.body), [
+    'id',
+    'title',
+    'status',
+    'authorId',
+    'version',
+    'createdAt',
+    'updatedAt',
+  ]);
   const path = `/api/posts/${created.body.id}`;
   t.equal(created.headers.location, path);
   t.same((await call('GET', path, 200)).body, created.body);

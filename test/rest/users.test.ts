@@ -7,7 +7,7 @@ t.test('a user is created, read, replaced, updated and deleted', async t => {
   const ada = { name: 'Ada Lovelace', email: 'ada@example.com' };
   const created = await call('POST', '/api/users', 201, { body: ada });
   t.match(created.body, { ...ada, id: /^[0-9a-f-]{36}$/, createdAt: /^\d{4}-.*\.\d{3}Z$/ });
-  t.same(Object.keys(created.body), ['id', 'name', 'email', 'createdAt', 'updatedAt']);
+  t.same(Object.keys(created.body), ['id', 'name', 'email', 'version', 'createdAt', 'updatedAt']);
   t.equal(created.body.updatedAt, created.body.createdAt);
   const path = `/api/users/${created.body.id}`;
   t.equal(created.headers.location, path);

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { foreignKey, pgTable, uuid } from '../../drizzle/orm.ts';
+import { foreignKey, integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { removalOf } from '../../src/services/deletions.ts';
@@ -11,7 +11,12 @@ import { build } from '../helper/app.ts';
 
 const folders = pgTable(
   'folders',
-  { id: uuid().primaryKey(), parentId: uuid('parent_id').notNull() },
+  {
+    id: uuid().primaryKey(),
+    parentId: uuid('parent_id').notNull(),
+    version: integer().notNull().default(1),
+    updatedAt: text('updated_at').notNull().default(''),
+  },
   table => [
     foreignKey({ name: 'folders_parent_id_fkey', columns: [table.parentId], foreignColumns: [table.id] }),
   ],
@@ -26,10 +31,14 @@ const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
 async function makeFolders(t: Test, parents: number[]) {
   const { database, call } = await build(t);
   const { rows } = database.writes;
-  await rows('create table folders (id uuid primary key, parent_id uuid not null references folders)', []);
+  await rows(
+    `create table folders (id uuid primary key, parent_id uuid not null references folders,
+      version integer not null default 1, updated_at text not null default '')`,
+    [],
+  );
   const ids = parents.map(() => newId(Date.now()));
   const values = parents.map((parent, i) => `('${ids[i]}', '${ids[parent]}')`);
-  await rows(`insert into folders values ${values}`, []);
+  await rows(`insert into folders (id, parent_id) values ${values}`, []);
   const left = async () => Number((await rows('select count(*) from folders', []))[0]?.[0]);
   return { ids: ids as [string, ...string[]], context: inside(database), left, call };
 }

@@ -4,6 +4,7 @@ import { changesTo } from '../../src/services/records.ts';
 const stored = {
   id: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
   name: '2026-01-01T00:00:00Z',
+  version: 3,
   createdAt: '2026-01-01T00:00:00.000Z',
   updatedAt: '2026-01-01T00:00:00.000Z',
 };

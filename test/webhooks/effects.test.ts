@@ -45,7 +45,7 @@ t.test('activation sets any status to active and keeps the first activation time
     .set({ status: 'past_due' })
     .where(eq(subscriptions.customer, 'cus_1'));
   await activateSubscriptions(context, [payment]);
-  t.same(await read(), { ...first, updatedAt: '2027-02-01T00:00:00.000Z' });
+  t.same(await read(), { ...first, version: 2, updatedAt: '2027-02-01T00:00:00.000Z' });
 });
 
 t.test('every change of status is in the audit log with its event (bug: none was)', async t => {

@@ -36,8 +36,8 @@ export function ask(
   });
 }
 
-export const json = (value: object) => ({
+export const json = (value: object, headers: Record<string, string> = {}) => ({
   method: 'POST',
-  headers: { 'content-type': 'application/json' },
+  headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
 });

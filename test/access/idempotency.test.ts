@@ -1,0 +1,90 @@
+import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
+import { bearer, makeKey, openIssuer } from '../helper/access.ts';
+import { type Answer, build } from '../helper/app.ts';
+import { openTestDatabase, select } from '../helper/database.ts';
+
+const required = { AUTH_MODE: 'required' } as const;
+const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
+
+let people = 0;
+const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
+const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+
+t.test('credentials and scope are judged before a key', async t => {
+  const { app, call, database } = await build(t, { settings: required });
+  const none = bearer((await makeKey(database, ['read'])).key);
+  const posts = app.routes.filter(({ method, config }) => method === 'POST' && config?.idempotencyKey);
+  for (const { url, config } of posts)
+    for (const key of ['a', 'not a key', '']) {
+      const path = url.replace(/:\w+/g, someId);
+      const headers = { 'idempotency-key': key };
+      await call('POST', path, 401, { headers, body: {} });
+      if (config?.scope !== 'read')
+        await call('POST', path, 403, { headers: { ...headers, ...none }, body: {} });
+    }
+  const query = 'mutation { createUser(input: { name: "A", email: "a@example.com" }) { id } }';
+  for (const key of ['a', 'not a key', '']) {
+    const headers = { 'idempotency-key': key, ...none };
+    const { body } = await call('POST', '/api/graphql', 403, { headers, body: { query } });
+    t.match(body.errors, [{ extensions: { code: 'FORBIDDEN', details: { scope: 'write' } } }], key);
+  }
+  t.same(await select(database.writes, sql`select hash from idempotency_keys`), []);
+});
+
+t.test('a caller never meets the keys of another', async t => {
+  const database = await openTestDatabase(t);
+  const [issuer, other] = [await openIssuer(t), await openIssuer(t)];
+  const own = await build(t, { database, settings: issuer.settings });
+  const iss = 'https://other.example';
+  const settings = { ...other.settings, AUTH_ISSUER: iss };
+  const elsewhere = await build(t, { database, settings });
+  const keys = [await makeKey(database, ['write']), await makeKey(database, ['write'])];
+  const claims = { scope: 'write', sub: keys[0]?.id ?? '' };
+  const callers = [
+    ...keys.map(({ key }) => [own, key] as const),
+    // The subject of a token may be the id of a key.
+    [own, await issuer.sign(claims)] as const,
+    [own, await issuer.sign({ scope: 'write' })] as const,
+    [elsewhere, await other.sign({ ...claims, iss })] as const,
+  ];
+  for (const [{ call }, credential] of callers) {
+    const options = { headers: { 'idempotency-key': 'k', ...bearer(credential) }, body: person() };
+    t.notOk(isReplayed(await call('POST', '/api/users', 201, options)));
+    t.ok(isReplayed(await call('POST', '/api/users', 201, options)));
+  }
+  const [row] = await select(database.writes, sql`select count(*)::int as total from idempotency_keys`);
+  t.equal(row?.total, callers.length);
+});
+
+t.test('another token of the same subject is the same caller', async t => {
+  const issuer = await openIssuer(t);
+  const { call } = await build(t, { settings: issuer.settings });
+  const body = person();
+  const answers = [];
+  for (const jti of ['1', '2']) {
+    const headers = { 'idempotency-key': 'k', ...bearer(await issuer.sign({ scope: 'write', jti })) };
+    answers.push(await call('POST', '/api/users', 201, { headers, body }));
+  }
+  t.same(answers.map(isReplayed), [false, true]);
+});
+
+t.test('where the service is open, everybody is one caller', async t => {
+  const { call } = await build(t);
+  const body = person();
+  const send = (headers: object) =>
+    call('POST', '/api/users', 201, { body, headers: { 'idempotency-key': 'k', ...headers } });
+  t.notOk(isReplayed(await send({})));
+  t.ok(isReplayed(await send(bearer('anything'))));
+});
+
+t.test('what is stored of a key holds no credential and not the key itself', async t => {
+  const { call, database } = await build(t, { settings: required });
+  const { key } = await makeKey(database, ['admin']);
+  const headers = { 'idempotency-key': 'order-4711', ...bearer(key) };
+  await call('POST', '/api/users', 201, { headers, body: person() });
+  await call('POST', '/api/keys', 400, { headers, body: { name: 'x', scopes: ['read'] } });
+  const rows = await select(database.writes, sql`select * from idempotency_keys`);
+  t.equal(rows.length, 1);
+  t.notMatch(JSON.stringify(rows), /triport_|order-4711/);
+});

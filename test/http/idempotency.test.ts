@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
+import { readSettings } from '../../src/config/settings.ts';
+import type { Connection } from '../../src/database/connection.ts';
+import type { Database } from '../../src/database/database.ts';
+import { startJobs } from '../../src/jobs.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import type { WorkQueue } from '../../src/webhooks/queue.ts';
+import { type Answer, build } from '../helper/app.ts';
+import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
+
+// The sections are those of draft-ietf-httpapi-idempotency-key-header.
+let time = Date.now();
+const now = () => new Date(time);
+const { call, newUser, database } = await build(t, { now });
+
+let people = 0;
+const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
+let keys = 0;
+const newKey = () => `key-${++keys}`;
+const keyed = (key: string) => ({ 'Idempotency-Key': key });
+const create = (key: string, body: object, status = 201, headers: Record<string, string> = {}) =>
+  call('POST', '/api/users', status, { body, headers: { ...keyed(key), ...headers } });
+
+const sameAnswer = ({ status, text, headers: { location, etag } }: Answer) => ({
+  status,
+  text,
+  location,
+  etag,
+});
+const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
+const stored = () => countRows(database.writes, idempotencyKeys);
+
+for (const key of ['a', '!', '~', 'x'.repeat(255), '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted-key"'])
+  t.test(`2.1: ${key.slice(0, 40)} is a key`, async t => {
+    const body = person();
+    const first = await create(key, body);
+    const again = await create(key, body);
+    t.same([isReplayed(first), isReplayed(again)], [false, true]);
+    t.same(sameAnswer(again), sameAnswer(first));
+  });
+
+t.test('2.1: quotes are a part of the key', async t => {
+  await create('quoted', person());
+  t.notOk(isReplayed(await create('"quoted"', person())));
+});
+
+// Node joins two headers by a comma and a space.
+for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007f'])
+  t.test(
+    `2.1, 2.7: ${JSON.stringify(key.slice(0, 10))} is not a key, and the 400 names the header`,
+    async t => {
+      const before = await stored();
+      const { error } = (await create(key, person(), 400)).body;
+      const message = 'must be 1 to 255 visible ASCII characters';
+      t.same(error.details, [{ in: 'header', path: '/idempotency-key', message }]);
+      t.equal(await stored(), before);
+    },
+  );
+
+t.test('2.2: another key is another request', async t => {
+  const body = person();
+  await create(newKey(), body);
+  t.match((await create(newKey(), body, 409)).body.error.details, { code: 'email_taken' });
+  t.notOk(isReplayed(await create(newKey(), person())));
+});
+
+t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t => {
+  const [key, body, start] = [newKey(), person(), time];
+  const first = await create(key, body);
+  time = start + 24 * 3_600_000;
+  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  time++;
+  const other = person();
+  const next = await create(key, other);
+  t.notOk(isReplayed(next), 'not a 422: the first request is forgotten');
+  time = start + 47 * 3_600_000;
+  t.same(sameAnswer(await create(key, other)), sameAnswer(next), 'and is kept as long');
+});
+
+t.test('2.3: old keys are trimmed in the background, and no others', async t => {
+  const [old, young] = [newKey(), newKey()];
+  const body = person();
+  await create(old, person());
+  time += 24 * 3_600_000;
+  await create(young, body);
+  time += 1000;
+  const queue = { work: () => {}, rest: async () => {} } as object as WorkQueue;
+  const settings = readSettings({ NODE_ENV: 'test' });
+  const jobs = startJobs({ settings, database, queue, metrics: new Metrics(), log: testLog, now });
+  for (let tries = 0; tries < 500 && (await stored()) > 1; tries++) await sleep(20);
+  await jobs.close();
+  t.equal(await stored(), 1);
+  t.ok(isReplayed(await create(young, body)));
+});
+
+t.test('2.4: the same key with any other byte, or another path, is refused', async t => {
+  const key = newKey();
+  const { name, email } = person();
+  const text = JSON.stringify({ name, email });
+  const send = (raw: string, status: number, path = '/api/users') =>
+    call('POST', path, status, { raw, headers: { ...keyed(key), 'content-type': 'application/json' } });
+  const first = await send(text, 201);
+  const post = JSON.stringify({ title: 'A', authorId: first.body.id });
+  for (const [raw, path] of [
+    [`${text} `],
+    [JSON.stringify({ name, email }, null, 1)],
+    [JSON.stringify({ email, name })],
+    [JSON.stringify({ name: 'Bea', email })],
+    [`\ufeff${text}`],
+    [post, '/api/posts'],
+  ] as [string, string?][]) {
+    const { error } = (await send(raw, 422, path)).body;
+    t.same(error.details, { code: 'idempotency_key_reused' });
+    t.match(error.message, /Idempotency-Key/);
+  }
+  t.same(sameAnswer(await send(text, 201)), sameAnswer(first), 'the first request can still be sent again');
+});
+
+t.test('2.4: what the client prefers to get is no part of the request', async t => {
+  const minimal = { prefer: 'return=minimal' };
+  const [one, other] = [person(), person()];
+  const [key, otherKey] = [newKey(), newKey()];
+  const full = await create(key, one);
+  const short = await create(key, one, 204, minimal);
+  const { location, etag } = full.headers;
+  t.match(short, { text: '', headers: { location, etag, 'preference-applied': 'return=minimal' } });
+  t.ok(isReplayed(short));
+
+  const first = await create(otherKey, other, 204, minimal);
+  const later = await create(otherKey, other);
+  t.match(later.body, other);
+  t.match(later.headers, { location: first.headers.location, etag: '"1"', 'idempotency-replayed': 'true' });
+});
+
+t.test('2.5, 2.6: the answer stays the first one when the record is changed or deleted since', async t => {
+  const [key, body] = [newKey(), person()];
+  const first = await create(key, body);
+  const path = first.headers.location ?? '';
+  await call('PATCH', path, 200, { body: { name: 'Changed' } });
+  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  await call('DELETE', path, 204);
+  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  await call('GET', path, 404);
+});
+
+t.test('2.6: a request that failed is tried again, and may be corrected under its key', async t => {
+  const taken = await newUser();
+  const body = { ...person(), email: taken.email };
+  const before = await stored();
+  const [invalid, conflicting] = [newKey(), newKey()];
+  await create(invalid, { name: '' }, 400);
+  await create(conflicting, body, 409);
+  await create(conflicting, body, 409);
+  t.equal(await stored(), before, 'nothing of them is kept');
+  t.notOk(isReplayed(await create(invalid, person())));
+  await call('DELETE', `/api/users/${taken.id}`, 204);
+  t.notOk(isReplayed(await create(conflicting, body)));
+  t.ok(isReplayed(await create(conflicting, body)));
+});
+
+t.test('2.6: of twenty requests at once, one takes effect and all get its answer', async t => {
+  const [key, body] = [newKey(), person()];
+  const total = async () => (await call('GET', '/api/users', 200)).body.meta.total;
+  const before = await total();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, body)));
+  t.equal(new Set(answers.map(answer => JSON.stringify(sameAnswer(answer)))).size, 1);
+  t.equal(answers.filter(isReplayed).length, 19);
+  t.equal(await total(), before + 1);
+});
+
+/** A database whose first transaction, once its work is done, does not commit before it may. */
+function slow(database: Database) {
+  let transactions = 0;
+  const [begun, may] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transaction: Connection['transaction'] = work =>
+    database.writes.transaction(async tx => {
+      const isFirst = ++transactions === 1;
+      const result = await work(tx);
+      if (isFirst) begun.resolve();
+      if (isFirst) await may.promise;
+      return result;
+    });
+  const writes = { ...database.writes, transaction };
+  return { database: { ...database, writes }, begun, may, count: () => transactions };
+}
+
+t.test(
+  '2.6, 2.7: while the first request runs, another waits without a connection and then gets 409',
+  async t => {
+    const { database, begun, may, count } = slow(await openTestDatabase(t));
+    const { call } = await build(t, { database });
+    const options = { body: person(), headers: keyed('k') };
+    const first = call('POST', '/api/users', 201, options);
+    await begun.promise;
+    const { body, headers } = await call('POST', '/api/users', 409, options);
+    t.same(body.error.details, { code: 'idempotency_in_progress', retryAfter: 1 });
+    t.match(body.error.message, /Idempotency-Key/);
+    t.equal(headers['retry-after'], '1');
+    t.equal(count(), 1, 'it never began a transaction');
+    may.resolve();
+    await first;
+    t.ok(isReplayed(await call('POST', '/api/users', 201, options)));
+  },
+);
+
+t.test('2.6: a request that waits gets the answer of the first one', async t => {
+  const { database, begun, may } = slow(await openTestDatabase(t));
+  const { call } = await build(t, { database });
+  const options = { body: person(), headers: keyed('k') };
+  const first = call('POST', '/api/users', 201, options);
+  await begun.promise;
+  const second = call('POST', '/api/users', 201, options);
+  await sleep(100);
+  may.resolve();
+  t.same(sameAnswer(await second), sameAnswer(await first));
+  t.ok(isReplayed(await second));
+});

@@ -1,0 +1,201 @@
+import t from 'tap';
+import { sql } from '../../drizzle/orm.ts';
+import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { newId } from '../../src/core/ids.ts';
+import { orm } from '../../src/database/connection.ts';
+import { kinds } from '../../src/resources.ts';
+import { type Answer, build } from '../helper/app.ts';
+import { countRows, select } from '../helper/database.ts';
+import { makeRecord } from '../helper/records.ts';
+import { secret, signatureOf } from '../helper/webhooks.ts';
+
+const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
+const { app, call, newUser, newPost, database } = await build(t, { settings });
+const stored = () => countRows(database.writes, idempotencyKeys);
+const keyed = (key: string) => ({ 'Idempotency-Key': key });
+const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
+const sameAnswer = ({ status, text, headers: { location, etag } }: Answer) => ({
+  status,
+  text,
+  location,
+  etag,
+});
+
+let people = 0;
+const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
+const mutation = ({ name, email } = person()) => ({
+  query: `mutation { createUser(input: { name: "${name}", email: "${email}" }) { id } }`,
+});
+const graphql = (key: string, query: string, status = 200) =>
+  call('POST', '/api/graphql', status, { headers: keyed(key), body: { query } });
+
+async function ignoredEvent(provider: string): Promise<string> {
+  const createdAt = new Date(Date.now() - 1000).toISOString();
+  const id = newId(Date.parse(createdAt));
+  const times = { createdAt, updatedAt: createdAt };
+  const content = { fingerprint: Buffer.from(id), status: 'ignored' as const, body: Buffer.from('{}') };
+  await orm(database.writes)
+    .insert(webhookEvents)
+    .values({ id, provider, ...content, ...times });
+  return id;
+}
+
+interface Sent {
+  path: string;
+  status: number;
+  body?: object;
+}
+/** Of each route: how to make a request that has an effect, another one each time. */
+const accepting: Record<string, () => Promise<Sent>> = {
+  ...Object.fromEntries(
+    kinds.map(kind => [
+      `/api/${kind.plural}`,
+      async () => {
+        const record = await makeRecord(call, kind);
+        for (const name of ['id', 'version', 'createdAt', 'updatedAt']) delete record[name];
+        if ('email' in record) record.email = person().email;
+        return {
+          path: `/api/${kind.plural}`,
+          status: 201,
+          body: { ...record, ...('title' in record && { title: `${++people}` }) },
+        };
+      },
+    ]),
+  ),
+  '/api/graphql': async () => ({ path: '/api/graphql', status: 200, body: mutation() }),
+  '/api/webhook-events/:event_id/replay': async () => ({
+    path: `/api/webhook-events/${await ignoredEvent('stripe')}/replay`,
+    status: 200,
+  }),
+  '/api/webhook-events/replay': async () => {
+    const provider = `p${++people}`;
+    await ignoredEvent(provider);
+    return { path: '/api/webhook-events/replay', status: 200, body: { status: 'ignored', provider } };
+  },
+};
+const refusing = ['/api/keys'];
+const ignoring = ['/api/webhooks/:provider'];
+const posts = app.routes.filter(({ method, url }) => method === 'POST' && url.startsWith('/api'));
+
+t.test('what a key does is known for every POST under /api, and documented', async t => {
+  t.same(posts.map(({ url }) => url).sort(), [...Object.keys(accepting), ...refusing, ...ignoring].sort());
+  // biome-ignore lint/suspicious/noExplicitAny: any part of a document
+  const document = app.swagger() as any;
+  for (const { url } of posts) {
+    const path = url.replace(/:(\w+)/g, '{$1}');
+    const { parameters = [], responses } = document.paths[path].post;
+    const names = parameters.map(({ $ref = '' }) => $ref.split('/').at(-1));
+    const accepts = url in accepting;
+    t.equal(names.includes('IdempotencyKey'), accepts, url);
+    for (const status of [409, 422]) t.ok(!accepts || status in responses, `${url} ${status}`);
+  }
+});
+
+for (const [url, make] of Object.entries(accepting))
+  t.test(`POST ${url} takes effect once, and refuses the key for another request`, async t => {
+    const [{ path, status, ...first }, other] = [await make(), await make()];
+    const send = () => call('POST', path, status, { headers: keyed(url), ...first });
+    const answer = await send();
+    t.notOk(isReplayed(answer));
+    const again = await send();
+    t.ok(isReplayed(again));
+    t.same(sameAnswer(again), sameAnswer(answer));
+    const { body } = await call('POST', other.path, 422, { ...other, headers: keyed(url) });
+    const code = url.endsWith('graphql') ? body.errors[0].extensions.code : body.error.details.code;
+    t.match(code, /^idempotency_key_reused$/i);
+    t.notOk(
+      isReplayed(await call('POST', other.path, other.status, { ...other, headers: keyed(`${url}2`) })),
+      'it had no effect',
+    );
+  });
+
+t.test('POST /api/keys refuses a key, because its response is a secret', async t => {
+  const before = await stored();
+  const body = { name: 'x', scopes: ['read'] };
+  for (const key of ['a', '', 'ä']) {
+    const { error } = (await call('POST', '/api/keys', 400, { headers: keyed(key), body })).body;
+    const message = 'is not accepted here: the response is a secret, which is never stored';
+    t.same(error.details, [{ in: 'header', path: '/idempotency-key', message }]);
+  }
+  t.same((await call('GET', '/api/keys', 200)).body.data, [], 'none was created');
+  t.equal(await stored(), before);
+});
+
+t.test('webhooks, PUT, PATCH, DELETE and reads ignore a key, whatever it is', async t => {
+  const before = await stored();
+  const path = `/api/users/${(await newUser()).id}`;
+  for (const key of ['a', 'not a key']) {
+    const headers = keyed(key);
+    for (const id of ['evt_1', 'evt_2']) {
+      const raw = JSON.stringify({ id: `${id}${key}`, type: 'unknown' });
+      const signed = { 'content-type': 'application/json', 'stripe-signature': signatureOf(raw) };
+      await call('POST', '/api/webhooks/stripe', 200, { raw, headers: { ...headers, ...signed } });
+    }
+    for (const name of ['B', 'C']) {
+      t.equal((await call('PATCH', path, 200, { headers, body: { name } })).body.name, name);
+      t.equal((await call('PUT', path, 200, { headers, body: { ...person(), name } })).body.name, name);
+    }
+    t.notOk(isReplayed(await call('GET', path, 200, { headers })));
+    for (const name of ['A', 'B']) t.ok((await graphql(key, `{ users(name: "${name}") { id } }`)).body.data);
+    await call('GET', '/api/graphql?query={usersCount}', 200, { headers });
+  }
+  await call('DELETE', path, 204, { headers: keyed('a') });
+  await call('DELETE', path, 404, { headers: keyed('a') });
+  const events = await select(database.writes, sql`select id from webhook_events where event_id like 'evt%'`);
+  t.equal(events.length, 4);
+  t.equal(await stored(), before);
+});
+
+const fieldOf = ({ name, email }: ReturnType<typeof person>, directive = '') =>
+  `createUser(input: { name: "${name}", email: "${email}" }) ${directive} { id }`;
+
+t.test('an operation in GraphQL with a key has exactly one mutation', async t => {
+  const [one, two] = [person(), person()];
+  const before = await stored();
+  for (const query of [
+    'mutation { __typename }',
+    `mutation { a: ${fieldOf(one)} b: ${fieldOf(two)} }`,
+    `mutation { ...F ${fieldOf(two)} } fragment F on Mutation { a: ${fieldOf(one)} }`,
+    `mutation { a: ${fieldOf(one)} b: ${fieldOf(two, '@skip(if: true)')} }`,
+  ])
+    t.match((await graphql('k', query)).body.errors, [
+      { message: /Idempotency-Key/, extensions: { code: 'BAD_USER_INPUT' } },
+    ]);
+  t.equal(await stored(), before);
+  const query = `mutation { __typename ...F } fragment F on Mutation { a: ${fieldOf(one)} }`;
+  const first = await graphql('k', query);
+  t.match(first.body, { data: { a: { id: String } } });
+  t.equal((await graphql('k', query)).text, first.text);
+});
+t.test('a mutation that failed is tried again', async t => {
+  const { id, email } = await newUser();
+  const { query } = mutation({ name: 'A', email });
+  for (let i = 0; i < 2; i++)
+    t.match((await graphql('failed', query)).body.errors, [
+      { extensions: { details: { code: 'email_taken' } } },
+    ]);
+  await call('DELETE', `/api/users/${id}`, 204);
+  const first = await graphql('failed', query);
+  t.match(first.body, { data: { createUser: { id: String } }, errors: undefined });
+  t.notOk(isReplayed(first));
+  t.ok(isReplayed(await graphql('failed', query)));
+});
+
+t.test('a response that is too long to be kept undoes the mutation', async t => {
+  const user = await newUser();
+  const title = 'x'.repeat(500);
+  for (let i = 0; i < 20; i++) await newPost({ title, authorId: user.id });
+  const titles = Array.from({ length: 29 }, (_, i) => `t${i}: title`);
+  const query = `mutation { updateUser(id: "${user.id}", input: { name: "Other" }) { posts { ${titles} } } }`;
+  const { data, errors } = (await graphql('long', query)).body;
+  t.equal(data, null);
+  t.match(errors, [{ extensions: { code: 'LENGTH_LIMIT_EXCEEDED', maximum: 262_144 } }]);
+  t.same((await call('GET', `/api/users/${user.id}`, 200)).body, user);
+});
+
+t.test('a malformed key is a 400 that names the header, in GraphQL too', async t => {
+  const { errors } = (await graphql('not a key', mutation().query, 400)).body;
+  const { code, details } = errors[0].extensions;
+  t.match([code, details], ['BAD_USER_INPUT', [{ path: '/idempotency-key', message: /ASCII/ }]]);
+});

@@ -1,0 +1,126 @@
+import t from 'tap';
+import { components } from '../../schemas/common.ts';
+import { kinds } from '../../src/resources.ts';
+import { build } from '../helper/app.ts';
+import { exchange, parse, request } from '../helper/http.ts';
+import { makeRecord } from '../helper/records.ts';
+
+const { app, call, newUser } = await build(t);
+
+/** RFC 7240, sections 2 and 4.2: what is preferred. */
+const table: [header: string, preferred: 'minimal' | 'representation' | undefined][] = [
+  ['return=minimal', 'minimal'],
+  ['return=representation', 'representation'],
+  ['Return=MINIMAL', 'minimal'],
+  ['return="minimal"', 'minimal'],
+  ['return =\tminimal', 'minimal'],
+  ['return=minimal; level="a, b"; x', 'minimal'],
+  ['respond-async, wait=10, return=minimal', 'minimal'],
+  ['foo="a, b",, return=minimal,', 'minimal'],
+  // The first one counts.
+  ['return=minimal, return=representation', 'minimal'],
+  ['return=representation, return=minimal', 'representation'],
+  ['return=nothing, return=minimal', undefined],
+  // Unknown ones are ignored.
+  ['respond-async', undefined],
+  ['return=minimalist', undefined],
+  ['return=mini mal', undefined],
+  ['x-return=minimal', undefined],
+  ['return', undefined],
+  ['return=', undefined],
+  ['=minimal', undefined],
+  ['', undefined],
+  [',', undefined],
+  // A parameter, and quoted text, are no preferences.
+  ['foo; return=minimal', undefined],
+  ['foo="a, return=minimal"', undefined],
+  [String.raw`foo="\", return=minimal, \""`, undefined],
+  ['"return=minimal"', undefined],
+];
+
+for (const [prefer, preferred] of table)
+  t.test(`Prefer: ${prefer} means ${preferred ?? 'nothing'}`, async t => {
+    const path = `/api/users/${(await newUser()).id}`;
+    const status = preferred === 'minimal' ? 204 : 200;
+    const options = { headers: { prefer }, body: { name: 'Bea' } };
+    const { headers, body } = await call('PATCH', path, status, options);
+    t.equal(headers['preference-applied'], preferred && `return=${preferred}`);
+    t.equal(headers.etag, '"2"');
+    t.equal(body?.name, status === 200 ? 'Bea' : undefined);
+  });
+
+for (const kind of kinds)
+  t.test(`a write of a ${kind.name} may return nothing but Location and ETag`, async t => {
+    const record = await makeRecord(call, kind);
+    const path = `/api/${kind.plural}/${record.id}`;
+    const headers = { prefer: 'return=minimal' };
+    const input = Object.fromEntries(
+      Object.keys(components.get(`${kind.title}Create`)?.properties ?? {}).map(name => [name, record[name]]),
+    );
+    const body = { ...input, ...('email' in input && { email: 'other@example.com' }) };
+    const created = await call('POST', `/api/${kind.plural}`, 204, { headers, body });
+    const location = created.headers.location ?? '';
+    t.match((await call('GET', location, 200)).body, body);
+
+    const [member = ''] = components.get(`${kind.title}Create`)?.required ?? [];
+    const patched = await call('PATCH', path, 204, { headers, body: { [member]: 'Patched' } });
+    const same = await call('PATCH', path, 204, { headers, body: {} });
+    const put = await call('PUT', path, 204, { headers, body: { ...input, [member]: 'Put' } });
+    t.match((await call('GET', path, 200)).body, { ...input, [member]: 'Put' });
+    for (const [answer, where, etag] of [
+      [created, location, '"1"'],
+      [patched, path, '"2"'],
+      [same, path, '"2"'],
+      [put, path, '"3"'],
+    ] as const) {
+      t.match(answer, {
+        text: '',
+        headers: { location: where, etag, 'preference-applied': 'return=minimal' },
+      });
+      t.notOk(answer.headers['content-type'] ?? answer.headers['content-length']);
+    }
+  });
+
+t.test('a preference may be in any of several headers', async t => {
+  const body = JSON.stringify({ name: 'Ada', email: 'several@example.com' });
+  const answer = await exchange(
+    app,
+    request(
+      'POST /api/users',
+      {
+        Prefer: 'respond-async\r\nPrefer: return=minimal',
+        'Content-Type': 'application/json',
+        'Content-Length': String(Buffer.byteLength(body)),
+      },
+      body,
+    ),
+  );
+  t.match(parse(answer), { status: 204, headers: { 'preference-applied': 'return=minimal' }, text: '' });
+});
+
+t.test('reads, deletions, errors and answers that must be seen keep their body', async t => {
+  const { id, email } = await newUser();
+  const path = `/api/users/${id}`;
+  const headers = { prefer: 'return=minimal' };
+  const query = `{ user(id: "${id}") { id } }`;
+  const mutation = `mutation { updateUser(id: "${id}", input: { name: "B" }) { id } }`;
+  for (const [method, target, status, more] of [
+    ['GET', path, 200, {}],
+    ['GET', '/api/users', 200, {}],
+    ['POST', '/api/graphql', 200, { body: { query } }],
+    ['POST', '/api/graphql', 200, { body: { query: mutation } }],
+    ['POST', '/api/keys', 201, { body: { name: 'x', scopes: ['read'] } }],
+    ['POST', '/api/webhook-events/replay', 200, { body: { status: 'dead' } }],
+    ['POST', '/api/users', 400, { body: {} }],
+    ['POST', '/api/users', 409, { body: { name: 'B', email } }],
+    ['PATCH', path, 409, { body: { name: 'C', version: 1 } }],
+    ['PATCH', path, 412, { body: { name: 'C' }, headers: { 'if-match': '"1"' } }],
+    ['DELETE', path, 412, { headers: { 'if-match': '"1"' } }],
+  ] as const) {
+    const all = { ...headers, ...('headers' in more && more.headers) };
+    const answer = await call(method, target, status, { ...more, headers: all });
+    t.ok(answer.text, `${method} ${target} ${status}`);
+    t.notOk(answer.headers['preference-applied']);
+  }
+  t.notOk((await call('DELETE', path, 204, { headers })).headers['preference-applied']);
+});

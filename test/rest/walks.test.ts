@@ -1,0 +1,194 @@
+import t, { type Test } from 'tap';
+import { inArray, type PgTable, sql } from '../../drizzle/orm.ts';
+import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { posts } from '../../drizzle/tables/posts.ts';
+import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
+import { users } from '../../drizzle/tables/users.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { lowestId } from '../../src/core/ids.ts';
+import { orm } from '../../src/database/connection.ts';
+import { build } from '../helper/app.ts';
+import { randomFrom, seed } from '../helper/random.ts';
+
+const { app, call, newUser, database } = await build(t);
+const author = (await newUser()).id;
+const random = randomFrom(seed);
+const below = (limit: number) => Math.floor(random() * limit);
+const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
+const hex = (digits: number) => Array.from({ length: digits }, () => below(16).toString(16)).join('');
+
+interface Base {
+  id: string;
+  createdAt: string;
+  updatedAt: string;
+}
+/** At any place of the list: several in each millisecond. */
+function newBase(): Base {
+  const at = new Date(Date.UTC(2026, 0) + below(20));
+  const id = `${lowestId(at).slice(0, 14)}7${hex(3)}-8${hex(3)}-${hex(12)}`;
+  return { id, createdAt: at.toISOString(), updatedAt: at.toISOString() };
+}
+// Many ties, and in no order that the ids have.
+const text = () => any(['a', 'A', 'B', 'ä', 'z'.repeat(200)]);
+const secretHash = '0'.repeat(64);
+const body = Buffer.from('{}');
+const actor = { actorKind: 'key', actorId: null, actorName: 'k', door: 'rest', address: null } as const;
+
+interface List {
+  table: PgTable;
+  row: (base: Base) => object;
+}
+/** How the records of each list come into being, with `id` as the name of the record to a client. */
+const lists: Record<string, List> = {
+  '/api/users': {
+    table: users,
+    row: base => ({ ...base, name: text(), email: `${any(['u', 'U'])}${hex(9)}@example.com` }),
+  },
+  '/api/posts': {
+    table: posts,
+    row: base => ({ ...base, title: text(), status: any(['draft', 'published']), authorId: author }),
+  },
+  '/api/subscriptions': {
+    table: subscriptions,
+    row: base => ({ ...base, customer: base.id, provider: 'stripe', status: 'active', activatedAt: null }),
+  },
+  '/api/keys': {
+    table: apiKeys,
+    row: ({ id, createdAt }) => ({ id, createdAt, name: text(), scopes: ['read'], secretHash }),
+  },
+  '/api/audit': {
+    table: auditLog,
+    row: ({ id, createdAt }) => ({
+      ...{ id, createdAt, action: 'user.create', recordId: id, changed: [], requestId: null, details: null },
+      ...actor,
+    }),
+  },
+  '/api/webhook-events': {
+    table: webhookEvents,
+    row: base => ({ ...base, provider: 'stripe', status: 'dead', body, fingerprint: Buffer.from(base.id) }),
+  },
+};
+
+async function insert({ table, row }: List, amount: number): Promise<string[]> {
+  const bases = Array.from({ length: amount }, newBase);
+  await orm(database.writes)
+    .insert(table)
+    .values(bases.map(row) as never[]);
+  return bases.map(({ id }) => id);
+}
+
+async function remove({ table }: List, ids: string[]): Promise<void> {
+  await database.writes.transaction(async tx => {
+    // A trigger keeps the entries of the audit log. The others keep the totals.
+    if (table === auditLog) await orm(tx).execute(sql`set local session_replication_role = replica`);
+    await orm(tx)
+      .delete(table)
+      .where(inArray((table as typeof users).id, ids));
+  });
+}
+
+type Direction = 'after' | 'before';
+interface Page {
+  ids: string[];
+  /** Leads on in the direction of the walk. */
+  cursor: string | null;
+}
+type Read = (direction: Direction, cursor: string) => Promise<Page>;
+
+/** Walks a list while records come and go. Those that were there all the time are seen once, in the same order. */
+async function walk(t: Test, list: List, direction: Direction, read: Read): Promise<void> {
+  const stayed = new Set(await insert(list, 25));
+  const others = await insert(list, 20);
+  let pages = 0;
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    if (++pages > 200) throw new Error('the walk does not end');
+    const page: Page = await read(direction, cursor);
+    seen.push(...(direction === 'after' ? page.ids : page.ids.toReversed()));
+    cursor = page.cursor;
+    // Also the records at the ends of a page, which its cursors were made from.
+    const atEnd = [page.ids[0], page.ids.at(-1)].filter(id => others.includes(id ?? ''));
+    const gone = new Set([...atEnd.slice(below(3)), any(others), any(others)]);
+    await remove(list, [...gone].map(String));
+    for (const id of gone) if (others.includes(String(id))) others.splice(others.indexOf(String(id)), 1);
+    others.push(...(await insert(list, 1 + below(2))));
+  }
+  const all: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    if (++pages > 200) throw new Error('the walk does not end');
+    const page: Page = await read('after', cursor);
+    all.push(...page.ids);
+    cursor = page.cursor;
+  }
+  if (direction === 'before') all.reverse();
+  t.equal(new Set(seen).size, seen.length, 'no record twice');
+  const kept = (ids: string[]) => ids.filter(id => stayed.has(id));
+  t.same(kept(seen), kept(all), 'each record that stayed, in its order');
+  await remove(list, [...stayed, ...others]);
+}
+
+type Named = Record<'id' | 'customer', string>;
+const nameOf = ({ id, customer }: Partial<Named>) => String(id ?? customer);
+const directions = ['after', 'before'] as const;
+
+interface Parameter {
+  name: string;
+  schema: { enum?: string[] };
+}
+const documented = Object.entries(
+  app.swagger().paths as Record<string, { get?: { parameters?: Parameter[] } }>,
+)
+  .map(([path, { get }]) => ({ path, parameters: get?.parameters ?? [] }))
+  .filter(({ parameters }) => parameters.some(({ name }) => name === 'after'))
+  .map(({ path, parameters }) => ({
+    path,
+    sorts: parameters.find(({ name }) => name === 'sort')?.schema.enum ?? [''],
+  }));
+
+t.test('every list with cursors is walked', async t => {
+  t.same(documented.map(({ path }) => path).sort(), Object.keys(lists).sort());
+  t.ok(documented.flatMap(({ sorts }) => sorts).length >= 20, 'in every sort');
+});
+
+for (const { path, sorts } of documented)
+  for (const sort of sorts)
+    for (const direction of directions)
+      t.test(`${path}?sort=${sort}&${direction}= while records come and go, TEST_SEED=${seed}`, async t => {
+        const limit = 4 + below(3);
+        await walk(t, lists[path] as List, direction, async (direction, cursor) => {
+          const query = new URLSearchParams({
+            limit: String(limit),
+            ...(sort && { sort }),
+            [direction]: cursor,
+          });
+          const { data, meta } = (await call('GET', `${path}?${query}`, 200)).body;
+          return { ids: data.map(nameOf), cursor: direction === 'after' ? meta.next : meta.previous };
+        });
+      });
+
+/** What the connections of GraphQL select of the nodes, and the object that they are in. */
+const connections = [
+  ['usersConnection', '/api/users', 'id', ''],
+  ['postsConnection', '/api/posts', 'id', ''],
+  ['subscriptionsConnection', '/api/subscriptions', 'customer', ''],
+  ['postsConnection', '/api/posts', 'id', `user(id: "${author}")`],
+] as const;
+for (const [field, path, name, owner] of connections)
+  for (const sort of documented.find(each => each.path === path)?.sorts ?? [])
+    for (const direction of directions)
+      t.test(`${owner} ${field} by ${sort}, ${direction}, TEST_SEED=${seed}`, async t => {
+        const order = sort.startsWith('-') ? `${sort.slice(1)}_desc` : sort;
+        await walk(t, lists[path] as List, direction, async (direction, cursor) => {
+          const [size, more, at] =
+            direction === 'after'
+              ? ['first', 'hasNextPage', 'endCursor']
+              : ['last', 'hasPreviousPage', 'startCursor'];
+          const place = cursor && `, ${direction}: "${cursor}"`;
+          const page = `page: ${field}(${size}: 5, sort: ${order}${place}) { nodes { ${name} } pageInfo { ${more} ${at} } }`;
+          const query = owner ? `{ owner: ${owner} { ${page} } }` : `{ ${page} }`;
+          const { data } = (await call('POST', '/api/graphql', 200, { body: { query } })).body;
+          const { nodes, pageInfo } = (data.owner ?? data).page;
+          return { ids: nodes.map(nameOf), cursor: pageInfo[more] ? pageInfo[at] : null };
+        });
+      });

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { createPostgres } from '../helper/database.ts';
+import { ask, json } from './cluster/ask.ts';
+import { queryPostgres } from './postgresServer.ts';
+import { type Service, startService, until } from './process.ts';
+
+export type Pair = Awaited<ReturnType<typeof startPair>>;
+
+/** Two servers on one database, with a user who writes posts. `second` are settings of the second server alone. */
+export async function startPair(t: Test, env: Record<string, string> = {}, second = {}) {
+  const url = await createPostgres(t);
+  const settings = { DATABASE_URL: url, WORKER: 'apart', ...env };
+  const servers = await Promise.all([startService(t, settings), startService(t, { ...settings, ...second })]);
+  const [author] = await queryPostgres(
+    url,
+    `insert into users values (gen_random_uuid(), 'Ada', 'ada@example.com', now(), now()) returning id`,
+  );
+  return {
+    servers,
+    settings,
+    authorId: String(author?.id),
+    databaseUrl: url,
+    query: (text: string) => queryPostgres(url, text),
+  };
+}
+
+/** How many posts have this title, and how many entries of the audit log tell of their creation. */
+export async function countPosts({ query }: Pair, title: string) {
+  const [row] = await query(
+    `select count(distinct posts.id)::int as posts, count(audit_log.id)::int as entries
+     from posts left join audit_log on record_id = posts.id::text and action = 'post.create'
+     where title = '${title}'`,
+  );
+  return row;
+}
+
+/** Creates a post, and may say so again. Unlike for users, nothing but the key prevents a second one. */
+export const createPost = ({ url }: { url: string }, { authorId }: Pair, key: string, title: string) =>
+  ask(`${url}/api/posts`, json({ title, authorId }, { 'idempotency-key': key }));
+
+/** The number of a lock that no other code takes. */
+const lock = 150_015;
+
+const triggers = {
+  'its transaction': 'create trigger gate after insert on posts',
+  'its commit': 'create constraint trigger gate after insert on posts deferrable initially deferred',
+};
+
+/** A closed gate, at which the transactions that create a post named "Held" stop. */
+export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof typeof triggers) {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  await sql.unsafe(`
+    create function wait_at_gate() returns trigger language plpgsql as $$
+    begin
+      -- Not a wait for the lock, which would end after the lock_timeout of the server.
+      while not pg_try_advisory_xact_lock_shared(${lock}) loop perform pg_sleep(0.01); end loop;
+      return null;
+    end $$;
+    ${triggers[during]} for each row when (new.title = 'Held') execute function wait_at_gate();
+    select pg_advisory_lock(${lock});`);
+  return {
+    /** Until a transaction stands at the gate. */
+    reached: () =>
+      until('a transaction is at the gate', async () => {
+        const waiting =
+          await sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+        return waiting.length > 0;
+      }),
+    close: () => sql`select pg_advisory_lock(${lock})`,
+    open: () => sql`select pg_advisory_unlock(${lock})`,
+  };
+}
+
+/** Stops a server where it stands, as a machine does that is about to die. */
+export async function freeze({ child, pid }: Service) {
+  child.kill('SIGSTOP');
+  const state = () => execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  await until('the server stands still', () => state().startsWith('T'));
+}
