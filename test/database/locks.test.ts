@@ -118,3 +118,16 @@ test('/health/ready is 503 while no connection is free (it was 200 while all wri
   await until('a connection is free', () => database.hasConnections());
   await call('GET', '/health/ready', 200);
 });
+
+test('a mutation with a key that meets a lock for too long says when to try again', async t => {
+  const held = await newUser();
+  const release = await hold(held.id, 'update');
+  const query = `mutation { updateUser(id: "${held.id}", input: { name: "Other" }) { name } }`;
+  const send = () =>
+    call('POST', '/api/graphql', 200, { headers: { 'idempotency-key': 'locked' }, body: { query } });
+  const { body, headers } = await send();
+  t.match(body.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
+  t.equal(headers['retry-after'], '1');
+  await release();
+  t.match((await send()).body, { data: { updateUser: { name: 'Other' } } });
+});

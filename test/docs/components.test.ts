@@ -16,11 +16,15 @@ t.test('every component has its own name and a description', async t => {
 });
 
 t.test('a record can be sent back exactly as it was read', async t => {
-  const times = { createdAt: '2026-11-21T09:30:00.000Z', updatedAt: '2026-11-21T09:30:00.000Z' };
+  const readOnly = {
+    version: 1,
+    createdAt: '2026-11-21T09:30:00.000Z',
+    updatedAt: '2026-11-21T09:30:00.000Z',
+  };
   const [id] = Id.examples as string[];
-  const user = { id, name: 'Ada', email: 'ada@example.com', ...times };
+  const user = { id, name: 'Ada', email: 'ada@example.com', ...readOnly };
   for (const schema of [User, UserReplace, UserUpdate]) t.ok(valid(schema, { ...user }), String(schema.$id));
-  const post = { id, title: 'Notes', status: 'draft', authorId: id, ...times };
+  const post = { id, title: 'Notes', status: 'draft', authorId: id, ...readOnly };
   for (const schema of [Post, PostReplace, PostUpdate]) t.ok(valid(schema, { ...post }), String(schema.$id));
 });
 

@@ -13,6 +13,11 @@ type Operation = Record<string, unknown> & { responses: Record<string, { $ref?: 
 const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
   ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );
+type Parameter = Record<'name' | 'in', string> & { description?: string; required?: boolean; $ref?: string };
+const parametersOf = ({ parameters = [] }: Operation) =>
+  (parameters as Parameter[]).map(
+    given => document.components.parameters[given.$ref?.split('/').at(-1) ?? ''] ?? given,
+  ) as Parameter[];
 
 /** Every object of the document with its JSON pointer. */
 function* parts(value: unknown, pointer = '#'): Generator<[string, Record<string, unknown>]> {
@@ -110,14 +115,17 @@ t.test('every operation with a 409 has an example for each of its codes', async 
     codesOf(operation) ? [[operation.operationId, codesOf(operation)]] : [],
   );
   t.same(Object.fromEntries(conflicts), {
-    createUser: ['email_taken'],
+    createUser: ['email_taken', 'idempotency_in_progress'],
     replaceUser: ['email_taken', 'stale'],
     updateUser: ['email_taken', 'stale'],
     deleteUser: ['user_has_posts', 'too_many_posts'],
+    createPost: ['idempotency_in_progress'],
     replacePost: ['stale'],
     updatePost: ['stale'],
     getSubscription: ['several_providers'],
-    replayWebhookEvent: ['not_replayable'],
+    postGraphQL: [],
+    replayWebhookEvents: ['idempotency_in_progress'],
+    replayWebhookEvent: ['not_replayable', 'idempotency_in_progress'],
   });
   const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
   for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
@@ -146,7 +154,7 @@ t.test('every example matches its schema', async t => {
 
 t.test('every parameter and every member has a description', async t => {
   for (const { path, operation } of operations)
-    for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[])
+    for (const parameter of parametersOf(operation))
       t.match(parameter.description, /^[A-Z].*\.$/, `${path} ${parameter.name}`);
   for (const name of [
     'User',
@@ -164,14 +172,17 @@ t.test('every parameter and every member has a description', async t => {
       t.match(schema.description, /^[A-Z].*\.$/, `${name}.${member}`);
 });
 
-t.test('no query parameter is required, and none has an example that the page would send', async t => {
-  for (const { path, operation } of operations)
-    for (const parameter of (operation.parameters ?? []) as Record<string, unknown>[]) {
-      const { in: part, name, required = false } = parameter;
-      t.equal(required, part === 'path', `${path} ${name}`);
-      if (part === 'query') t.notOk('example' in parameter, `${path} ${name}`);
-    }
-});
+t.test(
+  'no query parameter or header is required, and none has an example that the page would send',
+  async t => {
+    for (const { path, operation } of operations)
+      for (const parameter of parametersOf(operation)) {
+        const { in: part, name, required = false } = parameter;
+        t.equal(required, part === 'path', `${path} ${name}`);
+        if (part !== 'path') t.notOk('example' in parameter, `${path} ${name}`);
+      }
+  },
+);
 
 t.test('members that only the service writes are read-only, so example requests omit them', async t => {
   for (const name of ['User', 'UserReplace', 'UserUpdate', 'Post', 'PostReplace', 'PostUpdate'])
@@ -180,7 +191,7 @@ t.test('members that only the service writes are read-only, so example requests 
     ))
       t.equal(
         schema.readOnly ?? false,
-        ['id', 'createdAt', 'updatedAt'].includes(member),
+        ['id', 'version', 'createdAt', 'updatedAt'].includes(member),
         `${name}.${member}`,
       );
 });

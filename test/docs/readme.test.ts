@@ -12,6 +12,7 @@ const executed: Record<string, Partial<Settings>> = {
   'README.md': {},
   'docs/api.md': {},
   'docs/errors.md': {},
+  'docs/safe-writes.md': {},
   'docs/webhooks.md': {},
   'docs/access.md': { AUTH_MODE: 'required' },
 };

@@ -116,7 +116,8 @@ const some = (table: string, amount: number) =>
 
 /** The driver never ends a COPY that fails, so this is not for isolation levels under which any statement may fail. */
 function copyPosts({ load }: Session): Promise<void> {
-  const line = () => [anyId(), 'copied', any(['draft', 'published']), any(authors), 'now', 'now'].join('\t');
+  const line = () =>
+    [anyId(), 'copied', any(['draft', 'published']), any(authors), 'now', 'now', '1'].join('\t');
   return load('posts', Array.from({ length: 1 + below(300) }, line));
 }
 
