@@ -1,10 +1,10 @@
-import { eq, getTableColumns, inArray, sql, type WithSubquery } from '../../drizzle/orm.ts';
+import { eq, getTableColumns, sql, type WithSubquery } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
-import { orm } from '../database/connection.ts';
+import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import type { Kind, KindTable } from './kinds.ts';
@@ -100,15 +100,8 @@ export const listAudit = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>({
 /** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  const db = orm(context.db);
+  const { id, createdAt } = auditLog;
   // The table keeps entries of the last day, by the clock of the database, which may be behind ours.
-  const old = db
-    .select({ id: auditLog.id })
-    .from(auditLog)
-    .where(sql`${auditLog.id} < ${lowestId(before)} and ${auditLog.createdAt} < now() - interval '1 day'`)
-    .orderBy(auditLog.id)
-    .limit(batch);
-  const deleted = await db.delete(auditLog).where(inArray(auditLog.id, old)).returning({ id: auditLog.id });
-  return deleted.length;
+  const matching = sql`${id} < ${lowestId(before)} and ${createdAt} < now() - interval '1 day'`;
+  return deleteBatch(context.db, { key: id, matching });
 }
-const batch = 5000;

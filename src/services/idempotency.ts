@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { eq, inArray, lt, sql } from '../../drizzle/orm.ts';
+import { eq, lt, sql } from '../../drizzle/orm.ts';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { need } from '../access/need.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { inTurn } from '../database/concurrency/turns.ts';
-import { orm } from '../database/connection.ts';
 import { isLockedOut } from '../database/databaseErrors.ts';
+import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { statement } from '../database/statements/statement.ts';
 import { inTransaction, lockPatience, untilUnlocked } from '../database/transaction.ts';
 
@@ -137,14 +137,6 @@ const reused = () =>
 /** Deletes a batch of the keys from before a time; returns how many. */
 export async function trimKeys(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  const db = orm(context.db);
-  const old = db
-    .select({ hash })
-    .from(idempotencyKeys)
-    .where(lt(createdAt, before.toISOString()))
-    .orderBy(createdAt)
-    .limit(batch);
-  const deleted = await db.delete(idempotencyKeys).where(inArray(hash, old)).returning({ hash });
-  return deleted.length;
+  const matching = lt(createdAt, before.toISOString());
+  return deleteBatch(context.db, { key: hash, matching, order: createdAt });
 }
-const batch = 5000;

@@ -13,6 +13,7 @@ import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
+import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
@@ -120,15 +121,7 @@ async function startRound(inside: Context, ids: string[]): Promise<number> {
 /** Deletes some of the processed and ignored events received before a time; returns how many. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
-  const db = orm(context.db);
-  const old = db
-    .select({ id })
-    .from(webhookEvents)
-    // Ids begin with the time, so the primary key finds old events.
-    .where(and(lt(id, lowestId(before)), inArray(status, ['processed', 'ignored'])))
-    .orderBy(id)
-    .limit(step)
-    .for('update', { skipLocked: true });
-  const deleted = await db.delete(webhookEvents).where(inArray(id, old)).returning({ id });
-  return deleted.length;
+  // Ids begin with the time, so the primary key finds old events.
+  const matching = sql`${lt(id, lowestId(before))} and ${inArray(status, ['processed', 'ignored'])}`;
+  return deleteBatch(context.db, { key: id, matching });
 }
