@@ -1,14 +1,13 @@
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { bearer, makeKey, openIssuer } from '../helper/access.ts';
-import { type Answer, build } from '../helper/app.ts';
+import { build } from '../helper/app.ts';
 import { openTestDatabase, select } from '../helper/database.ts';
+import { newPerson } from '../helper/records.ts';
+import { isReplayed, keyed } from '../helper/replays.ts';
 
 const required = { AUTH_MODE: 'required' } as const;
-const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
 
-let people = 0;
-const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
 const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 
 t.test('credentials and scope are judged before a key', async t => {
@@ -18,14 +17,14 @@ t.test('credentials and scope are judged before a key', async t => {
   for (const { url, config } of posts)
     for (const key of ['a', 'not a key', '']) {
       const path = url.replace(/:\w+/g, someId);
-      const headers = { 'idempotency-key': key };
+      const headers = keyed(key);
       await call('POST', path, 401, { headers, body: {} });
       if (config?.scope !== 'read')
         await call('POST', path, 403, { headers: { ...headers, ...none }, body: {} });
     }
   const query = 'mutation { createUser(input: { name: "A", email: "a@example.com" }) { id } }';
   for (const key of ['a', 'not a key', '']) {
-    const headers = { 'idempotency-key': key, ...none };
+    const headers = { ...keyed(key), ...none };
     const { body } = await call('POST', '/api/graphql', 403, { headers, body: { query } });
     t.match(body.errors, [{ extensions: { code: 'FORBIDDEN', details: { scope: 'write' } } }], key);
   }
@@ -49,7 +48,7 @@ t.test('a caller never meets the keys of another', async t => {
     [elsewhere, await other.sign({ ...claims, iss })] as const,
   ];
   for (const [{ call }, credential] of callers) {
-    const options = { headers: { 'idempotency-key': 'k', ...bearer(credential) }, body: person() };
+    const options = { headers: { ...keyed('k'), ...bearer(credential) }, body: newPerson() };
     t.notOk(isReplayed(await call('POST', '/api/users', 201, options)));
     t.ok(isReplayed(await call('POST', '/api/users', 201, options)));
   }
@@ -60,10 +59,10 @@ t.test('a caller never meets the keys of another', async t => {
 t.test('another token of the same subject is the same caller', async t => {
   const issuer = await openIssuer(t);
   const { call } = await build(t, { settings: issuer.settings });
-  const body = person();
+  const body = newPerson();
   const answers = [];
   for (const jti of ['1', '2']) {
-    const headers = { 'idempotency-key': 'k', ...bearer(await issuer.sign({ scope: 'write', jti })) };
+    const headers = { ...keyed('k'), ...bearer(await issuer.sign({ scope: 'write', jti })) };
     answers.push(await call('POST', '/api/users', 201, { headers, body }));
   }
   t.same(answers.map(isReplayed), [false, true]);
@@ -71,9 +70,9 @@ t.test('another token of the same subject is the same caller', async t => {
 
 t.test('where the service is open, everybody is one caller', async t => {
   const { call } = await build(t);
-  const body = person();
+  const body = newPerson();
   const send = (headers: object) =>
-    call('POST', '/api/users', 201, { body, headers: { 'idempotency-key': 'k', ...headers } });
+    call('POST', '/api/users', 201, { body, headers: { ...keyed('k'), ...headers } });
   t.notOk(isReplayed(await send({})));
   t.ok(isReplayed(await send(bearer('anything'))));
 });
@@ -81,8 +80,8 @@ t.test('where the service is open, everybody is one caller', async t => {
 t.test('what is stored of a key holds no credential and not the key itself', async t => {
   const { call, database } = await build(t, { settings: required });
   const { key } = await makeKey(database, ['admin']);
-  const headers = { 'idempotency-key': 'order-4711', ...bearer(key) };
-  await call('POST', '/api/users', 201, { headers, body: person() });
+  const headers = { ...keyed('order-4711'), ...bearer(key) };
+  await call('POST', '/api/users', 201, { headers, body: newPerson() });
   await call('POST', '/api/keys', 400, { headers, body: { name: 'x', scopes: ['read'] } });
   const rows = await select(database.writes, sql`select * from idempotency_keys`);
   t.equal(rows.length, 1);

@@ -1,12 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { eq, sql } from '../../drizzle/orm.ts';
+import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { orm } from '../../src/database/connection.ts';
+import { trimKeys } from '../../src/services/idempotency.ts';
 import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend } from '../helper/database.ts';
+import { newPerson } from '../helper/records.ts';
+import { keyed } from '../helper/replays.ts';
 import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
@@ -29,7 +32,6 @@ async function hold(id: string, lock: 'update' | 'no key update', { writes } = d
   };
 }
 
-const someone = () => ({ name: 'Someone', email: `${randomUUID()}@example.com` });
 const post = (authorId: string, status: number) =>
   call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
 
@@ -51,7 +53,7 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   for (let round = 0; round < 3; round++) {
     const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
     // Enough in one turn to use every connection that accepts them.
-    others.push(...Array.from({ length: 20 }, () => createUser(inside(database), someone())));
+    others.push(...Array.from({ length: 20 }, () => createUser(inside(database), newPerson())));
     const { id } = await newPost({ authorId: other.id });
     others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
     others.push(...Array.from({ length: 20 }, () => call('GET', `/api/users/${held.id}`, 200)));
@@ -123,11 +125,23 @@ test('a mutation with a key that meets a lock for too long says when to try agai
   const held = await newUser();
   const release = await hold(held.id, 'update');
   const query = `mutation { updateUser(id: "${held.id}", input: { name: "Other" }) { name } }`;
-  const send = () =>
-    call('POST', '/api/graphql', 200, { headers: { 'idempotency-key': 'locked' }, body: { query } });
+  const send = () => call('POST', '/api/graphql', 200, { headers: keyed('locked'), body: { query } });
   const { body, headers } = await send();
   t.match(body.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
   t.equal(headers['retry-after'], '1');
   await release();
   t.match((await send()).body, { data: { updateUser: { name: 'Other' } } });
+});
+
+test('trimming does not wait for a locked row, and deletes it the next time', async t => {
+  const { call, database } = await build(t);
+  for (const key of ['1', '2'])
+    await call('POST', '/api/users', 201, { headers: keyed(key), body: newPerson() });
+  const trim = () => trimKeys(inside(database), new Date(Date.now() + 1000));
+  await database.writes.transaction(async tx => {
+    await orm(tx).select().from(idempotencyKeys).limit(1).for('update');
+    t.equal(await trim(), 1);
+  });
+  t.equal(await trim(), 1);
+  t.equal(await trim(), 0);
 });

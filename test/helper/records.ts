@@ -8,6 +8,9 @@ import type { Answer, Call } from './app.ts';
 type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
 let made = 0;
 
+/** A user who does not exist yet. */
+export const newPerson = () => ({ name: 'Ada', email: `new${++made}@example.com` });
+
 /** Creates a record of any kind with the parents that it needs, from the examples of its schema. */
 export async function makeRecord(call: Caller, kind: Kind, members: object = {}): Promise<Answer['body']> {
   const { properties, required = [] } = components.get(`${kind.title}Create`) ?? ({} as TSchema);

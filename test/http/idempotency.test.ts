@@ -7,43 +7,35 @@ import type { Database } from '../../src/database/database.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { WorkQueue } from '../../src/webhooks/queue.ts';
-import { type Answer, build } from '../helper/app.ts';
+import { build } from '../helper/app.ts';
 import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
+import { newPerson } from '../helper/records.ts';
+import { essence, isReplayed, keyed } from '../helper/replays.ts';
 
 // The sections are those of draft-ietf-httpapi-idempotency-key-header.
 let time = Date.now();
 const now = () => new Date(time);
 const { call, newUser, database } = await build(t, { now });
 
-let people = 0;
-const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
 let keys = 0;
 const newKey = () => `key-${++keys}`;
-const keyed = (key: string) => ({ 'Idempotency-Key': key });
 const create = (key: string, body: object, status = 201, headers: Record<string, string> = {}) =>
   call('POST', '/api/users', status, { body, headers: { ...keyed(key), ...headers } });
 
-const sameAnswer = ({ status, text, headers: { location, etag } }: Answer) => ({
-  status,
-  text,
-  location,
-  etag,
-});
-const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
 const stored = () => countRows(database.writes, idempotencyKeys);
 
 for (const key of ['a', '!', '~', 'x'.repeat(255), '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted-key"'])
   t.test(`2.1: ${key.slice(0, 40)} is a key`, async t => {
-    const body = person();
+    const body = newPerson();
     const first = await create(key, body);
     const again = await create(key, body);
     t.same([isReplayed(first), isReplayed(again)], [false, true]);
-    t.same(sameAnswer(again), sameAnswer(first));
+    t.same(essence(again), essence(first));
   });
 
 t.test('2.1: quotes are a part of the key', async t => {
-  await create('quoted', person());
-  t.notOk(isReplayed(await create('"quoted"', person())));
+  await create('quoted', newPerson());
+  t.notOk(isReplayed(await create('"quoted"', newPerson())));
 });
 
 // Node joins two headers by a comma and a space.
@@ -52,7 +44,7 @@ for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007
     `2.1, 2.7: ${JSON.stringify(key.slice(0, 10))} is not a key, and the 400 names the header`,
     async t => {
       const before = await stored();
-      const { error } = (await create(key, person(), 400)).body;
+      const { error } = (await create(key, newPerson(), 400)).body;
       const message = 'must be 1 to 255 visible ASCII characters';
       t.same(error.details, [{ in: 'header', path: '/idempotency-key', message }]);
       t.equal(await stored(), before);
@@ -60,29 +52,29 @@ for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007
   );
 
 t.test('2.2: another key is another request', async t => {
-  const body = person();
+  const body = newPerson();
   await create(newKey(), body);
   t.match((await create(newKey(), body, 409)).body.error.details, { code: 'email_taken' });
-  t.notOk(isReplayed(await create(newKey(), person())));
+  t.notOk(isReplayed(await create(newKey(), newPerson())));
 });
 
 t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t => {
-  const [key, body, start] = [newKey(), person(), time];
+  const [key, body, start] = [newKey(), newPerson(), time];
   const first = await create(key, body);
   time = start + 24 * 3_600_000;
-  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  t.same(essence(await create(key, body)), essence(first));
   time++;
-  const other = person();
+  const other = newPerson();
   const next = await create(key, other);
   t.notOk(isReplayed(next), 'not a 422: the first request is forgotten');
   time = start + 47 * 3_600_000;
-  t.same(sameAnswer(await create(key, other)), sameAnswer(next), 'and is kept as long');
+  t.same(essence(await create(key, other)), essence(next), 'and is kept as long');
 });
 
 t.test('2.3: old keys are trimmed in the background, and no others', async t => {
   const [old, young] = [newKey(), newKey()];
-  const body = person();
-  await create(old, person());
+  const body = newPerson();
+  await create(old, newPerson());
   time += 24 * 3_600_000;
   await create(young, body);
   time += 1000;
@@ -97,7 +89,7 @@ t.test('2.3: old keys are trimmed in the background, and no others', async t => 
 
 t.test('2.4: the same key with any other byte, or another path, is refused', async t => {
   const key = newKey();
-  const { name, email } = person();
+  const { name, email } = newPerson();
   const text = JSON.stringify({ name, email });
   const send = (raw: string, status: number, path = '/api/users') =>
     call('POST', path, status, { raw, headers: { ...keyed(key), 'content-type': 'application/json' } });
@@ -115,12 +107,12 @@ t.test('2.4: the same key with any other byte, or another path, is refused', asy
     t.same(error.details, { code: 'idempotency_key_reused' });
     t.match(error.message, /Idempotency-Key/);
   }
-  t.same(sameAnswer(await send(text, 201)), sameAnswer(first), 'the first request can still be sent again');
+  t.same(essence(await send(text, 201)), essence(first), 'the first request can still be sent again');
 });
 
 t.test('2.4: what the client prefers to get is no part of the request', async t => {
   const minimal = { prefer: 'return=minimal' };
-  const [one, other] = [person(), person()];
+  const [one, other] = [newPerson(), newPerson()];
   const [key, otherKey] = [newKey(), newKey()];
   const full = await create(key, one);
   const short = await create(key, one, 204, minimal);
@@ -135,37 +127,37 @@ t.test('2.4: what the client prefers to get is no part of the request', async t 
 });
 
 t.test('2.5, 2.6: the answer stays the first one when the record is changed or deleted since', async t => {
-  const [key, body] = [newKey(), person()];
+  const [key, body] = [newKey(), newPerson()];
   const first = await create(key, body);
   const path = first.headers.location ?? '';
   await call('PATCH', path, 200, { body: { name: 'Changed' } });
-  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  t.same(essence(await create(key, body)), essence(first));
   await call('DELETE', path, 204);
-  t.same(sameAnswer(await create(key, body)), sameAnswer(first));
+  t.same(essence(await create(key, body)), essence(first));
   await call('GET', path, 404);
 });
 
 t.test('2.6: a request that failed is tried again, and may be corrected under its key', async t => {
   const taken = await newUser();
-  const body = { ...person(), email: taken.email };
+  const body = { ...newPerson(), email: taken.email };
   const before = await stored();
   const [invalid, conflicting] = [newKey(), newKey()];
   await create(invalid, { name: '' }, 400);
   await create(conflicting, body, 409);
   await create(conflicting, body, 409);
   t.equal(await stored(), before, 'nothing of them is kept');
-  t.notOk(isReplayed(await create(invalid, person())));
+  t.notOk(isReplayed(await create(invalid, newPerson())));
   await call('DELETE', `/api/users/${taken.id}`, 204);
   t.notOk(isReplayed(await create(conflicting, body)));
   t.ok(isReplayed(await create(conflicting, body)));
 });
 
 t.test('2.6: of twenty requests at once, one takes effect and all get its answer', async t => {
-  const [key, body] = [newKey(), person()];
+  const [key, body] = [newKey(), newPerson()];
   const total = async () => (await call('GET', '/api/users', 200)).body.meta.total;
   const before = await total();
   const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, body)));
-  t.equal(new Set(answers.map(answer => JSON.stringify(sameAnswer(answer)))).size, 1);
+  t.equal(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
   t.equal(answers.filter(isReplayed).length, 19);
   t.equal(await total(), before + 1);
 });
@@ -191,7 +183,7 @@ t.test(
   async t => {
     const { database, begun, may, count } = slow(await openTestDatabase(t));
     const { call } = await build(t, { database });
-    const options = { body: person(), headers: keyed('k') };
+    const options = { body: newPerson(), headers: keyed('k') };
     const first = call('POST', '/api/users', 201, options);
     await begun.promise;
     const { body, headers } = await call('POST', '/api/users', 409, options);
@@ -208,12 +200,12 @@ t.test(
 t.test('2.6: a request that waits gets the answer of the first one', async t => {
   const { database, begun, may } = slow(await openTestDatabase(t));
   const { call } = await build(t, { database });
-  const options = { body: person(), headers: keyed('k') };
+  const options = { body: newPerson(), headers: keyed('k') };
   const first = call('POST', '/api/users', 201, options);
   await begun.promise;
   const second = call('POST', '/api/users', 201, options);
   await sleep(100);
   may.resolve();
-  t.same(sameAnswer(await second), sameAnswer(await first));
+  t.same(essence(await second), essence(await first));
   t.ok(isReplayed(await second));
 });

@@ -5,26 +5,17 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { kinds } from '../../src/resources.ts';
-import { type Answer, build } from '../helper/app.ts';
+import { build } from '../helper/app.ts';
 import { countRows, select } from '../helper/database.ts';
-import { makeRecord } from '../helper/records.ts';
+import { makeRecord, newPerson } from '../helper/records.ts';
+import { essence, isReplayed, keyed } from '../helper/replays.ts';
 import { secret, signatureOf } from '../helper/webhooks.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
 const { app, call, newUser, newPost, database } = await build(t, { settings });
 const stored = () => countRows(database.writes, idempotencyKeys);
-const keyed = (key: string) => ({ 'Idempotency-Key': key });
-const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
-const sameAnswer = ({ status, text, headers: { location, etag } }: Answer) => ({
-  status,
-  text,
-  location,
-  etag,
-});
 
-let people = 0;
-const person = () => ({ name: 'Ada', email: `ada${++people}@example.com` });
-const mutation = ({ name, email } = person()) => ({
+const mutation = ({ name, email } = newPerson()) => ({
   query: `mutation { createUser(input: { name: "${name}", email: "${email}" }) { id } }`,
 });
 const graphql = (key: string, query: string, status = 200) =>
@@ -46,6 +37,7 @@ interface Sent {
   status: number;
   body?: object;
 }
+let made = 0;
 /** Of each route: how to make a request that has an effect, another one each time. */
 const accepting: Record<string, () => Promise<Sent>> = {
   ...Object.fromEntries(
@@ -54,11 +46,11 @@ const accepting: Record<string, () => Promise<Sent>> = {
       async () => {
         const record = await makeRecord(call, kind);
         for (const name of ['id', 'version', 'createdAt', 'updatedAt']) delete record[name];
-        if ('email' in record) record.email = person().email;
+        if ('email' in record) record.email = newPerson().email;
         return {
           path: `/api/${kind.plural}`,
           status: 201,
-          body: { ...record, ...('title' in record && { title: `${++people}` }) },
+          body: { ...record, ...('title' in record && { title: `${++made}` }) },
         };
       },
     ]),
@@ -69,7 +61,7 @@ const accepting: Record<string, () => Promise<Sent>> = {
     status: 200,
   }),
   '/api/webhook-events/replay': async () => {
-    const provider = `p${++people}`;
+    const provider = `p${++made}`;
     await ignoredEvent(provider);
     return { path: '/api/webhook-events/replay', status: 200, body: { status: 'ignored', provider } };
   },
@@ -100,7 +92,7 @@ for (const [url, make] of Object.entries(accepting))
     t.notOk(isReplayed(answer));
     const again = await send();
     t.ok(isReplayed(again));
-    t.same(sameAnswer(again), sameAnswer(answer));
+    t.same(essence(again), essence(answer));
     const { body } = await call('POST', other.path, 422, { ...other, headers: keyed(url) });
     const code = url.endsWith('graphql') ? body.errors[0].extensions.code : body.error.details.code;
     t.match(code, /^idempotency_key_reused$/i);
@@ -134,7 +126,7 @@ t.test('webhooks, PUT, PATCH, DELETE and reads ignore a key, whatever it is', as
     }
     for (const name of ['B', 'C']) {
       t.equal((await call('PATCH', path, 200, { headers, body: { name } })).body.name, name);
-      t.equal((await call('PUT', path, 200, { headers, body: { ...person(), name } })).body.name, name);
+      t.equal((await call('PUT', path, 200, { headers, body: { ...newPerson(), name } })).body.name, name);
     }
     t.notOk(isReplayed(await call('GET', path, 200, { headers })));
     for (const name of ['A', 'B']) t.ok((await graphql(key, `{ users(name: "${name}") { id } }`)).body.data);
@@ -147,11 +139,11 @@ t.test('webhooks, PUT, PATCH, DELETE and reads ignore a key, whatever it is', as
   t.equal(await stored(), before);
 });
 
-const fieldOf = ({ name, email }: ReturnType<typeof person>, directive = '') =>
+const fieldOf = ({ name, email }: ReturnType<typeof newPerson>, directive = '') =>
   `createUser(input: { name: "${name}", email: "${email}" }) ${directive} { id }`;
 
 t.test('an operation in GraphQL with a key has exactly one mutation', async t => {
-  const [one, two] = [person(), person()];
+  const [one, two] = [newPerson(), newPerson()];
   const before = await stored();
   for (const query of [
     'mutation { __typename }',

@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
 import t from 'tap';
-import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
+import { isReplayed } from '../../helper/replays.ts';
+import { ask, json } from '../../rig/cluster/ask.ts';
 import { closeGate, countPosts, createPost, type Pair, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';
 
 t.setTimeout(180_000);
 
 const once = { posts: 1, entries: 1 };
-const isReplay = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
 
 function createByMutation({ url }: Service, { authorId }: Pair, key: string, title: string) {
   const query = `mutation { createPost(input: { title: "${title}", authorId: "${authorId}" }) { id title } }`;
@@ -23,7 +23,7 @@ t.test('a mutation that is sent to two servers at once creates one record', asyn
     const [first, second] = answers.map(({ status, text }) => ({ status, text }));
     t.match(first, { status: 200, text: `"title":"${title}"` });
     t.same(second, first, 'equal answers');
-    t.equal(answers.filter(isReplay).length, 1, 'one of which is the other');
+    t.equal(answers.filter(isReplayed).length, 1, 'one of which is the other');
     t.same(await countPosts(pair, title), once);
   }
 });
@@ -71,7 +71,7 @@ t.test('a key that is taken on another server', async t => {
     const { status, text } = await first;
     t.equal(status, 201, 'the first request is not disturbed');
     const again = await createPost(small, pair, 'taken', 'Held');
-    t.ok(isReplay(again));
+    t.ok(isReplayed(again));
     t.equal(again.text, text);
     t.same(await countPosts(pair, 'Held'), once);
   });
@@ -84,7 +84,7 @@ t.test('a key that is taken on another server', async t => {
     const second = createPost(small, pair, 'soon', 'Held');
     await waiting();
     await gate.open();
-    t.notOk(isReplay(await first));
+    t.notOk(isReplayed(await first));
     t.match(await second, {
       status: 201,
       headers: { 'idempotency-replayed': 'true' },
@@ -109,11 +109,8 @@ async function startSending({ port }: Service, { authorId }: Pair, key: string, 
     'expect: 100-continue',
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  const [interim] = await socket
-    .iterator({ destroyOnReturn: false })
-    .next()
-    .then(({ value }) => [String(value)]);
-  if (!interim?.startsWith('HTTP/1.1 100 ')) throw new Error(`Instead of 100: ${interim}`);
+  const { value: interim } = await socket.iterator({ destroyOnReturn: false }).next();
+  if (!String(interim).startsWith('HTTP/1.1 100 ')) throw new Error(`Instead of 100: ${interim}`);
   socket.write(body.slice(0, body.length / 2));
   return {
     socket,
