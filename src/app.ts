@@ -7,20 +7,20 @@ import { docs } from '../plugins/docs/index.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
-import conditions from '../plugins/http/conditions.ts';
+import gate from '../plugins/http/admission/gate.ts';
+import identity from '../plugins/http/admission/identity.ts';
+import limits from '../plugins/http/admission/limits.ts';
+import pressure from '../plugins/http/admission/pressure.ts';
 import contexts from '../plugins/http/context.ts';
 import cors from '../plugins/http/cors.ts';
 import errors, { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
-import gate from '../plugins/http/gate.ts';
 import headers from '../plugins/http/headers.ts';
-import idempotency from '../plugins/http/idempotency.ts';
-import identity from '../plugins/http/identity.ts';
-import limits from '../plugins/http/limits.ts';
 import logging from '../plugins/http/logging.ts';
 import methods from '../plugins/http/methods.ts';
-import parsing from '../plugins/http/parsing.ts';
-import pressure from '../plugins/http/pressure.ts';
 import proxies from '../plugins/http/proxies.ts';
+import conditions from '../plugins/http/requests/conditions.ts';
+import idempotency from '../plugins/http/requests/idempotency.ts';
+import parsing from '../plugins/http/requests/parsing.ts';
 import tracing from '../plugins/http/tracing.ts';
 import { metricsRoute } from '../plugins/metrics.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
@@ -128,7 +128,7 @@ function serverOf(settings: Settings, log: Log) {
     http: {
       headersTimeout: arrivalTimeout,
       connectionsCheckingInterval: 1000,
-      // Node would answer with an empty 400; plugins/http/parsing.ts does it with a body.
+      // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.
       requireHostHeader: false,
     },
   });

@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify';
-import { isUntagged } from '../http/conditions.ts';
+import { isUntagged } from '../http/requests/conditions.ts';
 
 const text = { type: 'string' };
 /** Without an example, which the page at `/docs` would send. */

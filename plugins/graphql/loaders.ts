@@ -1,8 +1,8 @@
 import type { Context } from '../../src/core/context.ts';
-import type { CursorPage } from '../../src/core/pages.ts';
 import type { Slice } from '../../src/services/children.ts';
 import type { CountEach } from '../../src/services/lists/eachCounter.ts';
 import type { ReadEach } from '../../src/services/lists/pagedList.ts';
+import type { CursorPage } from '../../src/services/lists/pages.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;

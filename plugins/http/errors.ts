@@ -7,9 +7,9 @@ import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
-import { tagOf } from './conditions.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
+import { tagOf } from './requests/conditions.ts';
 
 /** Refuses requests for unknown paths. */
 export default fp(async (app: FastifyInstance) => {

@@ -3,10 +3,16 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { requireVersion } from '../../src/core/conditions.ts';
 import type { Context } from '../../src/core/context.ts';
-import { type CursorPage, cursorsAround, linkHeader, type Page, pagesAround } from '../../src/core/pages.ts';
 import { type Answer, once } from '../../src/services/idempotency.ts';
-import { checkUntaggedList, ifMatch, isKnown, tagOf } from '../http/conditions.ts';
-import { preferredReturn } from '../http/preferences.ts';
+import {
+  type CursorPage,
+  cursorsAround,
+  linkHeader,
+  type Page,
+  pagesAround,
+} from '../../src/services/lists/pages.ts';
+import { checkUntaggedMatch, ifMatch, isKnown, tagOf } from '../http/requests/conditions.ts';
+import { preferredReturn } from '../http/requests/preferences.ts';
 import { targetOf } from '../http/routes.ts';
 
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
@@ -24,7 +30,7 @@ export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   const { pathname } = targetOf(request);
   const link = linkHeader(pathname, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
   if (link !== undefined) reply.header('link', link);
-  checkUntaggedList(request);
+  checkUntaggedMatch(request);
   const body = String(reply.serialize(page));
   const tag = `W/"${hash('sha1', body, 'base64url')}"`;
   reply.header('etag', tag);

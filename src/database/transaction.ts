@@ -58,7 +58,7 @@ export const lockPatience = 2000;
 
 /**
  * Repeats a write that meets a lock. Meanwhile it holds no connection, so that other writes need not wait for one. Inside
- * a transaction, which the lock has ended, whoever began it repeats the whole.
+ * a transaction it does not: the lock has ended the transaction, and `inTransaction` repeats all of it.
  */
 export async function untilUnlocked<T>(
   { db }: Writer,

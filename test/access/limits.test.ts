@@ -1,7 +1,7 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import identity from '../../plugins/http/identity.ts';
-import limiting from '../../plugins/http/limits.ts';
+import identity from '../../plugins/http/admission/identity.ts';
+import limiting from '../../plugins/http/admission/limits.ts';
 import proxies from '../../plugins/http/proxies.ts';
 import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';

@@ -1,7 +1,7 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import gate from '../../plugins/http/gate.ts';
-import identity from '../../plugins/http/identity.ts';
+import gate from '../../plugins/http/admission/gate.ts';
+import identity from '../../plugins/http/admission/identity.ts';
 import methods from '../../plugins/http/methods.ts';
 import { openRateLimits } from '../../src/access/rateLimits.ts';
 import { testLog } from '../helper/database.ts';

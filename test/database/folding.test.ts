@@ -1,6 +1,6 @@
 import t from 'tap';
 import { backend } from '../helper/database.ts';
-import { authors, foldAll, openSessions, type Session, wrongLists } from '../helper/totals.ts';
+import { authors, foldAll, openSessions, type Session, wrongLists } from './sessions.ts';
 
 // The embedded database has one session.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);

@@ -11,7 +11,7 @@ import {
   type Session,
   writeOnce,
   wrongLists,
-} from '../helper/totals.ts';
+} from './sessions.ts';
 
 const nodes = `select source, part, level, sum(amount)::int as amount, max(amount)::int as largest
   from list_counts group by 1, 2, 3 order by 1, 2, 3`;

@@ -2,15 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import {
-  blocksOf,
-  copyProject,
-  missingPrograms,
-  runBlocks,
-  succeeds,
-  walk,
-  write,
-} from '../helper/handbook.ts';
+import { blocksOf, copyProject, missingPrograms, runBlocks, succeeds, walk, write } from './handbook.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
 t.setTimeout(400_000);

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap';
 import { Settings } from '../../schemas/settings.ts';
 import { makeKey } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { missingPrograms, runBlocks } from '../helper/handbook.ts';
 import { buildDoor, secret } from '../helper/webhooks.ts';
+import { missingPrograms, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */
 const executed: Record<string, Partial<Settings>> = {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
-import { blocksOf } from '../helper/handbook.ts';
+import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;
 type Fault = (answer: Response | undefined, response: ServerResponse) => void;

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Context } from '../../../src/core/context.ts';
-import type { CursorPage } from '../../../src/core/pages.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
+import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { Part } from '../part.ts';
 import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';

@@ -1,8 +1,8 @@
 import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { MercuriusContext } from 'mercurius';
-import type { CursorPage } from '../../../src/core/pages.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
+import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import type { OperationContext, Part } from '../part.ts';
 import {
   connectionArguments,

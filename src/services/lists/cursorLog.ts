@@ -1,7 +1,7 @@
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
-import type { CursorPage } from '../../core/pages.ts';
 import { CursorReader } from './cursorReader.ts';
+import type { CursorPage } from './pages.ts';
 import type { ListQuery, ListRules } from './rules.ts';
 
 type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;

@@ -6,12 +6,12 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
-import { makeCursor, type Place, readCursor } from '../../core/cursors.ts';
-import type { CursorPage } from '../../core/pages.ts';
 import type { Connection } from '../../database/connection.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { cursorQuery, eachOwner, owner, partOfPlace } from '../../database/statements/cursorQuery.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
+import { makeCursor, type Place, readCursor } from './cursors.ts';
+import type { CursorPage } from './pages.ts';
 import {
   type Cursors,
   conditionsOf,

@@ -1,8 +1,8 @@
 import { and, getTableColumns, sql } from '../../../drizzle/orm.ts';
-import { type Page, pageOf, skipped } from '../../core/pages.ts';
 import type { Connection } from '../../database/connection.ts';
 import { pageQuery, partName } from '../../database/statements/pageQuery.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
+import { type Page, pageOf, skipped } from './pages.ts';
 import {
   conditionsOf,
   inPeriod,

@@ -1,11 +1,11 @@
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
-import type { CursorPage, Page } from '../../core/pages.ts';
 import { coalesce } from '../../database/concurrency/coalesce.ts';
 import type { Connection } from '../../database/connection.ts';
 import { CursorReader } from './cursorReader.ts';
 import { type CountEach, eachCounter } from './eachCounter.ts';
 import { numberReader } from './numberReader.ts';
+import type { CursorPage, Page } from './pages.ts';
 import { type Cursors, type ListQuery, type ListRules, namesIn, wrongParameter } from './rules.ts';
 
 type ByNumber = { [K in keyof Cursors]?: never };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { openLine } from '../../helper/line.ts';
+import { openLine } from '../../rig/line.ts';
 import { freePort, startService, until, untilReady } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 

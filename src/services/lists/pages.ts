@@ -1,4 +1,4 @@
-import type { CursorMeta, PageMeta } from '../../schemas/lists.ts';
+import type { CursorMeta, PageMeta } from '../../../schemas/lists.ts';
 
 export interface PageRequest {
   /** 1 when absent. */

@@ -3,10 +3,10 @@ import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { components, strict } from '../../schemas/common.ts';
-import { AppError, invalid } from '../../src/core/errors.ts';
-import { compileCheck } from '../../src/core/validation.ts';
-import { badRequest } from './errors.ts';
+import { components, strict } from '../../../schemas/common.ts';
+import { AppError, invalid } from '../../../src/core/errors.ts';
+import { compileCheck } from '../../../src/core/validation.ts';
+import { badRequest } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

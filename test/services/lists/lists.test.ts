@@ -1,10 +1,10 @@
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
-import { listPosts } from '../../src/services/posts.ts';
-import { createUser, listUsers } from '../../src/services/users.ts';
-import { inside } from '../helper/access.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { sql } from '../../../drizzle/orm.ts';
+import { orm } from '../../../src/database/connection.ts';
+import { listPosts } from '../../../src/services/posts.ts';
+import { createUser, listUsers } from '../../../src/services/users.ts';
+import { inside } from '../../helper/access.ts';
+import { openTestDatabase } from '../../helper/database.ts';
 
 t.test('the pages of a list contain every record once, in order, with correct totals', async t => {
   const context = inside(await openTestDatabase(t));

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Settings } from '../../schemas/settings.ts';
-import { handlerTimeout } from '../../src/config/timeouts.ts';
-import { type AppError, overloaded, tookTooLong } from '../../src/core/errors.ts';
-import type { Metrics } from '../../src/telemetry/metrics.ts';
+import type { Settings } from '../../../schemas/settings.ts';
+import { handlerTimeout } from '../../../src/config/timeouts.ts';
+import { type AppError, overloaded, tookTooLong } from '../../../src/core/errors.ts';
+import type { Metrics } from '../../../src/telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

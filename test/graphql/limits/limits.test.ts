@@ -1,5 +1,5 @@
 import t from 'tap';
-import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { buildGraphQL, fill } from '../../helper/graphql.ts';
 
 /** `{ user(id: "x") { posts { author { … } } } }` with this many levels. */
 function nested(levels: number, open = 'user(id: "x")'): string {

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { keptDocuments, makeReader } from '../../plugins/graphql/documents/reader.ts';
-import { setBounded } from '../../src/core/boundedMap.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { keptDocuments, makeReader } from '../../../plugins/graphql/documents/reader.ts';
+import { setBounded } from '../../../src/core/boundedMap.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
 
 const query = (n: number) => `{ q${n}: usersCount }`;
 

@@ -1,5 +1,11 @@
 import t from 'tap';
-import { cursorsAround, linkHeader, pageOf, pagesAround, skipped } from '../../src/core/pages.ts';
+import {
+  cursorsAround,
+  linkHeader,
+  pageOf,
+  pagesAround,
+  skipped,
+} from '../../../src/services/lists/pages.ts';
 
 t.test('a page has an offset, a total and a number of pages', async t => {
   t.equal(skipped({ page: 1, limit: 20 }), 0);

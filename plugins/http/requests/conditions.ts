@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Condition } from '../../src/core/conditions.ts';
-import { AppError, invalid } from '../../src/core/errors.ts';
+import type { Condition } from '../../../src/core/conditions.ts';
+import { AppError, invalid } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,15 +56,15 @@ export const isUntagged = ({ url, method, config = {} }: RouteOptions) =>
   config.door === undefined &&
   (method === 'POST' || (method === 'DELETE' && !config.versioned));
 
-/** Refuses a condition that something without a strong tag can never meet: it exists, and that is all. */
-async function checkUntagged(request: FastifyRequest): Promise<void> {
-  checkUntaggedList(request);
-  if (readTags(request, 'If-None-Match')?.includes('*')) throw excluded('If-None-Match');
+/** Refuses tags that something without a strong one can never match: only `*` matches it, because it exists. */
+export function checkUntaggedMatch(request: FastifyRequest): void {
+  if (!(readTags(request, 'If-Match') ?? ['*']).includes('*')) throw excluded('If-Match');
 }
 
-/** The same when a list is read. */
-export function checkUntaggedList(request: FastifyRequest): void {
-  if (!(readTags(request, 'If-Match') ?? ['*']).includes('*')) throw excluded('If-Match');
+/** The same before a write, which `If-None-Match: *` excludes, too. */
+async function checkUntagged(request: FastifyRequest): Promise<void> {
+  checkUntaggedMatch(request);
+  if (readTags(request, 'If-None-Match')?.includes('*')) throw excluded('If-None-Match');
 }
 
 const excluded = (name: string) =>

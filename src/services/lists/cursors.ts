@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isId } from './ids.ts';
+import { isId } from '../../core/ids.ts';
 
 /**
  * Where a record stands in a list: the values it is sorted by, then its id, as texts. Without parts it is an end of the

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { need } from '../../src/access/need.ts';
-import { invalid } from '../../src/core/errors.ts';
-import type { KeyedRequest } from '../../src/services/idempotency.ts';
-import { targetOf } from './routes.ts';
+import { need } from '../../../src/access/need.ts';
+import { invalid } from '../../../src/core/errors.ts';
+import type { KeyedRequest } from '../../../src/services/idempotency.ts';
+import { targetOf } from '../routes.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

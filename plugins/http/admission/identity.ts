@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Scope } from '../../schemas/apiKey.ts';
-import type { Credentials } from '../../src/access/credentials.ts';
-import type { RateLimits } from '../../src/access/rateLimits.ts';
-import { type Actor, anyone, nobody } from '../../src/core/actor.ts';
-import { AppError, rateLimited } from '../../src/core/errors.ts';
-import { vary } from './headers.ts';
+import type { Scope } from '../../../schemas/apiKey.ts';
+import type { Credentials } from '../../../src/access/credentials.ts';
+import type { RateLimits } from '../../../src/access/rateLimits.ts';
+import { type Actor, anyone, nobody } from '../../../src/core/actor.ts';
+import { AppError, rateLimited } from '../../../src/core/errors.ts';
+import { vary } from '../headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

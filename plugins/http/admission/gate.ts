@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin';
-import { need } from '../../src/access/need.ts';
+import { need } from '../../../src/access/need.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { backend, createPostgres, openTestDatabase } from './database.ts';
-import { randomFrom, seed } from './random.ts';
+import { backend, createPostgres, openTestDatabase } from '../helper/database.ts';
+import { randomFrom, seed } from '../helper/random.ts';
 
 /** One session of a database. The embedded database has one. */
 export interface Session {
