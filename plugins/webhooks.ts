@@ -7,6 +7,7 @@ import type { Settings } from '../schemas/settings.ts';
 import { type Provider, readProviders } from '../src/config/providers.ts';
 import { AppError, notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
+import { describeSpan, eventAttributes } from '../src/telemetry/tracing.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
 import { receiveEvent } from '../src/webhooks/inbox.ts';
 import { verify } from '../src/webhooks/signature.ts';
@@ -40,15 +41,25 @@ const description = `The sender authenticates itself by a signature over the raw
 is processed. An event may be sent any number of times: it is stored once and takes effect once. If the service cannot
 store the event, the response is a 503: send it again.
 
-Events of these types have an effect; all others are stored and ignored:
+Events of these types have an effect, by the format of the provider; all others are stored and ignored.
 
 `;
+
+function describeHandlers(handlers: Handlers): string {
+  const ofPresets = [...Map.groupBy(handlers, ([, own]) => own)].map(([own, presets]) => {
+    const effects = [...Map.groupBy(own, ([, { effect }]) => effect)];
+    const lines = effects.map(([effect, types]) => `- ${listNames(types)}: ${effect}`);
+    return `${listNames(presets)}:\n\n${lines.join('\n')}`;
+  });
+  return ofPresets.join('\n\n');
+}
+
+const listNames = (entries: [string, unknown][]) => entries.map(([name]) => `\`${name}\``).join(', ');
 
 const postOf = (handlers: Handlers) => ({
   ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
     config: { door: 'webhook', rateLimit: false, anyMediaType: true },
-    description:
-      description + [...handlers].map(([type, { effect }]) => `- \`${type}\`: ${effect}`).join('\n'),
+    description: description + describeHandlers(handlers),
     params,
     body: ref(ProviderEvent),
     response,
@@ -68,13 +79,14 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     reply.type('text/plain; charset=utf-8');
     const signature = checkSignature(provider, request, body, options);
     if (!signature) return reply.code(400).send('Invalid signature');
-    const delivery = { provider: provider.name, body, sentId: signature.id };
+    const delivery = { provider, headers: request.headers, body };
     const receipt = await receiveEvent(request.context, options.handlers, delivery).catch(badRequestOf);
     if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
     const labels = { provider: provider.name, outcome: receipt.outcome, secret: signature.secret };
     options.metrics.webhooksReceived.inc(labels);
-    const { id: event, eventId, type } = receipt;
-    request.log.info({ ...labels, event, eventId, type }, 'webhook received');
+    const { id: event, eventId, type, customer } = receipt;
+    describeSpan(eventAttributes(event, eventId));
+    request.log.info({ ...labels, event, eventId, type, customer }, 'webhook received');
     return 'OK';
   });
 };

@@ -15,6 +15,9 @@ const action = Type.Unsafe<AuditAction>(
 const StateChange = strict({
   event: string('The id of the webhook event that changed the state.', exampleId),
   eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
+  occurredAt: Time(
+    'When that event happened, as the provider says; its arrival if the provider does not say.',
+  ),
   from: nullableText('The state before; null if there was no subscription.', 'past_due'),
   to: string('The state after.', 'active'),
 });

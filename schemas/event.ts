@@ -13,7 +13,7 @@ import {
 import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
-/** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: no handler. */
+/** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. */
 export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 export const replayable = ['failed', 'dead', 'ignored'] as const;
@@ -35,7 +35,10 @@ const members = {
     'payment_intent.succeeded',
   ),
   customer: nullableText('The customer that it is about.', 'cus_NffrFeUfNV2Hib'),
+  occurredAt: nullableTime('When it happened, as the provider says; null if the provider does not say.'),
   status,
+  reason: nullableText('Why it had no effect.', 'The subscription was already active.'),
+  deliveries: integer('How many times the provider delivered it.', 1),
   attempts: integer('How many times processing was started.', 1),
   lastError: nullableText('The error of the last attempt.', 'database error 57014'),
   createdAt: { ...readOnly.createdAt, description: 'When the event was received.' },
@@ -77,6 +80,10 @@ const filters = {
 export const EventQuery = strict({
   ...logParameters,
   ...filters,
+  event: only(
+    limited(longestShown, '', 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
+    "Only the event with this provider's id.",
+  ),
   status: only(status, 'Only events in this state.'),
 });
 export type EventQuery = Static<typeof EventQuery>;

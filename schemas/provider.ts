@@ -1,18 +1,27 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { oneOf, strict } from './common.ts';
+import { oneOf, strict, string } from './common.ts';
 
-export const signatureSchemes = ['timestamped', 'sha256', 'standard'] as const;
+export const signatureSchemes = ['timestamped', 'paddle', 'sha256', 'hex', 'base64', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];
 
-/** How a provider signs its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
+const source = Type.String({
+  pattern: '^(header:[a-z0-9-]{1,64}|[^.:]+([.][^.:]+)*)$',
+  patternMessage:
+    'must be a path such as `data.object.customer`, or `header:` and a header name in lower case',
+});
+const sources = (what: string) =>
+  Type.Optional(
+    Type.Union([source, Type.Array(source, { minItems: 1 })], {
+      description: `Where ${what} is: a path in the body such as \`data.object.customer\`, or \`header:x-event-id\`; of several, the first that is there.`,
+    }),
+  );
+
+/** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
 export const ProviderSettings = strict({
-  scheme: {
-    ...oneOf(
-      signatureSchemes,
-      '`timestamped`: `t=<seconds>,v1=<hex>` over time and body; `sha256`: `sha256=<hex>` over the body; `standard`: Standard Webhooks.',
-    ),
-    default: 'timestamped',
-  },
+  preset: Type.Optional(
+    string('The provider whose format the events have; by default the one of the same name.', 'paddle'),
+  ),
+  scheme: Type.Optional(oneOf(signatureSchemes, 'How the body is signed, for a provider without a preset.')),
   header: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9-]{1,64}$',
@@ -20,6 +29,10 @@ export const ProviderSettings = strict({
       description: 'The header with the signature; `<provider>-signature` if absent.',
     }),
   ),
+  id: sources("the event's id"),
+  type: sources("the event's type"),
+  customer: sources("the customer's id"),
+  time: sources('the time of the event'),
   secrets: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     description: 'The current secret first; the others are accepted until a rotation is complete.',

@@ -2,16 +2,16 @@ import type { Static } from '@sinclair/typebox';
 import { limited, nullableTime, oneOf, readOnly, strict, text } from './common.ts';
 import { listOf, listParameters, only } from './lists.ts';
 
-/** The states of Stripe. Today, events set only `active`. */
+/** In Stripe's words. Of two events of the same time, the one with the later word here counts. */
 export const subscriptionStatuses = [
   'incomplete',
-  'incomplete_expired',
   'trialing',
   'active',
   'past_due',
-  'canceled',
   'unpaid',
   'paused',
+  'incomplete_expired',
+  'canceled',
 ] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 

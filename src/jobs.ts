@@ -7,6 +7,7 @@ import { trimAudit } from './services/audit.ts';
 import { keptDays, trimKeys } from './services/idempotency.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { trimEvents } from './webhooks/events.ts';
+import { failOnRequest } from './webhooks/handlers/failing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
 import { type Claimed, claimEvent, failEvent, processEvents, unfinishedJobs } from './webhooks/processing.ts';
@@ -24,7 +25,9 @@ interface Parts {
 
 /** Processes events as they come, and trims old records. Closing leaves the queue open: requests may still add to it. */
 export function startJobs(parts: Parts): { close: () => Promise<void> } {
-  const { settings, database, queue, metrics, log, handlers = allHandlers, now = () => new Date() } = parts;
+  const { settings, database, queue, metrics, log, now = () => new Date() } = parts;
+  const { handlers: given = allHandlers } = parts;
+  const handlers = settings.NODE_ENV === 'production' ? given : failOnRequest(given);
   const context = systemContext({ db: database.writes, queue, log, now }, 'jobs', 'job');
   const { WEBHOOK_RETRIES: retries } = settings;
   queue.work((jobs, signal) => doJobs({ context, handlers, metrics, retries }, jobs, signal));
@@ -127,8 +130,8 @@ async function doAlone(work: Work, job: Job): Promise<Outcome> {
 async function fail({ context, metrics, retries }: Work, event: Claimed, error: unknown): Promise<Outcome> {
   const outcome = await failEvent(context, event, error, retries);
   metrics.attemptsFailed.inc({ outcome });
-  const { id, eventId, type, attempts: attempt } = event;
-  const facts = { err: error, event: id, eventId, type, attempt };
+  const { id, provider, eventId, type, customer, attempts: attempt } = event;
+  const facts = { err: error, event: id, provider, eventId, type, customer, attempt };
   if (outcome === 'failed') {
     context.log.warn(facts, 'A webhook event failed and will be retried.');
     return 'failed';

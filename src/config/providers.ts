@@ -1,10 +1,13 @@
-import { ProviderSettings, type SignatureScheme } from '../../schemas/provider.ts';
+import { ProviderSettings } from '../../schemas/provider.ts';
 import { compileCheck } from '../core/validation.ts';
+import { isPreset, type PresetName, presets } from './presets/index.ts';
+import type { Preset } from './presets/preset.ts';
 
 /** A payment provider whose events are accepted. */
-export interface Provider {
+export interface Provider extends Preset {
   readonly name: string;
-  readonly scheme: SignatureScheme;
+  /** Decides which handlers its events have. */
+  readonly preset: PresetName;
   /** The header that holds the signature. */
   readonly header: string;
   readonly secrets: readonly string[];
@@ -27,13 +30,24 @@ export function readProviders(text = '{}'): { providers: Providers; problems: st
       problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));
       continue;
     }
-    const isStandard = settings.scheme === 'standard';
-    if (isStandard && !settings.secrets.every(isStandardSecret))
+    const preset = presetOf(name, settings);
+    if (!isPreset(preset)) {
+      problems.push(`${name}/preset must be one of ${Object.keys(presets).join(', ')}`);
+      continue;
+    }
+    const provider = { header: `${name}-signature`, ...presets[preset], ...settings, name, preset };
+    if (provider.scheme === 'standard' && !provider.secrets.every(isStandardSecret))
       problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
-    const header = isStandard ? 'webhook-signature' : `${name}-signature`;
-    providers.set(name, { header, ...settings, name });
+    providers.set(name, provider);
   }
   return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
+}
+
+/** Settings that name a scheme describe the provider themselves: its name alone then says nothing. */
+function presetOf(name: string, { preset, scheme }: ProviderSettings): string {
+  if (preset !== undefined) return preset;
+  if (scheme === undefined && isPreset(name)) return name;
+  return scheme === 'standard' ? 'standard' : 'stripe';
 }
 
 /** Anything else may decode to an empty key, with which anyone can sign. */

@@ -7,6 +7,8 @@ import type { Log } from './log.ts';
 export interface Job {
   event: string;
   round: number;
+  /** The provider's id, for the trace. */
+  eventId?: string | null | undefined;
   /** The `traceparent` of the request that brought it. */
   trace?: string | undefined;
 }

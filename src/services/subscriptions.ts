@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
-import type { Subscription, SubscriptionStatus, subscriptionSorts } from '../../schemas/subscription.ts';
+import type { Subscription, subscriptionSorts } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
@@ -8,11 +8,12 @@ import { orNotFound } from '../core/errors.ts';
 import { newRecord } from '../core/ids.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
-import type { IncomingEvent } from '../webhooks/handlers/handler.ts';
+import { type Reasons, timeOfEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists/pagedList.ts';
+import { applyEvents, type Outcome, type StatusEvent } from './subscriptionStatus.ts';
 
-const { id: _, ...columns } = getTableColumns(subscriptions);
+const { id: _, statusAt, ...columns } = getTableColumns(subscriptions);
 
 const ofCustomer = statement(columns, (builder, columns) =>
   builder
@@ -34,29 +35,34 @@ const insertNew = statement({ customer, provider }, (builder, columns) =>
     .returning(columns),
 );
 
-// Locked before they are read, so that `from` is the state that this change ends. Active ones are not locked.
-const inactive = sql`(
-  select known.id, known.customer, known.status, new.status as to_status, new."activatedAt", new."updatedAt"
-  from (${newRows}) as new join ${subscriptions} as known using (customer, provider)
-  where known.status <> new.status
-  order by known.customer, known.provider for no key update of known
-) as before`;
-const activateKnown = statement(
-  { customer, provider, from: sql<SubscriptionStatus>`before.status` },
-  (builder, columns) =>
-    builder
-      .update(subscriptions)
-      .set({
-        status: sql`before.to_status`,
-        activatedAt: sql`coalesce(${subscriptions.activatedAt}, before."activatedAt")`,
-        version: sql`${subscriptions.version} + 1`,
-        // Later than the change before it, also when the clock steps back.
-        updatedAt: sql`greatest(before."updatedAt", ${subscriptions.updatedAt} + interval '1 millisecond')`,
-      })
-      .from(inactive)
-      // The customer too: where the table is distributed, it names the node.
-      .where(and(eq(subscriptions.id, sql`before.id`), eq(customer, sql`before.customer`)))
-      .returning(columns),
+const { status, updatedAt } = subscriptions;
+const same = (name: 'customer' | 'provider') => sql`${subscriptions[name]} = ${sql.raw(`new."${name}"`)}`;
+const sameCustomer = and(same('customer'), same('provider'));
+
+// Locked until the end of the transaction, in one order for all.
+const lockKnown = statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(subscriptions)
+    .innerJoin(sql`(${rowsFromJson(subscriptions)}) as new`, sameCustomer)
+    .orderBy(customer, provider)
+    .for('no key update', { of: subscriptions }),
+);
+
+const updateKnown = statement({}, builder =>
+  builder
+    .update(subscriptions)
+    .set({
+      status: sql`new.status`,
+      statusAt: sql`new."statusAt"`,
+      activatedAt: sql`coalesce(${subscriptions.activatedAt}, new."activatedAt")`,
+      version: sql`${subscriptions.version} + new.version`,
+      // Later than the change before it, also when the clock steps back. A status that only has a new time is no change.
+      updatedAt: sql`case new.version when 0 then ${updatedAt}
+        else greatest(new."updatedAt", ${updatedAt} + interval '1 millisecond') end`,
+    })
+    .from(sql`(${rowsFromJson(subscriptions)}) as new`)
+    .where(sameCustomer),
 );
 
 /** A page of subscriptions. */
@@ -95,31 +101,61 @@ export async function getSubscription(
   return orNotFound('Subscription', matching[0]);
 }
 
-type Payment = Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer'>;
-
-const nameOf = ({ provider, customer }: Pick<Payment, 'provider' | 'customer'>) => `${provider}:${customer}`;
-
-/** Activates, or creates as active, the subscription of each payment's customer, in the transaction of the events. */
-export async function activateSubscriptions(context: Context, payments: Payment[]): Promise<void> {
-  need(context, 'write');
-  // A statement may change a row only once; the first payment counts.
-  const first = new Map<string, Payment>();
-  for (const payment of payments.filter(({ customer }) => customer !== null))
-    if (!first.has(nameOf(payment))) first.set(nameOf(payment), payment);
-  const rows = [...first.values()].map(({ customer, provider }) => {
-    const record = newRecord(context);
-    return { ...record, customer, provider, status: 'active', activatedAt: record.createdAt };
-  });
-
-  const made = await insertNew(context.db, { rows: JSON.stringify(rows) });
-  const isMade = new Set(made.map(nameOf));
-  const known = rows.filter(row => !isMade.has(nameOf(row)));
-  const activated = known.length > 0 ? await activateKnown(context.db, { rows: JSON.stringify(known) }) : [];
-
-  const changes = [...made.map(subscription => ({ ...subscription, from: null })), ...activated];
-  const entries = changes.map(({ from, ...subscription }) => {
-    const { id: event, eventId } = first.get(nameOf(subscription)) as Payment;
-    return { recordId: nameOf(subscription), details: { event, eventId, from, to: 'active' } };
-  });
-  await recordWrites(context, 'subscription.change', entries);
+/** The events of one customer of a provider, and what they make of the subscription. */
+interface Life extends Outcome {
+  customer: string | null;
+  provider: string;
+  events: StatusEvent[];
 }
+
+const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => `${provider}:${customer}`;
+
+/**
+ * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why events had
+ * no effect.
+ */
+export async function changeSubscriptions(context: Context, events: StatusEvent[]): Promise<Reasons> {
+  need(context, 'write');
+  const named = events.filter(({ event }) => event.customer !== null);
+  const groups = Map.groupBy(named, ({ event }) => nameOf(event)).values();
+  const fresh = [...groups].map(events => {
+    const [{ event }] = events as [StatusEvent];
+    return { customer: event.customer, provider: event.provider, events, ...applyEvents(events) };
+  });
+  const made = new Set((await insertNew(context.db, { rows: rowsOf(context, fresh) })).map(nameOf));
+  const known = fresh.filter(life => !made.has(nameOf(life)));
+  const lives = [...fresh.filter(life => made.has(nameOf(life))), ...(await changeKnown(context, known))];
+  await recordWrites(context, 'subscription.change', lives.flatMap(entriesOf));
+  return new Map(lives.flatMap(({ reasons }) => [...reasons]));
+}
+
+/** The same for subscriptions that exist. */
+async function changeKnown(context: Context, lives: Life[]): Promise<Life[]> {
+  if (lives.length === 0) return [];
+  const locked = await lockKnown(context.db, { rows: rowsOf(context, lives) });
+  const known = new Map(
+    locked.map(row => [nameOf(row), { status: row.status, statusAt: row.statusAt ?? row.updatedAt }]),
+  );
+  const continued = lives.map(life => ({ ...life, ...applyEvents(life.events, known.get(nameOf(life))) }));
+  const later = continued.filter(
+    life => life.changes.length > 0 || life.statusAt !== known.get(nameOf(life))?.statusAt,
+  );
+  if (later.length > 0) await updateKnown(context.db, { rows: rowsOf(context, later) });
+  return continued;
+}
+
+/** As they are inserted, or applied to the rows that exist: then `version` is added. */
+function rowsOf(context: Context, lives: Life[]): string {
+  const rows = lives.map(({ customer, provider, status, statusAt, changes }) => {
+    const record = newRecord(context);
+    const activatedAt = changes.some(({ to }) => to === 'active') ? record.createdAt : null;
+    return { ...record, customer, provider, status, statusAt, activatedAt, version: changes.length };
+  });
+  return JSON.stringify(rows);
+}
+
+const entriesOf = ({ changes }: Life) =>
+  changes.map(({ event, from, to }) => ({
+    recordId: nameOf(event),
+    details: { event: event.id, eventId: event.eventId, occurredAt: timeOfEvent(event), from, to },
+  }));

@@ -58,6 +58,20 @@ export function traceparent(): string | undefined {
   return carrier.traceparent;
 }
 
+/** How spans name an event: by our id and by the provider's. */
+export const eventAttributes = (
+  event: string | undefined,
+  eventId: string | null | undefined,
+): Attributes => ({
+  ...(event && { 'event.id': event }),
+  ...(eventId && { 'event.provider_id': eventId }),
+});
+
+/** Adds what became known while the active span runs. */
+export function describeSpan(attributes: Attributes): void {
+  if (tracer !== undefined) trace.getActiveSpan()?.setAttributes(attributes);
+}
+
 export type RunInContext = <T>(work: () => T) => T;
 const runDirectly: RunInContext = work => work();
 

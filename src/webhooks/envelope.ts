@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
+import type { Preset, Source } from '../config/presets/preset.ts';
 import { truncate, truncateForColumn } from '../core/text.ts';
+import type { Headers } from './schemes.ts';
 
 /** What the service reads of an event. All of it may be missing: every event is stored. */
 export interface Envelope {
@@ -10,6 +12,8 @@ export interface Envelope {
   customer: string | null;
   /** Why the customer of the event cannot be used. */
   problem: string | null;
+  /** When it happened, as the provider says. */
+  occurredAt: string | null;
   /** Identifies the event, because the columns are truncated. */
   fingerprint: Buffer;
 }
@@ -25,28 +29,54 @@ export function parseBody(body: Buffer): { value: unknown } | undefined {
   }
 }
 
-/** Reads an event. `sentId` is the id from the headers, where the signature scheme has one. */
-export function readEnvelope(value: unknown, body: Buffer, sentId?: string): Envelope {
-  const id = sentId ?? asIdentifier(member(value, 'id'));
-  const type = member(value, 'type');
-  const given = member(member(member(value, 'data'), 'object'), 'customer');
+/** Seconds by which the clock of a provider may be ahead. A time later than that would keep out all later events. */
+const mostAhead = 300;
+
+/** Reads an event as its provider sends it. */
+export function readEnvelope(
+  preset: Preset,
+  headers: Headers,
+  body: Buffer,
+  value: unknown,
+  now: Date,
+): Envelope {
+  const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
+    firstOf(source, each => as(valueAt(each, headers, value)));
+  const id = read(preset.id, asIdentifier);
+  const type = read(preset.type, asText);
   // Providers may expand the id into the whole customer.
-  const customer = asIdentifier(given) ?? asIdentifier(member(given, 'id'));
+  const customer = read(preset.customer, given => asIdentifier(given) ?? asIdentifier(member(given, 'id')));
   const problem = customer === undefined ? null : problemOf(customer);
   return {
     eventId: id === undefined ? null : truncateForColumn(id, longestShown),
-    type: typeof type === 'string' ? truncateForColumn(type, longestShown) : null,
+    type: type === undefined ? null : truncateForColumn(type, longestShown),
     customer: customer === undefined || problem ? null : customer,
     problem,
-    // Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal.
-    fingerprint: id === undefined ? digest('body\n', body) : digest('id\n', Buffer.from(id, 'utf16le')),
+    occurredAt: read(preset.time, given => asTime(given, now.getTime() + mostAhead * 1000)) ?? null,
+    fingerprint: id === undefined ? digest('body\n', body) : fingerprintOf(id),
   };
 }
+
+/** Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal. */
+export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
 
 const digest = (prefix: string, bytes: Buffer) =>
   hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
 
-function member(value: unknown, name: string): unknown {
+function firstOf<T>(source: Source | undefined, read: (source: string) => T | undefined): T | undefined {
+  for (const each of typeof source === 'string' ? [source] : (source ?? [])) {
+    const found = read(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function valueAt(source: string, headers: Headers, body: unknown): unknown {
+  if (source.startsWith('header:')) return headers[source.slice('header:'.length)];
+  return source.split('.').reduce(member, body);
+}
+
+export function member(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
 }
@@ -57,10 +87,24 @@ function asIdentifier(value: unknown): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
+const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
+
+/** RFC 3339. Without a zone, servers in different ones would read different times. */
+const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/i;
+
+/** From seconds since 1970, as a number or in a header, or from RFC 3339. */
+function asTime(value: unknown, latest: number): string | undefined {
+  const text = String(value);
+  const time = /^\d{1,12}(\.\d+)?$/.test(text)
+    ? Number(text) * 1000
+    : Date.parse(isInstant.test(text) ? text : '');
+  return time >= 0 && time <= latest ? new Date(time).toISOString() : undefined;
+}
+
 function problemOf(customer: string): string | null {
   if (truncate(customer, longestCustomer) !== customer)
-    return `the customer is longer than ${longestCustomer} characters`;
+    return `The customer is longer than ${longestCustomer} characters.`;
   if (customer.includes('\0') || !customer.isWellFormed())
-    return 'the customer contains NUL or half of a surrogate pair';
+    return 'The customer contains NUL or half of a surrogate pair.';
   return null;
 }

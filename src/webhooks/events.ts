@@ -1,6 +1,8 @@
 import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookRepeats } from '../../drizzle/tables/webhookRepeats.ts';
 import {
+  type EventQuery,
   type Replayed,
   type ReplayFilter,
   replayable,
@@ -18,24 +20,38 @@ import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
 import { traceparent } from '../telemetry/tracing.ts';
+import { fingerprintOf } from './envelope.ts';
 
-const { fingerprint: _, ...detailed } = getTableColumns(webhookEvents);
+const { fingerprint, preset: _, ...stored } = getTableColumns(webhookEvents);
+const { id, provider, eventId, type, customer, status, updatedAt } = stored;
+const repeats = sql`(select repeats from ${webhookRepeats} where event = ${webhookEvents}.id)`;
+const detailed = { ...stored, deliveries: sql<number>`1 + coalesce(${repeats}, 0)` };
 const { body, failures, replays, ...columns } = detailed;
-const { id, provider, type, customer, status, updatedAt } = columns;
 
-/** A page of events, without their bodies. */
-export const listEvents = cursorLog<WebhookEvent, 'customer' | 'type' | 'status' | 'provider'>({
+type Filter = 'event' | 'customer' | 'type' | 'status' | 'provider';
+const listFiltered = cursorLog<WebhookEvent, Filter>({
   scope: 'admin',
   name: 'webhook events',
   table: webhookEvents,
   columns,
-  filters: { customer, type, status, provider },
+  filters: {
+    event: value => sql`${fingerprint} = decode(${value}, 'hex')`,
+    ...{ customer, type, status, provider },
+  },
   // Nearly all events are done.
   rarestFirst: ({ status }) =>
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
       : ['customer', 'status', 'type'],
 });
+
+/** A page of events, without their bodies. */
+export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
+  listFiltered(context, {
+    ...query,
+    // The column with the id has no index, its fingerprint has one.
+    ...(event !== undefined && { event: fingerprintOf(event).toString('hex') }),
+  });
 
 /** One event with its body and its failed attempts. */
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
@@ -82,7 +98,8 @@ export async function replayEvents(context: Context, filter: ReplayFilter): Prom
   for (let done = 0; replayed < mostReplayed; replayed += done) {
     done = await inTransaction(context, async inside => {
       const query = orm(inside.db).select({ id }).from(webhookEvents).where(matching).orderBy(id).limit(step);
-      const rows = await query.for('update', { skipLocked: true });
+      // The weakest lock: a repeated delivery, whose count refers to the row, must not wait for it.
+      const rows = await query.for('no key update', { skipLocked: true });
       const ids = rows.map(row => row.id);
       return startRound(inside, ids);
     });
@@ -104,12 +121,12 @@ function conditions(filter: ReplayFilter) {
 async function startRound(inside: Context, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const { db, now, queue } = inside;
-  const fresh = { status: 'received' as const, attempts: 0, failures: [] };
+  const fresh = { status: 'received' as const, attempts: 0, failures: [], reason: null };
   const jobs = await orm(db)
     .update(webhookEvents)
     .set({ ...fresh, replays: sql`${replays} + 1`, updatedAt: now().toISOString() })
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
-    .returning({ event: id, round: replays });
+    .returning({ event: id, round: replays, eventId });
   const trace = traceparent();
   const traced = jobs.map(job => ({ ...job, trace }));
   await queue.add(db, traced);

@@ -1,6 +1,8 @@
 import { sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookRepeats } from '../../drizzle/tables/webhookRepeats.ts';
 import type { EventStatus } from '../../schemas/event.ts';
+import type { Provider } from '../config/providers.ts';
 import type { Context, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
@@ -12,13 +14,13 @@ import { inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
+import type { Headers } from './schemes.ts';
 
-/** A body whose signature was verified. */
+/** A request whose signature was verified. */
 export interface Delivery {
-  provider: string;
+  provider: Provider;
+  headers: Headers;
   body: Buffer;
-  /** The id in the headers of the signature scheme, if it has one. */
-  sentId: string | undefined;
 }
 
 export interface Receipt {
@@ -27,7 +29,8 @@ export interface Receipt {
   /** The provider's id. */
   eventId: string | null;
   type: string | null;
-  /** `repeated`: the event was stored before, and nothing was done. */
+  customer: string | null;
+  /** `repeated`: the event was stored before, and the delivery was only counted. */
   outcome: 'received' | 'ignored' | 'repeated';
 }
 
@@ -57,22 +60,31 @@ export async function receiveEvent(
   delivery: Delivery,
 ): Promise<Receipt> {
   const row = rowOf(context, handlers, delivery);
-  const { id, eventId = null, type, status } = row;
-  const stored = await storeTogether(context.db, { row, queue: context.queue, trace: traceparent() });
+  const { id, provider, eventId = null, type, customer = null, status } = row;
+  const arrival = { row, queue: context.queue, trace: traceparent() };
+  const stored = await storeTogether(context.db, arrival).catch(error => {
+    context.log.warn({ provider, eventId, type, customer }, 'webhook not stored');
+    throw error;
+  });
   const outcome = stored === id ? (status as 'received' | 'ignored') : 'repeated';
-  return { id: stored, eventId, type, outcome };
+  return { id: stored, eventId, type, customer, outcome };
 }
 
-function rowOf({ now }: Context, handlers: Handlers, { provider, body, sentId }: Delivery): Row {
+function rowOf({ now }: Context, handlers: Handlers, { provider, headers, body }: Delivery): Row {
   const parsed = parseBody(body);
   if (!parsed) throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.');
-  const { problem, ...envelope } = readEnvelope(parsed.value, body, sentId);
-  const status = handlerFor(handlers, envelope) ? 'received' : 'ignored';
+  const { name, preset } = provider;
   const id = newId(now().getTime());
-  const time = timeOf(id).toISOString();
+  const createdAt = timeOf(id).toISOString();
+  const { problem, ...envelope } = readEnvelope(provider, headers, body, parsed.value, now());
+  const known = { id, provider: name, preset, ...envelope };
+  const handler = handlerFor(handlers, known);
+  const fate =
+    typeof handler === 'string'
+      ? { status: 'ignored' as const, reason: problem ?? handler }
+      : { status: 'received' as const };
   const counts = { attempts: 0, replays: 0, failures: [] };
-  const times = { createdAt: time, updatedAt: time };
-  return { id, provider, ...envelope, status, ...counts, lastError: problem, body, ...times };
+  return { ...known, ...fate, ...counts, body, createdAt, updatedAt: createdAt };
 }
 
 // One order for all, so that two transactions with the same events do not lock crosswise.
@@ -80,7 +92,7 @@ const insertEvents = statement({ id: webhookEvents.id }, (builder, columns) =>
   builder
     .insert(webhookEvents)
     .select(sql`${rowsFromJson(webhookEvents)} order by fingerprint`)
-    .onConflictDoNothing({ target: [webhookEvents.provider, webhookEvents.fingerprint] })
+    .onConflictDoNothing({ target: [webhookEvents.fingerprint, webhookEvents.provider] })
     .returning(columns),
 );
 
@@ -93,6 +105,27 @@ const findEvents = statement({ sent: sql<string>`sent.id`, stored: webhookEvents
       sql`${webhookEvents.provider} = sent.provider and ${webhookEvents.fingerprint} = sent.fingerprint`,
     ),
 );
+
+const addRepeats = statement({}, builder =>
+  builder
+    .insert(webhookRepeats)
+    .select(
+      sql`select sent.event::uuid, count(*)::integer from json_array_elements_text(${sql.placeholder('events')}::text::json) as sent (event)
+        group by 1 order by 1`,
+    )
+    .onConflictDoUpdate({
+      target: webhookRepeats.event,
+      set: { repeats: sql`${webhookRepeats.repeats} + excluded.repeats` },
+    }),
+);
+
+/** Counts deliveries on the events that they repeat, and returns those events. */
+async function countRepeated(db: Connection, repeated: object[]) {
+  if (repeated.length === 0) return [];
+  const found = await findEvents(db, { rows: JSON.stringify(repeated) });
+  if (found.length > 0) await addRepeats(db, { events: JSON.stringify(found.map(({ stored }) => stored)) });
+  return found;
+}
 
 /** Writes rows and jobs in one transaction; returns the id under which the event of each row is stored. */
 async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
@@ -108,12 +141,10 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
     const storedAs = new Map(inserted.map(({ id }) => [id, id]));
     const jobs = arrivals
       .filter(({ row }) => storedAs.has(row.id) && row.status === 'received')
-      .map(({ row, trace }) => ({ event: row.id, round: 0, trace }));
+      .map(({ row, trace }) => ({ event: row.id, round: 0, eventId: row.eventId, trace }));
     await queue.add(inside.db, jobs);
     const repeated = rows.filter(({ id }) => !storedAs.has(id)).map(({ body: _, ...row }) => row);
-    if (repeated.length > 0)
-      for (const { sent, stored } of await findEvents(inside.db, { rows: JSON.stringify(repeated) }))
-        storedAs.set(sent, stored);
+    for (const { sent, stored } of await countRepeated(inside.db, repeated)) storedAs.set(sent, stored);
     return arrivals.map(({ row }) => storedAs.get(row.id));
   }
   return inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });

@@ -8,8 +8,8 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
-import { inSpan } from '../telemetry/tracing.ts';
-import { type Handlers, handlerFor } from './handlers/handler.ts';
+import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
+import { type Handlers, handlerFor, type Reasons } from './handlers/handler.ts';
 
 /*
  * The status of an event:
@@ -23,13 +23,15 @@ import { type Handlers, handlerFor } from './handlers/handler.ts';
  *              |      v  |   +-- after the last retry --> dead
  *              |     failed
  *              |
- *              +--> ignored: no handler, or no customer
+ *              +--> ignored: no handler, or no customer; the reason says which
  *
  * A replay makes a failed, dead or ignored event `received` again. Each replay begins a new round, which voids older jobs.
  */
 
-const { id, eventId, provider, type, customer, attempts, replays, status } = webhookEvents;
-const claimed = { id, round: replays, eventId, provider, type, customer, attempts };
+const { id, attempts, replays, status } = webhookEvents;
+const { eventId, provider, preset, type, customer, occurredAt, createdAt } = webhookEvents;
+const seen = { eventId, provider, preset, type, customer, occurredAt, createdAt };
+const claimed = { id, round: replays, attempts, ...seen };
 
 /** An event that a worker has begun to process. */
 export type Claimed = Row<typeof claimed>;
@@ -108,24 +110,38 @@ export async function processEvents(
     // Marked first, which locks the rows: a second worker waits here and then finds nothing to do.
     const events = await mark[from](inside.db, values);
     for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event)))
-      await (handler ? handler.handle(inside, own) : ignore(inside, own));
+      if (typeof handler === 'string') await ignore(inside, own, handler);
+      else await addReasons(inside, await handler.handle(inside, own));
     return events;
   }
   return inSpans(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
 }
 
 /** For replayed events, and for those received by a version that had a handler. */
-async function ignore({ db }: Context, events: Claimed[]): Promise<void> {
+async function ignore({ db }: Context, events: Claimed[], reason: string): Promise<void> {
   const ids = events.map(event => event.id);
-  await orm(db).update(webhookEvents).set({ status: 'ignored', processedAt: null }).where(inArray(id, ids));
+  const ignored = { status: 'ignored' as const, reason, processedAt: null };
+  await orm(db).update(webhookEvents).set(ignored).where(inArray(id, ids));
+}
+
+const setReasons = statement({}, builder =>
+  builder
+    .update(webhookEvents)
+    .set({ reason: sql`given.value` })
+    .from(sql`json_each_text(${sql.placeholder('reasons')}::text::json) as given`)
+    .where(eq(id, sql`given.key::uuid`)),
+);
+
+async function addReasons({ db }: Context, reasons: Reasons): Promise<void> {
+  if (reasons.size > 0) await setReasons(db, { reasons: JSON.stringify(Object.fromEntries(reasons)) });
 }
 
 /** Does work as a part of the trace of each event. */
 function inSpans<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
   let nested = work;
-  for (const { event, trace } of jobs) {
+  for (const { event, eventId, trace } of jobs) {
     const inner = nested;
-    const options = { parent: trace, attributes: { 'event.id': event } };
+    const options = { parent: trace, attributes: eventAttributes(event, eventId) };
     nested = () => inSpan('process webhook event', options, inner);
   }
   return nested();

@@ -6,7 +6,7 @@ type Refusal = Unreadable | 'wrong_secret' | 'changed_body' | 'stale' | 'future'
 
 export type Verdict =
   /** `secret` is the index of the one that matched, which shows operators when a rotation is complete. */
-  | { genuine: true; secret: number; id: string | undefined }
+  | { genuine: true; secret: number }
   /** The reason is for logs and metrics only: telling the sender would help a forger. */
   | { genuine: false; reason: Refusal; seconds?: number };
 
@@ -24,7 +24,7 @@ export function verify(
   const seconds = claim.time === undefined ? 0 : Math.floor(now.getTime() / 1000) - claim.time;
   if (seconds > tolerance) return { genuine: false, reason: 'stale', seconds };
   if (-seconds > tolerance) return { genuine: false, reason: 'future', seconds: -seconds };
-  return { genuine: true, secret, id: claim.id };
+  return { genuine: true, secret };
 }
 
 /** The headers with which the provider would send this body. */

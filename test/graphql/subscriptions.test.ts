@@ -1,16 +1,15 @@
 import t from 'tap';
-import { activateSubscriptions } from '../../src/services/subscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-
-const payment = (customer: string, provider: string) => ({ id: 'x', eventId: null, customer, provider });
+import { statusEvent } from '../helper/webhooks.ts';
 
 t.test('GraphQL and REST return the same subscriptions', async t => {
   const { call, database } = await build(t);
   const context = inside(database);
   for (const customer of ['cus_1', 'cus_2'])
-    await activateSubscriptions(context, [payment(customer, 'stripe')]);
-  await activateSubscriptions(context, [payment('cus_2', 'other')]);
+    await changeSubscriptions(context, [statusEvent('active', { customer })]);
+  await changeSubscriptions(context, [statusEvent('active', { customer: 'cus_2', provider: 'other' })]);
 
   const fields = 'customer provider status activatedAt version createdAt updatedAt';
   const ask = async (query: string) => (await call('POST', '/api/graphql', 200, { body: { query } })).body;

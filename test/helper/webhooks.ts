@@ -3,11 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
+import type { SubscriptionStatus } from '../../schemas/subscription.ts';
+import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
+import { newId } from '../../src/core/ids.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
+import type { StatusEvent } from '../../src/services/subscriptionStatus.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
@@ -45,6 +49,23 @@ export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {
   return event;
 }
 
+/** An event after which the subscription has this status. */
+export const statusEvent = (
+  status: SubscriptionStatus,
+  given: Partial<StatusEvent['event']> = {},
+): StatusEvent => ({
+  status,
+  event: {
+    ...{ id: newId(Date.now()), eventId: null, provider: 'stripe', customer: 'cus_1' },
+    ...{ occurredAt: null, createdAt: new Date().toISOString(), ...given },
+  },
+});
+
+/** The provider of these tests. */
+export const [[, stripeProvider]] = [...readProviders(JSON.stringify({ stripe: [secret] })).providers] as [
+  [string, Provider],
+];
+
 /** The queue opens connections of its own, so it must know the address of the database. */
 async function openFor(t: Test, url: string | undefined) {
   if (url === undefined) return openTestDatabase(t);
@@ -58,8 +79,8 @@ interface Choices {
   settings?: Partial<Settings>;
   /** Replaces the real handler of payments; called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
-  /** Replaces all handlers, those of the receiver too. */
-  handlers?: Handlers;
+  /** Replaces the handlers of Stripe's events, those of the receiver too. */
+  handlers?: ReadonlyMap<string, Handler>;
   now?: () => Date;
   /** By default, every retry comes after a second. */
   retries?: typeof defaultRetries;
@@ -70,8 +91,13 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
   needsCustomer: true,
   handle: async (context, events) => {
     for (const event of events) await handle(context, event);
+    return new Map();
   },
 });
+
+/** A handler of one type of Stripe's events, and no others. */
+export const handling = (type: string, handler: Handler): Handlers =>
+  new Map([['stripe', new Map([[type, handler]])]]);
 
 /** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildDoor(
@@ -92,8 +118,8 @@ export async function buildDoor(
     database,
     metrics,
     log: testLog,
-    ...(handlers && { handlers }),
-    ...(handle && { handlers: new Map([['payment_intent.succeeded', oneByOne(handle)]]) }),
+    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
+    ...(handle && { handlers: handling('payment_intent.succeeded', oneByOne(handle)) }),
     ...(now && { now }),
   };
   const jobs = startJobs({ ...parts, queue });
@@ -114,7 +140,7 @@ export async function buildDoor(
     database,
     queue,
     metrics,
-    ...(handlers && { handlers }),
+    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
     ...(now && { now }),
   });
 

@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap';
 import { components } from '../../schemas/common.ts';
 import { kinds } from '../../src/resources.ts';
-import { activateSubscriptions } from '../../src/services/subscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
 import { makeRecord } from '../helper/records.ts';
+import { statusEvent } from '../helper/webhooks.ts';
 
 const { call, newUser, database } = await build(t);
 
@@ -105,8 +106,7 @@ const subscriptions = {
   ...{ name: 'subscriptions', methods: reads, missing: 'nobody' },
   make: async () => {
     const customer = `cus_${++customers}`;
-    const payment = { id: 'x', eventId: null, customer, provider: 'stripe' };
-    await activateSubscriptions(inside(database), [payment]);
+    await changeSubscriptions(inside(database), [statusEvent('active', { customer })]);
     await database.writes.rows('update subscriptions set version = 2 where customer = $1', [customer]);
     const path = `/api/subscriptions/${customer}`;
     return { path, record: (await call('GET', path, 200)).body, change: {} };

@@ -85,7 +85,7 @@ t.test('bug: a customer of 130 emoji was ignored, because each counted as two ch
   }
   await deliver(paymentEvent({ id: 'evt_256', customer: '😀'.repeat(256) }));
   const ignored = await eventually('status=ignored', 'ignored');
-  t.match(ignored, { customer: null, lastError: 'the customer is longer than 255 characters' });
+  t.match(ignored, { customer: null, reason: 'The customer is longer than 255 characters.' });
 });
 
 t.test('bug: a long event id or type was cut in the middle of a character', async t => {

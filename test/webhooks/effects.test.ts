@@ -1,21 +1,20 @@
 import t from 'tap';
-import { eq } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
-import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
-import { newId } from '../../src/core/ids.ts';
+import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { activateSubscriptions } from '../../src/services/subscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { buildDoor, paymentEvent, statusEvent } from '../helper/webhooks.ts';
 
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;
   const { call, deliver, eventually } = await buildDoor(t, {
     handle: async (context, event) => {
-      await activateSubscriptions(context, [{ ...event, customer: `${event.customer}-${calls}` }]);
+      const customer = `${event.customer}-${calls}`;
+      await changeSubscriptions(context, [{ event: { ...event, customer }, status: 'active' }]);
       if (++calls === 1) throw new Error('after the effect');
     },
   });
@@ -32,39 +31,45 @@ t.test('activation sets any status to active and keeps the first activation time
   let clock = new Date('2027-01-01T00:00:00Z');
   const { call, database } = await buildDoor(t, { now: () => clock });
   const context = inside(database, () => clock);
-  const payment = { id: newId(0), eventId: 'evt_1', customer: 'cus_1', provider: 'stripe' };
+  const apply = (status: SubscriptionStatus, occurredAt: string) =>
+    changeSubscriptions(context, [statusEvent(status, { occurredAt })]);
   const read = async () => (await call('GET', '/api/subscriptions/cus_1', 200)).body;
-  await activateSubscriptions(context, [payment]);
+  await apply('active', '2026-12-31T23:59:58.000Z');
   const first = await read();
   t.match(first, { status: 'active', activatedAt: '2027-01-01T00:00:00.000Z' });
   clock = new Date('2027-02-01T00:00:00Z');
-  await activateSubscriptions(context, [payment]);
+  await apply('active', '2026-12-31T23:59:58.000Z');
+  await apply('active', '2026-12-31T23:59:59.000Z');
   t.same(await read(), first, 'not even updatedAt changed');
-  await orm(database.writes)
-    .update(subscriptions)
-    .set({ status: 'past_due' })
-    .where(eq(subscriptions.customer, 'cus_1'));
-  await activateSubscriptions(context, [payment]);
-  t.same(await read(), { ...first, version: 2, updatedAt: '2027-02-01T00:00:00.000Z' });
+  await apply('past_due', '2027-01-30T00:00:00.000Z');
+  await apply('active', '2027-01-31T00:00:00.000Z');
+  t.same(await read(), { ...first, version: 3, updatedAt: '2027-02-01T00:00:00.001Z' });
 });
 
 t.test('every change of status is in the audit log with its event (bug: none was)', async t => {
-  const { call, database, deliver, eventually } = await buildDoor(t);
-  const pay = async (id: string) => {
-    await deliver(paymentEvent({ id }));
+  const { call, deliver, eventually } = await buildDoor(t);
+  const pay = async (id: string, created: number) => {
+    await deliver({ ...paymentEvent({ id }), created });
     return eventually('limit=1', 'processed');
   };
-  const first = await pay('evt_1');
-  await pay('evt_2');
-  await orm(database.writes).update(subscriptions).set({ status: 'past_due' });
-  const third = await pay('evt_3');
+  const first = await pay('evt_1', 1_763_700_000);
+  await pay('evt_2', 1_763_700_001);
+  await deliver({
+    ...{ id: 'evt_3', type: 'invoice.payment_failed', created: 1_763_700_002 },
+    data: { object: { customer: 'cus_1' } },
+  });
+  const failed = await eventually('limit=1', 'processed');
+  const last = await pay('evt_4', 1_763_700_003);
   const { data } = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body;
-  const changes = data.map(({ action, details }: Record<string, unknown>) => [action, details]);
   t.same(
-    new Set(changes),
-    new Set([
-      ['subscription.change', { event: first.id, eventId: 'evt_1', from: null, to: 'active' }],
-      ['subscription.change', { event: third.id, eventId: 'evt_3', from: 'past_due', to: 'active' }],
+    data.map(({ action, details }: Record<string, unknown>) => [action, details]),
+    [
+      [last, 'past_due', 'active', '2025-11-21T04:40:03.000Z'],
+      [failed, 'active', 'past_due', '2025-11-21T04:40:02.000Z'],
+      [first, null, 'active', '2025-11-21T04:40:00.000Z'],
+    ].map(([{ id: event, eventId }, from, to, occurredAt]) => [
+      'subscription.change',
+      { event, eventId, occurredAt, from, to },
     ]),
     'the second payment changed nothing',
   );
@@ -74,23 +79,21 @@ t.test('every change of status is in the audit log with its event (bug: none was
 t.test('parallel payments of a customer, in a batch or by several workers, are one change', async t => {
   const database = await openTestDatabase(t);
   const context = inside(database);
-  const payments = ['a', 'b', 'a', 'b', 'a'].map((customer, i) => ({
-    ...{ id: newId(Date.now()), eventId: `evt_${i}`, provider: 'stripe', customer },
-  }));
-  const pay = () => inTransaction(context, within => activateSubscriptions(within, payments));
-  await Promise.all(Array.from({ length: 6 }, pay));
-  await orm(database.writes).update(subscriptions).set({ status: 'unpaid' });
-  await Promise.all(Array.from({ length: 6 }, pay));
+  const apply = (status: SubscriptionStatus, occurredAt: string) => {
+    const events = ['a', 'b', 'a', 'b', 'a'].map((customer, i) =>
+      statusEvent(status, { eventId: `${status}_${i}`, customer, occurredAt }),
+    );
+    return inTransaction(context, within => changeSubscriptions(within, events));
+  };
+  await Promise.all(Array.from({ length: 6 }, () => apply('active', '2026-11-21T12:00:00.000Z')));
+  await Promise.all(Array.from({ length: 6 }, () => apply('unpaid', '2026-11-21T12:00:01.000Z')));
   const entries = await orm(database.writes).select().from(auditLog).orderBy(auditLog.id);
-  t.same(
-    entries.map(({ recordId, details }) => [recordId, details?.eventId, details?.from]).sort(),
-    [
-      ['stripe:a', 'evt_0', 'unpaid'],
-      ['stripe:a', 'evt_0', null],
-      ['stripe:b', 'evt_1', 'unpaid'],
-      ['stripe:b', 'evt_1', null],
-    ].sort(),
-  );
+  t.same(entries.map(({ recordId, details }) => [recordId, details?.eventId, details?.from]).sort(), [
+    ['stripe:a', 'active_0', null],
+    ['stripe:a', 'unpaid_0', 'active'],
+    ['stripe:b', 'active_1', null],
+    ['stripe:b', 'unpaid_1', 'active'],
+  ]);
 });
 
 t.test('old events are trimmed in batches, dead ones never', async t => {

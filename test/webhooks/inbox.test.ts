@@ -9,14 +9,14 @@ import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
+import { paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
 import { secrets } from '../rig/sender.ts';
 
 const ready = Promise.resolve();
 const delivery = (id: string) => ({
-  provider: 'stripe',
+  provider: stripeProvider,
+  headers: {},
   body: Buffer.from(JSON.stringify(paymentEvent({ id }))),
-  sentId: undefined,
 });
 
 t.test('an event whose job cannot be stored is neither stored nor acknowledged', async t => {

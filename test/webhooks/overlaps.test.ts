@@ -4,13 +4,13 @@ import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';
 import { startJobs } from '../../src/jobs.ts';
-import type { Handler } from '../../src/webhooks/handlers/handler.ts';
+import type { IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
 import type { DueJob, Work } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { testLog } from '../helper/database.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { buildDoor, handling, paymentEvent } from '../helper/webhooks.ts';
 
 const retries = 10;
 
@@ -18,7 +18,7 @@ const retries = 10;
 function workByHand(
   t: Test,
   parts: Pick<Parameters<typeof startJobs>[0], 'database' | 'metrics'>,
-  handle: Handler['handle'],
+  handle: (context: Context, events: IncomingEvent[]) => Promise<void>,
 ) {
   let work: Work = async () => [];
   const queue = {
@@ -30,7 +30,13 @@ function workByHand(
     rest: async () => {},
     close: async () => {},
   };
-  const handlers = new Map([['payment_intent.succeeded', { effect: '', needsCustomer: true, handle }]]);
+  const handlers = handling('payment_intent.succeeded', {
+    ...{ effect: '', needsCustomer: true },
+    handle: async (context, events) => {
+      await handle(context, events);
+      return new Map();
+    },
+  });
   const worker = startJobs({
     settings: readSettings({ NODE_ENV: 'test' }),
     ...parts,

@@ -5,6 +5,7 @@ import { payloadReader } from '../../src/webhooks/handlers/payloads.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { statusEvent, stripeProvider } from '../helper/webhooks.ts';
 
 const readNumbers = payloadReader(Type.Object({ n: Type.Number(), 'a/b': Type.Optional(Type.String()) }));
 
@@ -19,9 +20,9 @@ async function openInbox(t: Parameters<typeof openTestDatabase>[0]) {
   const database = await openTestDatabase(t);
   const context = { ...inside(database), queue: { ready: Promise.resolve(), add: async () => {} } };
   const receive = async (payload: object) => {
-    const delivery = { provider: 'stripe', body: Buffer.from(JSON.stringify(payload)), sentId: undefined };
+    const delivery = { provider: stripeProvider, headers: {}, body: Buffer.from(JSON.stringify(payload)) };
     const { id = '' } = await receiveEvent(context, handlers, delivery);
-    return { id, provider: 'stripe', eventId: null, type: null, customer: null };
+    return { ...statusEvent('active', { id }).event, preset: 'stripe', type: null, attempts: 1, round: 0 };
   };
   return { context, receive };
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
+import { signatureSchemes } from '../../schemas/provider.ts';
 import { readProviders } from '../../src/config/providers.ts';
 import type { Headers } from '../../src/webhooks/schemes.ts';
 import { sign, verify } from '../../src/webhooks/signature.ts';
@@ -26,20 +27,23 @@ t.test("we sign as the provider's own package does", async t => {
 });
 
 t.test('each scheme accepts its own signature, names the secret, and rejects all else', async t => {
-  for (const scheme of ['timestamped', 'sha256', 'standard']) {
+  for (const scheme of signatureSchemes) {
     const secrets = ['whsec_dGhlIG5ldyBzZWNyZXQgaXM=', 'whsec_dGhlIG9sZCBzZWNyZXQgd2Fz'];
     const accepting = provider({ scheme, secrets });
     const old = provider({ scheme, secrets: secrets.slice(1) });
     const headers = sign(old, body, { now: time, id: 'msg_1' });
-    const id = scheme === 'standard' ? 'msg_1' : undefined;
-    t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1, id }, scheme);
+    t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1 }, scheme);
     t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), by), { reason: 'wrong_secret' });
     t.match(verify(accepting, {}, body, by), { reason: 'no_header' });
     const late = verify(accepting, headers, body, {
       now: new Date(time.getTime() + 812_000),
       tolerance: 300,
     });
-    t.match(late, scheme === 'sha256' ? { genuine: true } : { reason: 'stale', seconds: 812 }, scheme);
+    t.match(
+      late,
+      ['sha256', 'hex', 'base64'].includes(scheme) ? { genuine: true } : { reason: 'stale', seconds: 812 },
+      scheme,
+    );
   }
 });
 
@@ -54,7 +58,7 @@ t.test('the example of the Standard Webhooks specification is accepted', async t
     now: new Date(1614265330_000),
     tolerance: 300,
   });
-  t.same(verdict, { genuine: true, secret: 0, id: 'msg_p5jXN8AQM9LWM0D4loKWxJek' });
+  t.same(verdict, { genuine: true, secret: 0 });
 });
 
 t.test('the signature header of a provider can be configured', async t => {
@@ -64,12 +68,26 @@ t.test('the signature header of a provider can be configured', async t => {
 });
 
 t.test('no forged header throws or is accepted', async t => {
-  const providers = ['timestamped', 'sha256', 'standard'].map(scheme =>
+  const providers = signatureSchemes.map(scheme =>
     provider({ scheme, secrets: ['MfKQ9r8GKYqrTwjUPD8ILA=='] }),
   );
   const piece = fc.oneof(
     fc.string(),
-    fc.constantFrom('t=', 'v1=', ',', 'sha256=', '1', 'v1,', ' ', '=', '0'.repeat(64)),
+    fc.constantFrom(
+      't=',
+      'ts=',
+      'v1=',
+      'h1=',
+      ';',
+      ',',
+      'sha256=',
+      '1',
+      'v1,',
+      ' ',
+      '=',
+      '0'.repeat(64),
+      `${'0'.repeat(43)}=`,
+    ),
   );
   const value = fc.array(piece, { maxLength: 8 }).map(pieces => pieces.join(''));
   const guess = fc.property(value, value, value, (signature, stamp, id) => {
@@ -92,6 +110,10 @@ t.test('invalid settings are reported without repeating a secret', async t => {
     ['{"stripe":[""]}', /stripe\/secrets\/0/],
     ['{"stripe":{"scheme":"md5","secrets":["whsec_x"]}}', /stripe\/scheme must be one of/],
     ['{"stripe":{"header":"A B","secrets":["whsec_x"]}}', /stripe\/header must be a header name/],
+    ['{"acme":{"preset":"payone","secrets":["whsec_x"]}}', /acme\/preset must be one of stripe, paddle/],
+    ['{"acme":{"type":"a..b","secrets":["whsec_x"]}}', /acme\/type must be a path such as/],
+    ['{"acme":{"customer":["header:X"],"secrets":["whsec_x"]}}', /acme\/customer\/0 must be a path/],
+    ['{"standard":["whsec_x"]}', /standard\/secrets must be base64/],
     ['{"stripe":{"secret":["whsec_x"]}}', /did you mean "secrets"/],
     ['{"Stripe Inc":["whsec_x"]}', /lower-case letters/],
   ];

@@ -16,7 +16,7 @@ import { builder } from './statement.ts';
 
 interface CursorQuery {
   table: RecordTable;
-  columns: Record<string, PgColumn>;
+  columns: Record<string, PgColumn | SQL>;
   where: SQL | undefined;
   /** A filter whose column has an index together with the id. */
   lead: { column: PgColumn; value: SQLWrapper } | undefined;

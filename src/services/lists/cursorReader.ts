@@ -3,6 +3,7 @@ import {
   getTableColumns,
   getTableConfig,
   type PgColumn,
+  type SQL,
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
@@ -50,13 +51,13 @@ type Rows = unknown[][];
  * place in an index.
  */
 export class CursorReader<T, Filter extends string, Sort extends string> {
-  readonly #rules: ListRules<Filter, Sort>;
-  readonly #columns: Record<string, PgColumn>;
+  readonly #rules: ListRules<Filter, Sort, PgColumn | SQL>;
+  readonly #columns: Record<string, PgColumn | SQL>;
   readonly #toRecord: (row: unknown[]) => unknown;
   readonly #indexed: Filter[];
   readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
 
-  constructor(rules: ListRules<Filter, Sort>) {
+  constructor(rules: ListRules<Filter, Sort, PgColumn | SQL>) {
     this.#rules = rules;
     this.#columns = rules.columns ?? getTableColumns(rules.table);
     this.#toRecord = rowMapper(this.#columns);
@@ -175,7 +176,7 @@ function indexedFilters<Filter extends string>({
 
 /** A list with its order and its filters: what a cursor fits. */
 function nameOf<Filter extends string, Sort extends string>(
-  { name, filters }: ListRules<Filter, Sort>,
+  { name, filters }: Pick<ListRules<Filter, Sort>, 'name' | 'filters'>,
   query: ListQuery<Filter, Sort>,
 ): string {
   const used = namesIn(Object.keys(filters) as Filter[], query);

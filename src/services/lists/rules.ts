@@ -6,13 +6,17 @@ import { readBound } from '../../core/instants.ts';
 import type { RecordTable } from '../../database/statements/recordsById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
-export interface ListRules<Filter extends string, Sort extends string> {
+export interface ListRules<
+  Filter extends string,
+  Sort extends string,
+  Column extends PgColumn | SQL = PgColumn,
+> {
   scope: Scope;
   /** Tells the cursors of different lists apart. */
   name: string;
   table: RecordTable;
   /** All columns when absent. */
-  columns?: Record<string, PgColumn>;
+  columns?: Record<string, Column>;
   /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
   filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
   /**

@@ -2,10 +2,21 @@ import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 
 /** An event as a handler sees it. `payloadReader` reads the rest. */
-export type IncomingEvent = Pick<
-  typeof webhookEvents.$inferSelect,
-  'id' | 'provider' | 'eventId' | 'type' | 'customer'
->;
+export interface IncomingEvent
+  extends Pick<
+    typeof webhookEvents.$inferSelect,
+    'id' | 'provider' | 'preset' | 'eventId' | 'type' | 'customer' | 'occurredAt' | 'createdAt' | 'attempts'
+  > {
+  /** How many times it was replayed. The attempts are those since the last time. */
+  round: number;
+}
+
+/** When the event happened: it arrived later, in any order. */
+export const timeOfEvent = ({ occurredAt, createdAt }: Pick<IncomingEvent, 'occurredAt' | 'createdAt'>) =>
+  occurredAt ?? createdAt;
+
+/** Why events had no effect, by their ids. */
+export type Reasons = ReadonlyMap<string, string>;
 
 /** What the service does with events of one type. */
 export interface Handler {
@@ -13,17 +24,26 @@ export interface Handler {
   readonly effect: string;
   /** Events without a customer are stored as ignored. */
   readonly needsCustomer: boolean;
+  /** Where the body has the status that it sets, and its words: for sending such an event. */
+  readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
-   * Has the effect of all these events, or throws. It runs in the transaction that marks the events processed, so both
-   * commit or neither. After a failure it runs again, then for each event alone: it must do only what a rollback undoes.
+   * Has the effect of all these events, or throws; returns why any of them had none. It runs in the transaction that marks the
+   * events processed, so both commit or neither. After a failure it runs again, then for each event alone: it must do only
+   * what a rollback undoes.
    */
-  handle(context: Context, events: IncomingEvent[]): Promise<void>;
+  handle(context: Context, events: IncomingEvent[]): Promise<Reasons>;
 }
 
-export type Handlers = ReadonlyMap<string, Handler>;
+/** The handlers of the types of each preset. */
+export type Handlers = ReadonlyMap<string, ReadonlyMap<string, Handler>>;
 
-/** The handler of an event, if it has an effect. */
-export function handlerFor(handlers: Handlers, { type, customer }: Pick<IncomingEvent, 'type' | 'customer'>) {
-  const handler = type === null ? undefined : handlers.get(type);
-  return handler?.needsCustomer && customer === null ? undefined : handler;
+/** The handler of an event, or why it has no effect. */
+export function handlerFor(
+  handlers: Handlers,
+  { preset, type, customer }: Pick<IncomingEvent, 'preset' | 'type' | 'customer'>,
+): Handler | string {
+  if (type === null) return 'The event has no type.';
+  const handler = handlers.get(preset)?.get(type);
+  if (!handler) return 'No handler for events of this type.';
+  return handler.needsCustomer && customer === null ? 'The event names no customer.' : handler;
 }

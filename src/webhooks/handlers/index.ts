@@ -1,14 +1,14 @@
-import { activateSubscriptions } from '../../services/subscriptions.ts';
-import type { Handler, Handlers } from './handler.ts';
+import type { Handlers } from './handler.ts';
+import { lemonsqueezy } from './lemonsqueezy.ts';
+import { paddle } from './paddle.ts';
+import { razorpay } from './razorpay.ts';
+import { stripe } from './stripe.ts';
 
-/** Every type of event that has an effect. All others are stored and ignored. */
-export const handlers: Handlers = new Map<string, Handler>([
-  [
-    'payment_intent.succeeded',
-    {
-      effect: 'The subscription of `data.object.customer` becomes active.',
-      needsCustomer: true,
-      handle: activateSubscriptions,
-    },
-  ],
+/** Every type of event that has an effect, by the preset of its provider. All others are stored and ignored. */
+export const handlers: Handlers = new Map([
+  ['stripe', stripe],
+  ['standard', stripe],
+  ['paddle', paddle],
+  ['lemonsqueezy', lemonsqueezy],
+  ['razorpay', razorpay],
 ]);

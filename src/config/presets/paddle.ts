@@ -1,0 +1,10 @@
+import type { Preset } from './preset.ts';
+
+/** Paddle Billing: "Verify webhook signatures" and "Notifications". */
+export const paddle: Preset = {
+  scheme: 'paddle',
+  id: 'event_id',
+  type: 'event_type',
+  customer: 'data.customer_id',
+  time: 'occurred_at',
+};

@@ -1,0 +1,56 @@
+import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
+import { type IncomingEvent, timeOfEvent } from '../webhooks/handlers/handler.ts';
+
+/** An event, and the status that the subscription of its customer has since then. */
+export interface StatusEvent {
+  event: Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer' | 'occurredAt' | 'createdAt'>;
+  status: SubscriptionStatus;
+}
+
+interface State {
+  status: SubscriptionStatus;
+  /** When the latest event with this status happened. */
+  statusAt: string;
+}
+
+interface Change {
+  event: StatusEvent['event'];
+  from: SubscriptionStatus | null;
+  to: SubscriptionStatus;
+}
+
+/** What events make of a subscription. */
+export interface Outcome extends State {
+  changes: Change[];
+  /** Why events had no effect, by their ids. */
+  reasons: Map<string, string>;
+}
+
+/** A total order: two events of one time and with different statuses must end the same way in any order of arrival. */
+const compare = (a: State, b: State) =>
+  a.statusAt === b.statusAt
+    ? subscriptionStatuses.indexOf(a.status) - subscriptionStatuses.indexOf(b.status)
+    : a.statusAt < b.statusAt
+      ? -1
+      : 1;
+
+/**
+ * Applies events in the order in which they happened. The latest one decides, in whatever order and however often they
+ * arrive.
+ */
+export function applyEvents(events: StatusEvent[], before?: State): Outcome {
+  const changes: Change[] = [];
+  const reasons = new Map<string, string>();
+  let now = before;
+  const inOrder = events
+    .map(({ event, status }) => ({ event, status, statusAt: timeOfEvent(event) }))
+    .sort(compare);
+  for (const { event, status, statusAt } of inOrder) {
+    const isLater = now === undefined || compare({ status, statusAt }, now) > 0;
+    if (now?.status === status) reasons.set(event.id, `The subscription was already ${status}.`);
+    else if (isLater) changes.push({ event, from: now?.status ?? null, to: status });
+    else reasons.set(event.id, `A later event had made the subscription ${now?.status}.`);
+    if (isLater) now = { status, statusAt };
+  }
+  return { ...(now as State), changes, reasons };
+}

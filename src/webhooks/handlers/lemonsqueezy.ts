@@ -1,0 +1,18 @@
+import type { Handler } from './handler.ts';
+import { becomesAsSaid } from './status.ts';
+
+const asSaid = becomesAsSaid('data.attributes.status', {
+  on_trial: 'trialing',
+  active: 'active',
+  past_due: 'past_due',
+  unpaid: 'unpaid',
+  paused: 'paused',
+  // Until the end of what is paid, the customer can still use it.
+  cancelled: 'active',
+  expired: 'canceled',
+});
+
+const types = ['created', 'updated', 'cancelled', 'resumed', 'expired', 'paused', 'unpaused'];
+
+/** Lemon Squeezy: "Webhook event types" and "The subscription object". */
+export const lemonsqueezy = new Map<string, Handler>(types.map(type => [`subscription_${type}`, asSaid]));

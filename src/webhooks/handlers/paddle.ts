@@ -1,0 +1,25 @@
+import type { Handler } from './handler.ts';
+import { becomesAsSaid } from './status.ts';
+
+const asSaid = becomesAsSaid('data.status', {
+  trialing: 'trialing',
+  active: 'active',
+  past_due: 'past_due',
+  paused: 'paused',
+  canceled: 'canceled',
+});
+
+const types = [
+  'created',
+  'activated',
+  'trialing',
+  'updated',
+  'past_due',
+  'paused',
+  'resumed',
+  'canceled',
+  'imported',
+];
+
+/** Paddle Billing: "Subscriptions" and "Subscription lifecycle" of its webhooks. */
+export const paddle = new Map<string, Handler>(types.map(type => [`subscription.${type}`, asSaid]));

@@ -1,0 +1,21 @@
+import type { Handler } from './handler.ts';
+import { becomesAsSaid } from './status.ts';
+
+const asSaid = becomesAsSaid('payload.subscription.entity.status', {
+  created: 'incomplete',
+  // The mandate is given, the first payment is still to come.
+  authenticated: 'incomplete',
+  active: 'active',
+  pending: 'past_due',
+  halted: 'unpaid',
+  paused: 'paused',
+  cancelled: 'canceled',
+  completed: 'canceled',
+  expired: 'incomplete_expired',
+});
+
+const types =
+  'authenticated activated charged pending halted paused resumed updated cancelled completed'.split(' ');
+
+/** Razorpay: "Subscription webhook events" and "Subscription states". */
+export const razorpay = new Map<string, Handler>(types.map(type => [`subscription.${type}`, asSaid]));
