@@ -34,6 +34,12 @@ export class ServiceClient {
   }
 }
 
+/** For records that may be absent. */
+export const orUndefined = (error: unknown): undefined => {
+  if (error instanceof OperatorError && error.message.startsWith('404 ')) return undefined;
+  throw error;
+};
+
 function parse(text: string) {
   try {
     return JSON.parse(text);

@@ -13,3 +13,11 @@ export function randomFrom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** All orders of some items. */
+export const permutationsOf = <T>(items: T[]): T[][] =>
+  items.length < 2
+    ? [items]
+    : items.flatMap((item, index) =>
+        permutationsOf(items.toSpliced(index, 1)).map(others => [item, ...others]),
+      );

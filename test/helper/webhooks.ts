@@ -40,7 +40,7 @@ export const signatureOf = (
 /** A complete event as the provider sends it, with the given id and customer. */
 export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
   const text = readFileSync(
-    new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
+    new URL('../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
     'utf8',
   );
   const event = JSON.parse(text);

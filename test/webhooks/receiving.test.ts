@@ -6,7 +6,7 @@ import { buildDoor, paymentEvent, signatureOf } from '../helper/webhooks.ts';
 t.test('a real payment event activates the subscription', async t => {
   const { call, eventually } = await buildDoor(t);
   const raw = readFileSync(
-    new URL('../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
+    new URL('../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
     'utf8',
   );
   const answer = await call('POST', '/api/webhooks/stripe', 200, {

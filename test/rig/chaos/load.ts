@@ -8,7 +8,7 @@ import { webhookSecret } from '../cluster/cluster.ts';
 
 const provider = readProviders(JSON.stringify({ stripe: [webhookSecret] })).providers.get('stripe');
 const sample = readFileSync(
-  new URL('../../../scripts/lib/payment_intent.succeeded.json', import.meta.url),
+  new URL('../../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
   'utf8',
 );
 

@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { Source } from '../../../src/config/presets/preset.ts';
+import type { Provider } from '../../../src/config/providers.ts';
+import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
+import { handlers } from '../../../src/webhooks/handlers/index.ts';
+import { sign } from '../../../src/webhooks/signature.ts';
+
+export interface Wanted {
+  type: string;
+  id: string;
+  customer?: string | undefined;
+  /** The status of the subscription, in the words of the provider. */
+  status?: string | undefined;
+}
+
+type Members = Record<string, unknown>;
+interface Sample {
+  body: Members;
+  headers: Record<string, string>;
+}
+
+/** A signed request with an event of this type, as the provider sends it. */
+export function sampleEvent(provider: Provider, { type, id, customer = 'cus_123', status }: Wanted) {
+  const sample: Sample = { body: recordedBody(provider.preset, type), headers: {} };
+  const handler = handlerFor(handlers, { preset: provider.preset, type, customer });
+  const said = typeof handler === 'string' ? undefined : handler.status;
+  write(sample, provider.id, id);
+  write(sample, provider.type, type);
+  write(sample, provider.customer, customer);
+  write(sample, provider.time, new Date());
+  // As `subscription.paused` has it, unless another one is wanted.
+  const word = status ?? said?.words.find(word => type.endsWith(word));
+  if (said && word !== undefined) write(sample, said.path, word);
+  return signed(provider, Buffer.from(JSON.stringify(sample.body, null, 2)), { id, headers: sample.headers });
+}
+
+/** A signed request with the bytes of a file, which may be no event at all. */
+export function eventFromFile(provider: Provider, path: string, { type, id }: Wanted) {
+  const sample: Sample = { body: {}, headers: {} };
+  write(sample, provider.id, id);
+  write(sample, provider.type, type);
+  return signed(provider, readFileSync(path), { id, headers: sample.headers });
+}
+
+function signed(provider: Provider, body: Buffer, { id, headers }: { id: string; headers: Members }) {
+  const signature = sign(provider, body, { now: new Date(), id });
+  return { body, headers: { 'content-type': 'application/json', ...headers, ...signature } };
+}
+
+/** The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. */
+function recordedBody(preset: string, type: string): Members {
+  for (let family = type; family !== ''; family = family.replace(/[._/]?[^._/]*$/, '')) {
+    const file = new URL(`bodies/${preset}/${family}.json`, import.meta.url);
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  }
+  return {};
+}
+
+/** Writes a value where the provider has it, in the form of the one that is there. */
+function write({ body, headers }: Sample, source: Source | undefined, value: string | Date): void {
+  const [path] = typeof source === 'string' ? [source] : (source ?? []);
+  if (path === undefined) return;
+  const text = typeof value === 'string' ? value : value.toISOString();
+  if (path.startsWith('header:')) {
+    headers[path.slice('header:'.length)] = text;
+    return;
+  }
+  const names = path.split('.');
+  const last = names.pop() as string;
+  const inner = names.reduce<Members>((outer, name) => {
+    outer[name] ??= {};
+    return outer[name] as Members;
+  }, body);
+  const isNumber = typeof inner[last] === 'number';
+  inner[last] = isNumber && value instanceof Date ? Math.floor(value.getTime() / 1000) : text;
+}

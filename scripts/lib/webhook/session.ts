@@ -1,0 +1,72 @@
+import type { Static } from '@sinclair/typebox';
+import type { WebhookEvent, WebhookEventList } from '../../../schemas/event.ts';
+import { type Given, UsageError } from '../../../src/command.ts';
+import { loadSettings } from '../../../src/config/settings.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
+import { isId } from '../../../src/core/ids.ts';
+import { ServiceClient } from '../serviceClient.ts';
+
+const text = { type: 'string' } as const;
+export const options = {
+  status: text,
+  type: text,
+  customer: text,
+  provider: text,
+  id: text,
+  file: text,
+  fail: text,
+  url: text,
+  key: text,
+  all: { type: 'boolean' },
+} as const;
+export type Flags = Given<typeof options>;
+export type EventList = Static<typeof WebhookEventList>;
+
+/** What every subcommand gets. */
+export interface Session {
+  values: Flags['values'];
+  /** The argument of the subcommand. */
+  argument: string;
+  settings: ReturnType<typeof loadSettings>;
+  client: ServiceClient;
+}
+
+export function openSession({ values, positionals: [, argument = ''] }: Flags): Session {
+  const settings = loadSettings();
+  const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
+  const base = values.url ?? `http://${host}:${settings.PORT}`;
+  const client = new ServiceClient(base, values.key ?? process.env.API_KEY);
+  return { values, argument, settings, client };
+}
+
+/** The filters among the options. */
+export function filtersOf({ values: { status, type, customer, provider } }: Session): Record<string, string> {
+  const filters = Object.entries({ status, type, customer, provider });
+  return Object.fromEntries(filters.filter((filter): filter is [string, string] => filter[1] !== undefined));
+}
+
+/** The path of the event that the argument names, by our id or by the provider's. */
+export async function pathOfEvent(session: Session): Promise<string> {
+  const { client, argument, values } = session;
+  if (!argument) throw new UsageError('Name the id of an event');
+  if (isId(argument)) return pathOf(argument);
+  const query = new URLSearchParams({
+    event: argument,
+    ...(values.provider && { provider: values.provider }),
+  });
+  const { data } = await client.call<EventList>('GET', `/api/webhook-events?${query}`);
+  const [event, ...others] = data;
+  if (!event) throw new OperatorError(`No event has the id ${argument}.`);
+  if (others.length === 0) return pathOf(event.id);
+  const providers = data.map(({ provider }) => provider).join(', ');
+  throw new OperatorError(`Events of several providers have this id: add --provider, one of ${providers}.`);
+}
+
+export const pathOf = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
+
+/** An event as one line. */
+export const lineOf = (event: WebhookEvent): string =>
+  [
+    ...[event.id, event.createdAt, event.status, event.attempts, event.provider, event.eventId, event.type],
+    ...[event.customer, event.lastError ?? event.reason ?? ''],
+  ].join('  ');
