@@ -23,28 +23,29 @@ const ofCustomer = statement(columns, (builder, columns) =>
     .orderBy(subscriptions.id),
 );
 
-// One order for all, so that two workers with the same customers do not deadlock.
-const newRows = sql`${rowsFromJson(subscriptions)} order by customer, provider`;
-
 const { customer, provider } = subscriptions;
+const same = (name: 'customer' | 'provider') => sql`${subscriptions[name]} = ${sql.raw(`new."${name}"`)}`;
+const sameCustomer = and(same('customer'), same('provider'));
+const newRows = rowsFromJson(subscriptions);
+
+// One order for all, so that two workers with the same customers do not deadlock. The constraint decides; most are known.
 const insertNew = statement({ customer, provider }, (builder, columns) =>
   builder
     .insert(subscriptions)
-    .select(newRows)
+    .select(
+      sql`${newRows} where not exists (select from ${subscriptions} where ${sameCustomer}) order by customer, provider`,
+    )
     .onConflictDoNothing({ target: [customer, provider] })
     .returning(columns),
 );
 
 const { status, updatedAt } = subscriptions;
-const same = (name: 'customer' | 'provider') => sql`${subscriptions[name]} = ${sql.raw(`new."${name}"`)}`;
-const sameCustomer = and(same('customer'), same('provider'));
-
 // Locked until the end of the transaction, in one order for all.
 const lockKnown = statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
   builder
     .select(columns)
     .from(subscriptions)
-    .innerJoin(sql`(${rowsFromJson(subscriptions)}) as new`, sameCustomer)
+    .innerJoin(sql`(${newRows}) as new`, sameCustomer)
     .orderBy(customer, provider)
     .for('no key update', { of: subscriptions }),
 );
@@ -61,7 +62,7 @@ const updateKnown = statement({}, builder =>
       updatedAt: sql`case new.version when 0 then ${updatedAt}
         else greatest(new."updatedAt", ${updatedAt} + interval '1 millisecond') end`,
     })
-    .from(sql`(${rowsFromJson(subscriptions)}) as new`)
+    .from(sql`(${newRows}) as new`)
     .where(sameCustomer),
 );
 

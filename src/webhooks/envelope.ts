@@ -92,12 +92,12 @@ const asText = (value: unknown) => (typeof value === 'string' ? value : undefine
 /** RFC 3339. Without a zone, servers in different ones would read different times. */
 const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/i;
 
-/** From seconds since 1970, as a number or in a header, or from RFC 3339. */
+/** From seconds or milliseconds since 1970, as a number or as text, or from RFC 3339. */
 function asTime(value: unknown, latest: number): string | undefined {
   const text = String(value);
-  const time = /^\d{1,12}(\.\d+)?$/.test(text)
-    ? Number(text) * 1000
-    : Date.parse(isInstant.test(text) ? text : '');
+  const count = /^\d{1,13}(\.\d+)?$/.test(text) ? Number(text) : undefined;
+  const time =
+    count === undefined ? Date.parse(isInstant.test(text) ? text : '') : count < 1e11 ? count * 1000 : count;
   return time >= 0 && time <= latest ? new Date(time).toISOString() : undefined;
 }
 

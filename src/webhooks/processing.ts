@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from '../../drizzle/orm.ts';
+import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
@@ -9,7 +9,7 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
-import { type Handlers, handlerFor, type Reasons } from './handlers/handler.ts';
+import { type Handlers, handlerFor } from './handlers/handler.ts';
 
 /*
  * The status of an event:
@@ -77,20 +77,38 @@ export async function claimEvent(context: Context, job: Job): Promise<Claimed | 
   return event;
 }
 
-const markProcessed = (from: EventStatus[], counted: typeof attempts | SQL) =>
+const lock = (from: EventStatus[]) =>
   statement(claimed, (builder, columns) =>
     builder
-      .update(webhookEvents)
-      .set({ status: 'processed', attempts: counted, lastError: null, updatedAt: time, processedAt: time })
-      .from(jobsGiven)
-      .where(and(ofItsRound, inArray(state, from)))
-      .returning(columns),
+      .select(columns)
+      .from(webhookEvents)
+      .innerJoin(jobsGiven, and(ofItsRound, inArray(state, from)))
+      .orderBy(id)
+      .for('no key update', { of: webhookEvents }),
   );
-const mark = {
-  received: markProcessed(['received'], sql`${attempts} + 1`),
+const lockFrom = {
+  received: lock(['received']),
   // Another worker may have failed the event meanwhile: it is still to be done.
-  processing: markProcessed(['processing', 'failed'], attempts),
+  processing: lock(['processing', 'failed']),
 };
+
+const finish = statement({}, builder =>
+  builder
+    .update(webhookEvents)
+    .set({
+      status: sql`case when done.ignored then 'ignored' else 'processed' end`,
+      reason: sql`done.reason`,
+      // That of a claim is counted.
+      attempts: sql`${attempts} + (${status} = 'received')::integer`,
+      lastError: null,
+      updatedAt: time,
+      processedAt: sql`case when done.ignored then null else ${time} end`,
+    })
+    .from(
+      sql`json_to_recordset(${sql.placeholder('done')}::text::json) as done (event uuid, ignored boolean, reason text)`,
+    )
+    .where(eq(id, sql`done.event`)),
+);
 
 /**
  * Processes all of these events or none, and returns those that were not done yet. Events that are `received` need no
@@ -106,34 +124,33 @@ export async function processEvents(
   async function work(inside: Context) {
     // A batch may wait for others with the same customers. If it gave up, each event would be processed alone.
     await waitLongerForLocks(inside.db);
-    const values = { jobs: JSON.stringify(jobs), time: inside.now().toISOString() };
-    // Marked first, which locks the rows: a second worker waits here and then finds nothing to do.
-    const events = await mark[from](inside.db, values);
-    for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event)))
-      if (typeof handler === 'string') await ignore(inside, own, handler);
-      else await addReasons(inside, await handler.handle(inside, own));
+    // A second worker waits here and then finds nothing to do.
+    const events = await lockFrom[from](inside.db, { jobs: JSON.stringify(jobs) });
+    const done = await handleEvents(inside, handlers, events);
+    await finish(inside.db, { done: JSON.stringify(done), time: inside.now().toISOString() });
     return events;
   }
   return inSpans(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
 }
 
-/** For replayed events, and for those received by a version that had a handler. */
-async function ignore({ db }: Context, events: Claimed[], reason: string): Promise<void> {
-  const ids = events.map(event => event.id);
-  const ignored = { status: 'ignored' as const, reason, processedAt: null };
-  await orm(db).update(webhookEvents).set(ignored).where(inArray(id, ids));
+interface Done {
+  event: string;
+  ignored?: boolean;
+  /** Why it had no effect. */
+  reason: string | undefined;
 }
 
-const setReasons = statement({}, builder =>
-  builder
-    .update(webhookEvents)
-    .set({ reason: sql`given.value` })
-    .from(sql`json_each_text(${sql.placeholder('reasons')}::text::json) as given`)
-    .where(eq(id, sql`given.key::uuid`)),
-);
-
-async function addReasons({ db }: Context, reasons: Reasons): Promise<void> {
-  if (reasons.size > 0) await setReasons(db, { reasons: JSON.stringify(Object.fromEntries(reasons)) });
+async function handleEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<Done[]> {
+  const done: Done[] = [];
+  for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event)))
+    if (typeof handler === 'string') {
+      // Replayed, or received by a version that had a handler.
+      done.push(...own.map(({ id }) => ({ event: id, ignored: true, reason: handler })));
+    } else {
+      const reasons = await handler.handle(context, own);
+      done.push(...own.map(({ id }) => ({ event: id, reason: reasons.get(id) })));
+    }
+  return done;
 }
 
 /** Does work as a part of the trace of each event. */

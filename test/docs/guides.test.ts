@@ -24,6 +24,12 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   await runBlocks(t, page, await startService(t), { heading, folder });
 });
 
+t.test('the steps of docs/add-a-provider.md add a provider, whose test passes', async t => {
+  const steps = blocksOf('docs/add-a-provider.md').filter(({ kind, file }) => kind === 'sh' || file);
+  t.ok(steps.length > 6, 'there are steps');
+  await walk(t, steps, folder, check);
+});
+
 t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases, and a rule', async t => {
   const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
   t.ok(steps.length > 10, 'there are steps');

@@ -8,10 +8,15 @@ import { standard } from './standard.ts';
 import { stripe } from './stripe.ts';
 
 /** The providers that need no more than a secret. */
-export const presets = { stripe, paddle, lemonsqueezy, razorpay, shopify, github, standard } satisfies Record<
-  string,
-  Preset
->;
+export const presets = {
+  stripe,
+  paddle,
+  lemonsqueezy,
+  razorpay,
+  shopify,
+  github,
+  standard,
+} satisfies Record<string, Preset>;
 export type PresetName = keyof typeof presets;
 
 export const isPreset = (name: string): name is PresetName => Object.hasOwn(presets, name);
