@@ -8,8 +8,6 @@ export interface Provider extends Preset {
   readonly name: string;
   /** Decides which handlers its events have. */
   readonly preset: PresetName;
-  /** The header that holds the signature. */
-  readonly header: string;
   readonly secrets: readonly string[];
 }
 export type Providers = ReadonlyMap<string, Provider>;
@@ -35,7 +33,9 @@ export function readProviders(text = '{}'): { providers: Providers; problems: st
       problems.push(`${name}/preset must be one of ${Object.keys(presets).join(', ')}`);
       continue;
     }
-    const provider = { header: `${name}-signature`, ...presets[preset], ...settings, name, preset };
+    const isFollowed = settings.preset !== undefined || preset === name || preset === 'standard';
+    const header = isFollowed ? presets[preset].header : `${name}-signature`;
+    const provider = { ...presets[preset], header, ...settings, name, preset };
     if (provider.scheme === 'standard' && !provider.secrets.every(isStandardSecret))
       problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
     providers.set(name, provider);

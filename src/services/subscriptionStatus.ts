@@ -7,7 +7,8 @@ export interface StatusEvent {
   status: SubscriptionStatus;
 }
 
-interface State {
+/** The status of a subscription, and since when. */
+export interface State {
   status: SubscriptionStatus;
   /** When the latest event with this status happened. */
   statusAt: string;

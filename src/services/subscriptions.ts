@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql } from '../../drizzle/orm.ts';
+import { eq, getTableColumns, sql } from '../../drizzle/orm.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import type { Subscription, subscriptionSorts } from '../../schemas/subscription.ts';
 import { need } from '../access/need.ts';
@@ -11,7 +11,7 @@ import { statement } from '../database/statements/statement.ts';
 import { type Reasons, timeOfEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists/pagedList.ts';
-import { applyEvents, type Outcome, type StatusEvent } from './subscriptionStatus.ts';
+import { applyEvents, type Outcome, type State, type StatusEvent } from './subscriptionStatus.ts';
 
 const { id: _, statusAt, ...columns } = getTableColumns(subscriptions);
 
@@ -23,31 +23,27 @@ const ofCustomer = statement(columns, (builder, columns) =>
     .orderBy(subscriptions.id),
 );
 
-const { customer, provider } = subscriptions;
-const same = (name: 'customer' | 'provider') => sql`${subscriptions[name]} = ${sql.raw(`new."${name}"`)}`;
-const sameCustomer = and(same('customer'), same('provider'));
-const newRows = rowsFromJson(subscriptions);
+const { customer, provider, status, updatedAt } = subscriptions;
+const newRows = sql`${rowsFromJson(subscriptions)} order by customer, provider`;
+const sameCustomer = sql`${customer} = new.customer and ${provider} = new.provider`;
+const namedCustomers = sql`json_to_recordset(${sql.placeholder('customers')}::text::json) as new (customer text, provider text)`;
 
-// One order for all, so that two workers with the same customers do not deadlock. The constraint decides; most are known.
-const insertNew = statement({ customer, provider }, (builder, columns) =>
-  builder
-    .insert(subscriptions)
-    .select(
-      sql`${newRows} where not exists (select from ${subscriptions} where ${sameCustomer}) order by customer, provider`,
-    )
-    .onConflictDoNothing({ target: [customer, provider] })
-    .returning(columns),
-);
-
-const { status, updatedAt } = subscriptions;
-// Locked until the end of the transaction, in one order for all.
+// Locked until the end of the transaction. All in one order, so that two workers with the same customers do not deadlock.
 const lockKnown = statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
   builder
     .select(columns)
     .from(subscriptions)
-    .innerJoin(sql`(${newRows}) as new`, sameCustomer)
+    .innerJoin(namedCustomers, sameCustomer)
     .orderBy(customer, provider)
     .for('no key update', { of: subscriptions }),
+);
+
+const insertNew = statement({ customer, provider }, (builder, columns) =>
+  builder
+    .insert(subscriptions)
+    .select(newRows)
+    .onConflictDoNothing({ target: [customer, provider] })
+    .returning(columns),
 );
 
 const updateKnown = statement({}, builder =>
@@ -106,7 +102,7 @@ export async function getSubscription(
 interface Life extends Outcome {
   customer: string | null;
   provider: string;
-  events: StatusEvent[];
+  before: State | undefined;
 }
 
 const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => `${provider}:${customer}`;
@@ -118,31 +114,40 @@ const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => 
 export async function changeSubscriptions(context: Context, events: StatusEvent[]): Promise<Reasons> {
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
-  const groups = Map.groupBy(named, ({ event }) => nameOf(event)).values();
-  const fresh = [...groups].map(events => {
-    const [{ event }] = events as [StatusEvent];
-    return { customer: event.customer, provider: event.provider, events, ...applyEvents(events) };
-  });
-  const made = new Set((await insertNew(context.db, { rows: rowsOf(context, fresh) })).map(nameOf));
-  const known = fresh.filter(life => !made.has(nameOf(life)));
-  const lives = [...fresh.filter(life => made.has(nameOf(life))), ...(await changeKnown(context, known))];
+  const known = await lockStates(context, named);
+  const groups = Map.groupBy(named, ({ event }) => nameOf(event));
+  const lives = [...groups].map(([name, events]) => lifeOf(events, known.get(name)));
+  const fresh = lives.filter(({ before }) => before === undefined);
+  const made = fresh.length > 0 ? await insertNew(context.db, { rows: rowsOf(context, fresh) }) : [];
+  if (made.length < fresh.length) {
+    // To lock one only now would be out of order, unless it is the only one. After this error, each event comes alone.
+    if (lives.length > 1) throw new Error('Another worker created a subscription at the same time.');
+    return changeSubscriptions(context, events);
+  }
+  const later = lives.filter(
+    ({ before, changes, statusAt }) => before && (changes.length > 0 || statusAt !== before.statusAt),
+  );
+  if (later.length > 0) await updateKnown(context.db, { rows: rowsOf(context, later) });
   await recordWrites(context, 'subscription.change', lives.flatMap(entriesOf));
   return new Map(lives.flatMap(({ reasons }) => [...reasons]));
 }
 
-/** The same for subscriptions that exist. */
-async function changeKnown(context: Context, lives: Life[]): Promise<Life[]> {
-  if (lives.length === 0) return [];
-  const locked = await lockKnown(context.db, { rows: rowsOf(context, lives) });
-  const known = new Map(
-    locked.map(row => [nameOf(row), { status: row.status, statusAt: row.statusAt ?? row.updatedAt }]),
+async function lockStates({ db }: Context, events: StatusEvent[]): Promise<Map<string, State>> {
+  const customers = new Map(
+    events.map(({ event: { customer, provider } }) => [
+      nameOf({ customer, provider }),
+      { customer, provider },
+    ]),
   );
-  const continued = lives.map(life => ({ ...life, ...applyEvents(life.events, known.get(nameOf(life))) }));
-  const later = continued.filter(
-    life => life.changes.length > 0 || life.statusAt !== known.get(nameOf(life))?.statusAt,
+  const rows = await lockKnown(db, { customers: JSON.stringify([...customers.values()]) });
+  return new Map(
+    rows.map(row => [nameOf(row), { status: row.status, statusAt: row.statusAt ?? row.updatedAt }]),
   );
-  if (later.length > 0) await updateKnown(context.db, { rows: rowsOf(context, later) });
-  return continued;
+}
+
+function lifeOf(events: StatusEvent[], before: State | undefined): Life {
+  const [{ event }] = events as [StatusEvent];
+  return { customer: event.customer, provider: event.provider, before, ...applyEvents(events, before) };
 }
 
 /** As they are inserted, or applied to the rows that exist: then `version` is added. */

@@ -77,38 +77,41 @@ export async function claimEvent(context: Context, job: Job): Promise<Claimed | 
   return event;
 }
 
-const lock = (from: EventStatus[]) =>
+const find = (from: EventStatus[]) =>
   statement(claimed, (builder, columns) =>
     builder
       .select(columns)
       .from(webhookEvents)
-      .innerJoin(jobsGiven, and(ofItsRound, inArray(state, from)))
-      .orderBy(id)
-      .for('no key update', { of: webhookEvents }),
+      .innerJoin(jobsGiven, and(ofItsRound, inArray(state, from))),
   );
-const lockFrom = {
-  received: lock(['received']),
+const findIn = {
+  received: find(['received']),
   // Another worker may have failed the event meanwhile: it is still to be done.
-  processing: lock(['processing', 'failed']),
+  processing: find(['processing', 'failed']),
 };
 
-const finish = statement({}, builder =>
+const finish = statement({ id }, (builder, columns) =>
   builder
     .update(webhookEvents)
     .set({
-      status: sql`case when done.ignored then 'ignored' else 'processed' end`,
-      reason: sql`done.reason`,
+      status: sql`case when job.ignored then 'ignored' else 'processed' end`,
+      reason: sql`job.reason`,
       // That of a claim is counted.
       attempts: sql`${attempts} + (${status} = 'received')::integer`,
       lastError: null,
       updatedAt: time,
-      processedAt: sql`case when done.ignored then null else ${time} end`,
+      processedAt: sql`case when job.ignored then null else ${time} end`,
     })
     .from(
-      sql`json_to_recordset(${sql.placeholder('done')}::text::json) as done (event uuid, ignored boolean, reason text)`,
+      sql`json_to_recordset(${sql.placeholder('done')}::text::json)
+        as job (event uuid, round integer, ignored boolean, reason text)`,
     )
-    .where(eq(id, sql`done.event`)),
+    .where(and(ofItsRound, unfinished))
+    .returning(columns),
 );
+
+/** Another worker finished an event meanwhile, so its effect must be rolled back here. */
+class Overtaken extends Error {}
 
 /**
  * Processes all of these events or none, and returns those that were not done yet. Events that are `received` need no
@@ -124,17 +127,23 @@ export async function processEvents(
   async function work(inside: Context) {
     // A batch may wait for others with the same customers. If it gave up, each event would be processed alone.
     await waitLongerForLocks(inside.db);
-    // A second worker waits here and then finds nothing to do.
-    const events = await lockFrom[from](inside.db, { jobs: JSON.stringify(jobs) });
+    // Not locked, which would cost as much as the update: the update decides.
+    const events = await findIn[from](inside.db, { jobs: JSON.stringify(jobs) });
     const done = await handleEvents(inside, handlers, events);
-    await finish(inside.db, { done: JSON.stringify(done), time: inside.now().toISOString() });
+    const time = inside.now().toISOString();
+    const finished = await finish(inside.db, { done: JSON.stringify(done), time });
+    if (finished.length < events.length) throw new Overtaken();
     return events;
   }
-  return inSpans(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
+  try {
+    return await inSpans(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
+  } catch (error) {
+    if (error instanceof Overtaken && jobs.length === 1) return [];
+    throw error;
+  }
 }
 
-interface Done {
-  event: string;
+interface Done extends Job {
   ignored?: boolean;
   /** Why it had no effect. */
   reason: string | undefined;
@@ -145,10 +154,10 @@ async function handleEvents(context: Context, handlers: Handlers, events: Claime
   for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event)))
     if (typeof handler === 'string') {
       // Replayed, or received by a version that had a handler.
-      done.push(...own.map(({ id }) => ({ event: id, ignored: true, reason: handler })));
+      done.push(...own.map(({ id, round }) => ({ event: id, round, ignored: true, reason: handler })));
     } else {
       const reasons = await handler.handle(context, own);
-      done.push(...own.map(({ id }) => ({ event: id, reason: reasons.get(id) })));
+      done.push(...own.map(({ id, round }) => ({ event: id, round, reason: reasons.get(id) })));
     }
   return done;
 }

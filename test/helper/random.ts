@@ -21,3 +21,10 @@ export const permutationsOf = <T>(items: T[]): T[][] =>
     : items.flatMap((item, index) =>
         permutationsOf(items.toSpliced(index, 1)).map(others => [item, ...others]),
       );
+
+/** The items in a random order. */
+export const shuffle = <T>(items: T[], random: () => number): T[] =>
+  items
+    .map(item => [random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);

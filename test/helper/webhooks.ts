@@ -9,9 +9,11 @@ import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import type { StatusEvent } from '../../src/services/subscriptionStatus.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
@@ -60,6 +62,14 @@ export const statusEvent = (
     ...{ occurredAt: null, createdAt: new Date().toISOString(), ...given },
   },
 });
+
+/** Applies events as a worker does: in one transaction, and one by one if that fails. */
+export async function applyTogether(context: Context, events: StatusEvent[]): Promise<void> {
+  const apply = (some: StatusEvent[]) => inTransaction(context, within => changeSubscriptions(within, some));
+  await apply(events).catch(async () => {
+    for (const event of events) await apply([event]);
+  });
+}
 
 /** The provider of these tests. */
 export const [[, stripeProvider]] = [...readProviders(JSON.stringify({ stripe: [secret] })).providers] as [

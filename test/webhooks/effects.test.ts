@@ -2,12 +2,11 @@ import t from 'tap';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { buildDoor, paymentEvent, statusEvent } from '../helper/webhooks.ts';
+import { applyTogether, buildDoor, paymentEvent, statusEvent } from '../helper/webhooks.ts';
 
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;
@@ -83,7 +82,7 @@ t.test('parallel payments of a customer, in a batch or by several workers, are o
     const events = ['a', 'b', 'a', 'b', 'a'].map((customer, i) =>
       statusEvent(status, { eventId: `${status}_${i}`, customer, occurredAt }),
     );
-    return inTransaction(context, within => changeSubscriptions(within, events));
+    return applyTogether(context, events);
   };
   await Promise.all(Array.from({ length: 6 }, () => apply('active', '2026-11-21T12:00:00.000Z')));
   await Promise.all(Array.from({ length: 6 }, () => apply('unpaid', '2026-11-21T12:00:01.000Z')));

@@ -5,13 +5,11 @@ import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
 import { applyEvents } from '../../src/services/subscriptionStatus.ts';
-import { changeSubscriptions } from '../../src/services/subscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { permutationsOf, randomFrom, seed } from '../helper/random.ts';
-import { statusEvent } from '../helper/webhooks.ts';
+import { applyTogether, statusEvent } from '../helper/webhooks.ts';
 
 const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 const event = (status: SubscriptionStatus, second: number, customer = 'cus_1') =>
@@ -111,7 +109,7 @@ t.test('every permutation of a life, with repetitions, on two workers, ends in t
       while (queue.length > 0) {
         const group = queue.splice(0, 1 + Math.floor(random() * 150));
         group.push(...group.slice(0, 3));
-        await inTransaction(context, within => changeSubscriptions(within, group));
+        await applyTogether(context, group);
       }
     }),
   );

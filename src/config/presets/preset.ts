@@ -9,8 +9,8 @@ export type Source = string | readonly string[];
 /** How a provider sends its events. */
 export interface Preset {
   readonly scheme: SignatureScheme;
-  /** The header with the signature; `<provider>-signature` if absent. */
-  readonly header?: string;
+  /** The header with the signature. */
+  readonly header: string;
   /** Identifies the event in all of its deliveries. Without one, equal bodies are one event. */
   readonly id?: Source;
   readonly type: Source;

@@ -6,6 +6,6 @@ export const shopify: Preset = {
   header: 'x-shopify-hmac-sha256',
   id: 'header:x-shopify-webhook-id',
   type: 'header:x-shopify-topic',
-  customer: 'customer.id',
+  customer: ['customer.id', 'customer_id'],
   time: 'header:x-shopify-triggered-at',
 };

@@ -1,8 +1,9 @@
 import type { Preset } from './preset.ts';
 
-/** Stripe: "Verify events are sent from Stripe" and "The Event object". Also the default for providers without a preset. */
+/** Stripe: "Verify events are sent from Stripe" and "The Event object". */
 export const stripe: Preset = {
   scheme: 'timestamped',
+  header: 'stripe-signature',
   id: 'id',
   type: 'type',
   customer: 'data.object.customer',

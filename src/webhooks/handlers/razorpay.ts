@@ -3,8 +3,8 @@ import { becomesAsSaid } from './status.ts';
 
 const asSaid = becomesAsSaid('payload.subscription.entity.status', {
   created: 'incomplete',
-  // The mandate is given, the first payment is still to come.
-  authenticated: 'incomplete',
+  // The mandate is given, the first payment is due later.
+  authenticated: 'trialing',
   active: 'active',
   pending: 'past_due',
   halted: 'unpaid',

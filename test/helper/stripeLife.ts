@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type Stripe from 'stripe';
+
+const recorded = (name: string): Stripe.Event =>
+  JSON.parse(
+    readFileSync(new URL(`../../scripts/lib/webhook/bodies/stripe/${name}.json`, import.meta.url), 'utf8'),
+  );
+
+type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];
+
+/** From the first payment to the end: what Stripe sends, and when. Payments and the subscription tell the same twice. */
+const steps: Step[] = [
+  ['customer.subscription.created', 0, 'incomplete'],
+  ['payment_intent.succeeded', 1],
+  ['customer.subscription.updated', 1, 'active'],
+  ['invoice.payment_failed', 10],
+  ['customer.subscription.updated', 10, 'past_due'],
+  ['customer.subscription.updated', 20, 'unpaid'],
+  ['payment_intent.succeeded', 30],
+  ['customer.subscription.updated', 30, 'active'],
+  ['customer.subscription.deleted', 40, 'canceled'],
+];
+
+/** What the audit log has after a delivery in order: each status, and the time of its event. */
+export const story = [
+  ['incomplete', 0],
+  ['active', 1],
+  ['past_due', 10],
+  ['unpaid', 20],
+  ['active', 30],
+  ['canceled', 40],
+] as const;
+
+const began = Date.UTC(2026, 9, 1, 8);
+export const timeOfStep = (minute: number) => new Date(began + minute * 60_000).toISOString();
+
+const bodies: Record<string, Stripe.Event> = {
+  customer: recorded('customer.subscription'),
+  invoice: recorded('invoice'),
+  payment_intent: recorded('payment_intent'),
+};
+
+/** The events of a customer's subscription as Stripe sends them. */
+export const lifeOf = (customer: string): Stripe.Event[] =>
+  steps.map(([type, minute, status], step) => {
+    const event = structuredClone(bodies[type.split('.')[0] as string]) as Stripe.Event;
+    Object.assign(event.data.object, { customer, ...(status && { status }) });
+    const created = (began + minute * 60_000) / 1000;
+    return { ...event, id: `evt_${customer}_${step}`, type, created } as Stripe.Event;
+  });

@@ -1,0 +1,276 @@
+import { createHmac } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { Webhooks } from '@octokit/webhooks';
+import { Paddle } from '@paddle/paddle-node-sdk';
+import { Webhook } from 'standardwebhooks';
+import t from 'tap';
+import { presets } from '../../src/config/presets/index.ts';
+import { buildDoor, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+
+const folder = new URL('../../scripts/lib/webhook/bodies/', import.meta.url);
+const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
+const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const hmac = (raw: string) => createHmac('sha256', secret).update(raw);
+const octokit = new Webhooks({ secret });
+const webhook = new Webhook(standardSecret);
+
+interface Recorded {
+  body: string;
+  /** The headers that the provider sends with a body, signed by its own package, or by its documentation without one. */
+  headers: (raw: string) => Record<string, string> | Promise<Record<string, string>>;
+  /** The provider's own package verifies what our tests sign. */
+  verify?: (raw: string, headers: Record<string, string>) => unknown;
+  event: Record<string, unknown>;
+  /** The status of the subscription afterwards; undefined for an event without a handler. */
+  status?: string;
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+const recorded: Record<keyof typeof presets, Recorded> = {
+  stripe: {
+    body: bodyOf('stripe/customer.subscription'),
+    headers: raw => ({ 'stripe-signature': signatureOf(raw) }),
+    event: {
+      eventId: 'evt_1SVqLkLkdIwHu7ixN0pQm3Xz',
+      type: 'customer.subscription.updated',
+      customer: 'cus_NffrFeUfNV2Hib',
+      occurredAt: '2025-11-21T08:10:11.000Z',
+    },
+    status: 'active',
+  },
+  paddle: {
+    body: bodyOf('paddle/subscription'),
+    headers: raw => {
+      const ts = now();
+      const h1 = createHmac('sha256', secret).update(`${ts}:${raw}`).digest('hex');
+      return { 'paddle-signature': `ts=${ts};h1=${h1}` };
+    },
+    verify: (raw, headers) =>
+      new Paddle('key').webhooks.unmarshal(raw, secret, headers['paddle-signature'] ?? ''),
+    event: {
+      eventId: 'evt_01kaja2x5n8q0g7wz3m4h6t9rv',
+      type: 'subscription.updated',
+      customer: 'ctm_01kaj9xq7r9t1v3w5y7z9a2c4e',
+      occurredAt: '2025-11-21T08:10:11.482Z',
+    },
+    status: 'active',
+  },
+  lemonsqueezy: {
+    body: bodyOf('lemonsqueezy/subscription'),
+    headers: raw => ({ 'x-event-name': 'subscription_updated', 'x-signature': hmac(raw).digest('hex') }),
+    event: {
+      eventId: null,
+      type: 'subscription_updated',
+      customer: '5120934',
+      occurredAt: '2025-11-21T08:10:11.000Z',
+    },
+    status: 'active',
+  },
+  razorpay: {
+    body: bodyOf('razorpay/subscription'),
+    headers: raw => ({
+      'x-razorpay-event-id': 'RiS5dQ1zMb7HvX',
+      'x-razorpay-signature': hmac(raw).digest('hex'),
+    }),
+    event: {
+      eventId: 'RiS5dQ1zMb7HvX',
+      type: 'subscription.activated',
+      customer: 'cust_RiS2pH4yJs0KdG',
+      occurredAt: '2025-11-21T08:10:11.000Z',
+    },
+    status: 'active',
+  },
+  shopify: {
+    body: bodyOf('shopify/orders'),
+    headers: raw => ({
+      'x-shopify-topic': 'orders/paid',
+      'x-shopify-webhook-id': 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd043',
+      'x-shopify-triggered-at': '2025-11-21T08:10:11.123456789Z',
+      'x-shopify-hmac-sha256': hmac(raw).digest('base64'),
+    }),
+    event: {
+      eventId: 'b54557e4-bdd9-4b37-8a5f-bf7d70bcd043',
+      type: 'orders/paid',
+      customer: '8140293756162',
+      occurredAt: '2025-11-21T08:10:11.123Z',
+    },
+  },
+  github: {
+    body: bodyOf('github/marketplace_purchase'),
+    headers: async raw => ({
+      'x-github-event': 'marketplace_purchase',
+      'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+      'x-hub-signature-256': await octokit.sign(raw),
+    }),
+    verify: (raw, headers) => octokit.verify(raw, headers['x-hub-signature-256'] ?? ''),
+    event: {
+      eventId: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+      type: 'marketplace_purchase',
+      customer: '18404719',
+      occurredAt: '2025-11-21T08:10:11.000Z',
+    },
+  },
+  standard: {
+    body: bodyOf('standard/invoice'),
+    headers: raw => {
+      const at = new Date();
+      return {
+        'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': webhook.sign('msg_p5jXN8AQM9LWM0D4loKWxJek', at, raw),
+      };
+    },
+    verify: (raw, headers) => webhook.verify(raw, headers),
+    event: {
+      eventId: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      type: 'invoice.paid',
+      customer: 'cus_01kaj9xq7r9t1v3w5y7z9a2c4e',
+      occurredAt: '2025-11-21T08:10:11.482Z',
+    },
+  },
+};
+const secretOf = (name: string) => (name === 'standard' ? standardSecret : secret);
+const settings = {
+  WEBHOOK_SECRETS: JSON.stringify(
+    Object.fromEntries(Object.keys(presets).map(name => [name, [secretOf(name)]])),
+  ),
+};
+
+t.test('each provider needs no more than a secret; a changed or unsigned body is refused', async t => {
+  const { call, eventually } = await buildDoor(t, { settings });
+  for (const [name, { body, headers, verify, event, status }] of Object.entries(recorded)) {
+    const sent = await headers(body);
+    await verify?.(body, sent);
+    const send = (raw: string, expected: number, given = sent) =>
+      call('POST', `/api/webhooks/${name}`, expected, { raw, headers: given });
+    await send(body.replace('2000', '2001').replace('"id"', '"Id"'), 400);
+    await send(body, 400, {});
+    await send(body, 200);
+    const stored = await eventually(`provider=${name}`, status ? 'processed' : 'ignored');
+    t.match(stored, { ...event, deliveries: 1 }, name);
+    t.equal(stored.reason, status ? null : 'No handler for events of this type.', name);
+    await send(body, 200);
+    t.match(
+      (await call('GET', `/api/webhook-events?provider=${name}`, 200)).body.data,
+      [{ deliveries: 2 }],
+      name,
+    );
+    if (!status) continue;
+    const path = `/api/subscriptions/${event.customer}?provider=${name}`;
+    t.match((await call('GET', path, 200)).body, { status }, name);
+  }
+});
+
+t.test('there is a recorded body for every preset', async t => {
+  t.same(readdirSync(folder).sort(), Object.keys(presets).sort());
+});
+
+t.test('bug: two deliveries of GitHub with one body were one event', async t => {
+  const { call } = await buildDoor(t, { settings });
+  const raw = '{"zen":"Keep it logically awesome."}';
+  for (const id of ['1', '2', '2']) {
+    const headers = {
+      ...{ 'x-github-event': 'ping', 'x-github-delivery': id },
+      'x-hub-signature-256': await octokit.sign(raw),
+    };
+    await call('POST', '/api/webhooks/github', 200, { raw, headers });
+  }
+  const { data } = (await call('GET', '/api/webhook-events?type=ping', 200)).body;
+  t.match(data, [
+    { eventId: '2', deliveries: 2 },
+    { eventId: '1', deliveries: 1 },
+  ]);
+});
+
+t.test("each provider's own words become Stripe's", async t => {
+  const { call, eventually } = await buildDoor(t, { settings });
+  const cases: [keyof typeof presets, string, string][] = [
+    ['paddle', 'trialing', 'trialing'],
+    ['paddle', 'past_due', 'past_due'],
+    ['paddle', 'paused', 'paused'],
+    ['paddle', 'canceled', 'canceled'],
+    ['lemonsqueezy', 'on_trial', 'trialing'],
+    ['lemonsqueezy', 'unpaid', 'unpaid'],
+    ['lemonsqueezy', 'cancelled', 'active'],
+    ['lemonsqueezy', 'expired', 'canceled'],
+    ['razorpay', 'authenticated', 'trialing'],
+    ['razorpay', 'pending', 'past_due'],
+    ['razorpay', 'halted', 'unpaid'],
+    ['razorpay', 'completed', 'canceled'],
+  ];
+  for (const [n, [name, word, status]] of cases.entries()) {
+    const { body, headers, event } = recorded[name];
+    const customer = `${900 + n}`;
+    const raw = body
+      .replaceAll(String(event.customer), customer)
+      .replace('"status": "active"', `"status": "${word}"`)
+      .replace(`"${event.eventId}"`, `"evt_${n}"`);
+    await call('POST', `/api/webhooks/${name}`, 200, {
+      raw,
+      headers: { ...(await headers(raw)), 'x-razorpay-event-id': `evt_${n}` },
+    });
+    await eventually(`customer=${customer}`, 'processed');
+    t.match(
+      (await call('GET', `/api/subscriptions/${customer}`, 200)).body,
+      { provider: name, status },
+      word,
+    );
+  }
+});
+
+t.test(
+  'a preset can serve a provider of another name, and settings can describe one without a preset',
+  async t => {
+    const other = {
+      'shop-eu': { preset: 'paddle', secrets: [secret] },
+      acme: {
+        ...{ scheme: 'hex', header: 'x-acme', id: 'header:x-acme-id', type: ['kind', 'type'] },
+        ...{ customer: ['data.user', 'data.account'], time: 'at', secrets: [secret] },
+      },
+      // As before there were presets: a name alone says nothing when a scheme is given.
+      github: { scheme: 'sha256', secrets: [secret] },
+    };
+    const { call, eventually } = await buildDoor(t, { settings: { WEBHOOK_SECRETS: JSON.stringify(other) } });
+    const { body, headers } = recorded.paddle;
+    await call('POST', '/api/webhooks/shop-eu', 200, { raw: body, headers: await headers(body) });
+    t.match(await eventually('provider=shop-eu', 'processed'), recorded.paddle.event);
+    const raw = JSON.stringify({
+      type: 'payment_intent.succeeded',
+      at: 1763712611123,
+      data: { account: { id: 7 } },
+    });
+    const acme = { 'x-acme': hmac(raw).digest('hex'), 'x-acme-id': 'a-1' };
+    await call('POST', '/api/webhooks/acme', 200, { raw, headers: acme });
+    t.match(await eventually('provider=acme', 'processed'), {
+      ...{ eventId: 'a-1', type: 'payment_intent.succeeded', customer: '7' },
+      occurredAt: '2025-11-21T08:10:11.123Z',
+    });
+    const payment = JSON.stringify(paymentEvent({ customer: 'cus_9' }));
+    const signature = { 'github-signature': await octokit.sign(payment) };
+    await call('POST', '/api/webhooks/github', 200, { raw: payment, headers: signature });
+    await eventually('provider=github&customer=cus_9', 'processed');
+  },
+);
+
+t.test('a time that cannot be right is no time', async t => {
+  const { call, deliver } = await buildDoor(t);
+  const soon = now() + 60;
+  const times: [unknown, string | null][] = [
+    [soon, new Date(soon * 1000).toISOString()],
+    [now() + 3600, null],
+    [-1, null],
+    [1e300, null],
+    ['tomorrow', null],
+    ['2025-11-21 08:10:11', null],
+    ['2025-11-21T08:10:11+01:00', '2025-11-21T07:10:11.000Z'],
+    [{}, null],
+    [null, null],
+    [1763712611.5, '2025-11-21T08:10:11.500Z'],
+  ];
+  for (const [n, [created]] of times.entries())
+    await deliver({ ...paymentEvent({ id: `evt_${n}` }), created });
+  for (const [n, [created, expected]] of times.entries()) {
+    const { data } = (await call('GET', `/api/webhook-events?event=evt_${n}`, 200)).body;
+    t.equal(data[0].occurredAt, expected, String(created));
+  }
+});
