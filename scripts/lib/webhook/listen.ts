@@ -3,7 +3,7 @@ import type { WebhookEvent, WebhookEventDetail } from '../../../schemas/event.ts
 import { type EventList, filtersOf, lineOf, pathOf, type Session } from './session.ts';
 
 /** Milliseconds between two requests. */
-const pause = 500;
+const pause = 1000;
 /** Milliseconds by which an event can be stored after one with a later `createdAt`. */
 const overlap = 10_000;
 

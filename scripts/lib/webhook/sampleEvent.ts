@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Source } from '../../../src/config/presets/preset.ts';
 import type { Provider } from '../../../src/config/providers.ts';
+import { member, parseBody, readEnvelope } from '../../../src/webhooks/envelope.ts';
 import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../../src/webhooks/handlers/index.ts';
 import { sign } from '../../../src/webhooks/signature.ts';
@@ -42,23 +43,28 @@ export function eventFromFile(provider: Provider, path: string, { type, id }: Wa
   return signed(provider, readFileSync(path), { id, headers: sample.headers });
 }
 
-function signed(provider: Provider, body: Buffer, { id, headers }: { id: string; headers: Members }) {
-  const signature = sign(provider, body, { now: new Date(), id });
-  return { body, headers: { 'content-type': 'application/json', ...headers, ...signature } };
+function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 'headers'> & { id: string }) {
+  const now = new Date();
+  const all = { 'content-type': 'application/json', ...headers, ...sign(provider, body, { now, id }) };
+  const { eventId } = readEnvelope(provider, all, body, parseBody(body)?.value, now);
+  return { body, headers: all, eventId };
 }
 
 /** The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. */
 function recordedBody(preset: string, type: string): Members {
-  for (let family = type; family !== ''; family = family.replace(/[._/]?[^._/]*$/, '')) {
-    const file = new URL(`bodies/${preset}/${family}.json`, import.meta.url);
-    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
-  }
+  // Standard Webhooks has Stripe's types.
+  for (const folder of [preset, 'stripe'])
+    for (let family = type; family !== ''; family = family.replace(/[._/]?[^._/]*$/, '')) {
+      const file = new URL(`bodies/${folder}/${family}.json`, import.meta.url);
+      if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+    }
   return {};
 }
 
-/** Writes a value where the provider has it, in the form of the one that is there. */
-function write({ body, headers }: Sample, source: Source | undefined, value: string | Date): void {
-  const [path] = typeof source === 'string' ? [source] : (source ?? []);
+/** Writes a value where the provider has it, or may have it, in the form of the one that is there. */
+function write({ body, headers }: Sample, source: Source = [], value: string | Date): void {
+  const paths = typeof source === 'string' ? [source] : source;
+  const path = paths.find(path => path.split('.').reduce(member, body) !== undefined) ?? paths[0];
   if (path === undefined) return;
   const text = typeof value === 'string' ? value : value.toISOString();
   if (path.startsWith('header:')) {

@@ -15,12 +15,15 @@ export async function send(session: Session): Promise<void> {
   const id = idOf(session, provider);
   const wanted = { ...values, type: argument || 'payment_intent.succeeded', id };
   const { file } = values;
-  const { body, headers } = file ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
+  const event = file ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
+  const { body, headers, eventId } = event;
   const path = `/api/webhooks/${provider.name}`;
   const answer = await client.request(path, { method: 'POST', headers, body });
-  console.log(`${answer.status} ${await answer.text()}   (event ${id}, ${body.length} bytes)`);
+  console.log(
+    `${answer.status} ${await answer.text()}   (event ${eventId ?? 'without an id'}, ${body.length} bytes)`,
+  );
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
-  await follow(session, provider, file ? undefined : id);
+  await follow(session, provider, eventId);
 }
 
 function providerOf({ settings, values: { provider: name = 'stripe' } }: Session): Provider {
@@ -45,14 +48,18 @@ function idOf({ values }: Session, { id: source, name }: Provider): string {
 }
 
 /** Waits until the event is processed and prints its effect. */
-async function follow({ client }: Session, provider: Provider, id: string | undefined) {
-  const known = provider.id !== undefined && id !== undefined;
-  const query = new URLSearchParams({ provider: provider.name, ...(known ? { event: id } : { limit: '1' }) });
+async function follow({ client }: Session, provider: Provider, id: string | null) {
+  // Without an id, it is the newest, unless others arrive at the same time.
+  const query = new URLSearchParams({
+    provider: provider.name,
+    ...(id === null ? { limit: '1' } : { event: id }),
+  });
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await client.call<EventList>('GET', `/api/webhook-events?${query}`)).data;
     if (event && !['received', 'processing'].includes(event.status)) {
       const why = event.lastError ?? event.reason;
-      console.log(`${event.type} is ${event.status}${why ? `: ${why}` : ''}`);
+      const again = event.deliveries > 1 ? `, delivered ${event.deliveries} times` : '';
+      console.log(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`);
       if (event.status !== 'processed' || event.customer === null) return;
       const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${provider.name}`;
       const subscription = await client.call<object>('GET', path).catch(orUndefined);

@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { makeDataFolder, runCommand, startService } from '../../rig/process.ts';
+import { presets } from '../../../src/config/presets/index.ts';
+import { handlers } from '../../../src/webhooks/handlers/index.ts';
+import { makeDataFolder, runCommand, startService, until } from '../../rig/process.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.url));
 
@@ -25,12 +27,17 @@ t.test('the command sends a signed event, and lists, shows and replays stored on
     output: /^200 OK {3}\(event evt_7, \d+ bytes\)\npayment_intent.succeeded is processed\n/,
   });
   t.match(JSON.parse(sent.output.slice(sent.output.indexOf('{'))), { customer: 'cus_7', status: 'active' });
-  t.match((await command('send', 'charge.captured')).output, /charge.captured is ignored/);
+  t.match((await command('send', 'charge.captured')).output, /charge.captured is ignored: No handler for/);
 
   const { output } = await command('list', '--type', 'payment_intent.succeeded');
-  t.match(output, /processed {2}1 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 shown, newest first/);
+  t.match(
+    output,
+    /processed {2}1 {2}stripe {2}evt_7 {2}payment_intent.succeeded {2}cus_7[\s\S]*\n1 shown, newest first/,
+  );
   const [id = ''] = output.split('  ');
-  t.match(JSON.parse((await command('show', id)).output), { id, eventId: 'evt_7' });
+  for (const name of [id, 'evt_7'])
+    t.match(JSON.parse((await command('show', name)).output), { id, body: { id: 'evt_7', object: 'event' } });
+  t.match(await command('show', 'evt_8'), { code: 1, output: 'No event has the id evt_8.\n' });
   t.match(
     await command('replay', id),
     { code: 1, output: /^409 / },
@@ -46,6 +53,87 @@ t.test('the command sends a signed event, and lists, shows and replays stored on
   });
   await service.kill('SIGTERM');
   t.match(await command('list'), { code: 1, output: /Is the service running\?/ });
+});
+
+t.test(
+  'the command sends a true event of each handled type, of each provider, from a file, and failing ones',
+  async t => {
+    const DATA_DIR = makeDataFolder(t);
+    const WEBHOOK_SECRETS = JSON.stringify(
+      Object.fromEntries(
+        Object.keys(presets).map(name => [name, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']]),
+      ),
+    );
+    const env = { DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
+    const { port } = await startService(t, env);
+    const send = (...args: string[]) =>
+      runCommand('scripts/webhook.ts', ['send', ...args], { ...env, PORT: String(port) });
+
+    for (const [preset, own] of handlers)
+      for (const type of own.keys()) {
+        const { out } = await send(type, '--provider', preset, '--customer', `${preset} ${type}`);
+        t.match(out, `\n${type} is processed\n`, preset);
+        const [, status = ''] = /"status": "(\w+)"/.exec(out) ?? [];
+        // What the last word of a type says is what its event says.
+        const said = {
+          paused: 'paused',
+          past_due: 'past_due',
+          trialing: 'trialing',
+          canceled: 'canceled',
+          halted: 'unpaid',
+        };
+        const [word] = Object.entries(said).find(([word]) => type.endsWith(word)) ?? [];
+        t.equal(status, word ? said[word as keyof typeof said] : status, `${preset} ${type}`);
+      }
+    const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
+    t.match((await send(...named)).out, /"status": "unpaid"/);
+
+    const file = fileURLToPath(
+      new URL('../../../scripts/lib/webhook/bodies/paddle/subscription.json', import.meta.url),
+    );
+    const sent = ['subscription.updated', '--provider', 'paddle', '--file', file];
+    t.match((await send(...sent)).out, /^200 OK {3}\(event evt_01kaja2x5n8q0g7wz3m4h6t9rv, /);
+    t.match((await send(...sent)).out, /is processed, delivered 2 times/);
+
+    const failing = await send('payment_intent.succeeded', '--fail', '1');
+    t.match(failing.out, /is dead: Failed on request, attempt 1 of 1\./);
+    const [, event = ''] = /event (\w+),/.exec(failing.out) ?? [];
+    const command = (...args: string[]) =>
+      runCommand('scripts/webhook.ts', args, { ...env, PORT: String(port) });
+    t.match((await command('replay', event)).out, /^received, replay 1/);
+    const shown = async () => JSON.parse((await command('show', event)).out);
+    await until('the replay succeeds', async () => (await shown()).status === 'processed');
+    t.match(await send('subscription_paused', '--provider', 'lemonsqueezy', '--fail', '1'), {
+      code: 1,
+      err: /those of lemonsqueezy lack/,
+    });
+  },
+);
+
+t.test('the command listens: each event is printed when it comes and when its status changes', async t => {
+  const DATA_DIR = makeDataFolder(t);
+  const service = await startService(t, { DATA_DIR, WEBHOOK_RETRIES: '1' });
+  const env = { DATA_DIR, PORT: String(service.port) };
+  await runCommand('scripts/webhook.ts', ['send', 'charge.captured', '--id', 'evt_before'], env);
+  const listener = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, 'listen'], {
+    env,
+  });
+  t.teardown(() => listener.kill());
+  let printed = '';
+  listener.stdout.on('data', text => {
+    printed += text;
+  });
+  await until('it listens', () => printed.startsWith('Waiting for events.'));
+  await runCommand(
+    'scripts/webhook.ts',
+    ['send', 'payment_intent.succeeded', '--id', 'evt', '--fail', '1'],
+    env,
+  );
+  const statuses = () =>
+    [...printed.matchAll(/ {2}(\w+) {2}\d {2}stripe {2}evt_fail_1 /g)].map(([, status]) => status);
+  await until('the retry is printed', () => statuses().includes('processed'), 40);
+  t.ok(statuses().includes('failed'));
+  t.notMatch(printed, 'evt_before');
 });
 
 t.test('with AUTH_MODE=required the command says that it needs a key', async t => {

@@ -10,9 +10,9 @@ import { all } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
 
-t.test('lives of subscriptions end the same, through nginx on two servers and two workers', async t => {
+t.test('lives of subscriptions end the same, through nginx on three servers and two workers', async t => {
   if (!has('nginx') || !has('redis-server')) return t.comment('not installed: nginx and redis-server');
-  const { url } = await openCluster(t, { servers: 2, workers: 2 });
+  const { url } = await openCluster(t);
   const deliver = async (event: object) => {
     const body = JSON.stringify(event);
     const headers = {
