@@ -20,6 +20,8 @@ export const replayable = ['failed', 'dead', 'ignored'] as const;
 
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
+/** In a filter. No provider has longer ones, and a URL with all filters must fit into the buffers of a balancer. */
+const longestEventId = 64;
 
 const status = oneOf(eventStatuses, 'The state of its processing.', 'processed');
 
@@ -81,8 +83,8 @@ export const EventQuery = strict({
   ...logParameters,
   ...filters,
   event: only(
-    limited(longestShown, '', 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-    "Only the event with this provider's id.",
+    limited(longestEventId, '', 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
+    'Only the event with this id of the provider.',
   ),
   status: only(status, 'Only events in this state.'),
 });

@@ -26,7 +26,7 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   <id>      the event's id here, or the one of the provider
   --status  of send: the status of the subscription in the body, in the provider's words
   --file    sends the bytes of this file
-  --fail    the handler fails this often, then succeeds; not with NODE_ENV=production
+  --fail    the handler fails this often, then succeeds; only with NODE_ENV=development, the default
   --url     the service; http://HOST:PORT of the settings by default
   --key     an API key with the scope admin; API_KEY of the environment by default`;
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Test } from 'tap';
 
 export interface Block {
@@ -55,8 +56,10 @@ export function copyProject(): string {
 export function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
-    if (!existsSync(path)) writeFileSync(path, text);
-    else if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
+    if (!existsSync(path)) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    } else if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
     return;
   }
   let content = readFileSync(path, 'utf8');
