@@ -93,7 +93,7 @@ export const Settings = strict({
     redis,
   ),
   WEBHOOK_SECRETS: secret(
-    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object with `scheme` (`timestamped`, `sha256` or `standard`), `header` and `secrets`. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
+    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. `stripe`, `paddle`, `lemonsqueezy`, `razorpay`, `shopify`, `github` and `standard` need no more; a value may also be an object with `secrets` and `preset`, or `scheme`, `header`, `id`, `type`, `customer` and `time`: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
   ),
   WEBHOOK_RETRIES: whole(0, 10, 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(
