@@ -39,7 +39,8 @@ t.test('activation sets any status to active and keeps the first activation time
   clock = new Date('2027-02-01T00:00:00Z');
   await apply('active', '2026-12-31T23:59:58.000Z');
   await apply('active', '2026-12-31T23:59:59.000Z');
-  t.same(await read(), first, 'not even updatedAt changed');
+  await apply('past_due', '2026-12-31T23:59:58.500Z');
+  t.same(await read(), first, 'not even updatedAt changed, and the second event made the third one too old');
   await apply('past_due', '2027-01-30T00:00:00.000Z');
   await apply('active', '2027-01-31T00:00:00.000Z');
   t.same(await read(), { ...first, version: 3, updatedAt: '2027-02-01T00:00:00.001Z' });

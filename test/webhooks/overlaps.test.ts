@@ -1,16 +1,19 @@
 import t, { type Test } from 'tap';
+import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { orm } from '../../src/database/connection.ts';
 import { startJobs } from '../../src/jobs.ts';
+import { recordWrites } from '../../src/services/audit.ts';
 import type { IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
 import type { DueJob, Work } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
-import { testLog } from '../helper/database.ts';
+import { backend, countRows, testLog } from '../helper/database.ts';
 import { buildDoor, handling, paymentEvent } from '../helper/webhooks.ts';
+import { until } from '../rig/process.ts';
 
 const retries = 10;
 
@@ -104,6 +107,28 @@ t.test('of two workers that both succeed, only one takes effect', async t => {
   t.equal(done.flat().length, 1);
   t.match(await stored(), { status: 'processed' });
 });
+
+t.test(
+  'of two workers that are in the same event at once, one rolls back its effect',
+  {
+    skip: backend === 'embedded' && 'transactions do not overlap there',
+  },
+  async t => {
+    const { context, job, stored } = await claimTwice(t);
+    let inside = 0;
+    const handle = async (within: Context) => {
+      await recordWrites(within, 'subscription.change', [{ recordId: 'effect' }]);
+      inside++;
+      await until('both are inside', () => inside === 2);
+      return new Map();
+    };
+    const both = handling('payment_intent.succeeded', { effect: '', needsCustomer: true, handle });
+    const done = await Promise.all([job, job].map(job => processEvents(context, both, [job], 'processing')));
+    t.equal(done.flat().length, 1);
+    t.match(await stored(), { status: 'processed' });
+    t.equal(await countRows(context.db, auditLog), 1);
+  },
+);
 
 // Bug: a whole batch was counted at once, so an event that kept ending the process made its neighbours dead too.
 t.test('an attempt counts when its event is tried, not when its batch starts', async t => {
