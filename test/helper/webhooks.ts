@@ -8,6 +8,7 @@ import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
+import type { Log } from '../../src/core/log.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { startJobs } from '../../src/jobs.ts';
@@ -92,6 +93,7 @@ interface Choices {
   /** Replaces the handlers of Stripe's events, those of the receiver too. */
   handlers?: ReadonlyMap<string, Handler>;
   now?: () => Date;
+  log?: Log;
   /** By default, every retry comes after a second. */
   retries?: typeof defaultRetries;
 }
@@ -112,7 +114,7 @@ export const handling = (type: string, handler: Handler): Handlers =>
 /** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildDoor(
   t: Test,
-  { settings = {}, handle, handlers, now, retries = { delay: 1, delayMax: 1 } }: Choices = {},
+  { settings = {}, handle, handlers, now, log = testLog, retries = { delay: 1, delayMax: 1 } }: Choices = {},
 ) {
   const used: Partial<Settings> = {
     WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
@@ -127,7 +129,7 @@ export async function buildDoor(
     settings: all,
     database,
     metrics,
-    log: testLog,
+    log,
     ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
     ...(handle && { handlers: handling('payment_intent.succeeded', oneByOne(handle)) }),
     ...(now && { now }),
@@ -150,6 +152,7 @@ export async function buildDoor(
     database,
     queue,
     metrics,
+    log,
     ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
     ...(now && { now }),
   });

@@ -42,6 +42,13 @@ t.test('one trace covers a webhook from its arrival to the activation', async t 
   const processed = find('process webhook event');
   t.equal(processed.parentSpanId, arrival.spanId);
   t.match(stored.name, 'insert webhook_events');
+  const { id: event } = await eventually('event=evt_1', 'processed');
+  for (const { name, attributes } of [arrival, processed])
+    t.match(
+      Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue])),
+      { 'event.id': event, 'event.provider_id': 'evt_1' },
+      name,
+    );
   const activation = trace.find(span => /insert into "subscriptions"/.test(textOf(span))) as Span;
   const around = trace.find(({ spanId }) => spanId === activation.parentSpanId) as Span;
   t.match(around, { name: 'transaction', parentSpanId: processed.spanId });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import t from 'tap';
 import { eq } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
@@ -105,6 +106,27 @@ t.test('events are replayed by filter, and the answer counts them', async t => {
   await eventually('type=charge.captured', 'ignored');
   await call('POST', path, 400, { body: { status: 'processed' } });
   await call('POST', path, 400, { body: { staus: 'dead' } });
+});
+
+t.test("every log line about an event has the provider's id", async t => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const handle = () => Promise.reject(new Error('never'));
+  const { deliver, eventually } = await buildDoor(t, { handle, log, settings: { WEBHOOK_RETRIES: 1 } });
+  await deliver(paymentEvent());
+  await eventually('event=evt_1', 'dead');
+  const about = lines.filter(({ msg }) => /webhook|event/.test(String(msg)));
+  t.same(
+    about.map(({ msg }) => String(msg).slice(0, 30)),
+    ['webhook received', 'A webhook event failed and wil', 'A webhook event failed for the'],
+  );
+  for (const line of about)
+    t.match(line, {
+      provider: 'stripe',
+      eventId: 'evt_1',
+      type: 'payment_intent.succeeded',
+      customer: 'cus_1',
+    });
 });
 
 t.test('one failing event does not fail the others of its batch', async t => {
