@@ -30,7 +30,7 @@ export function sampleEvent(provider: Provider, { type, id, customer = 'cus_123'
   write(sample, provider.customer, customer);
   write(sample, provider.time, new Date());
   // As `subscription.paused` has it, unless another one is wanted.
-  const word = status ?? said?.words.find(word => type.endsWith(word));
+  const word = status ?? said?.words.find(word => [`.${word}`, `_${word}`].some(end => type.endsWith(end)));
   if (said && word !== undefined) write(sample, said.path, word);
   return signed(provider, Buffer.from(JSON.stringify(sample.body, null, 2)), { id, headers: sample.headers });
 }

@@ -82,7 +82,7 @@ t.test(
           canceled: 'canceled',
           halted: 'unpaid',
         };
-        const [word] = Object.entries(said).find(([word]) => type.endsWith(word)) ?? [];
+        const [word] = Object.entries(said).find(([word]) => new RegExp(`[._]${word}$`).test(type)) ?? [];
         t.equal(status, word ? said[word as keyof typeof said] : status, `${preset} ${type}`);
       }
     const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
