@@ -29,14 +29,17 @@ const sameCustomer = sql`${customer} = new.customer and ${provider} = new.provid
 const namedCustomers = sql`json_to_recordset(${sql.placeholder('customers')}::text::json) as new (customer text, provider text)`;
 
 // Locked until the end of the transaction. All in one order, so that two workers with the same customers do not deadlock.
-const lockKnown = statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(subscriptions)
-    .innerJoin(namedCustomers, sameCustomer)
-    .orderBy(customer, provider)
-    .for('no key update', { of: subscriptions }),
-);
+const lock = (options: { skipLocked?: true }) =>
+  statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
+    builder
+      .select(columns)
+      .from(subscriptions)
+      .innerJoin(namedCustomers, sameCustomer)
+      .orderBy(customer, provider)
+      .for('no key update', { of: subscriptions, ...options }),
+  );
+const lockKnown = lock({});
+const lockWithoutWaiting = lock({ skipLocked: true });
 
 const insertNew = statement({ customer, provider }, (builder, columns) =>
   builder
@@ -107,6 +110,11 @@ interface Life extends Outcome {
 
 const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => `${provider}:${customer}`;
 
+function lifeOf(events: StatusEvent[], before: State | undefined): Life {
+  const [{ event }] = events as [StatusEvent];
+  return { customer: event.customer, provider: event.provider, before, ...applyEvents(events, before) };
+}
+
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why events had
  * no effect.
@@ -114,16 +122,13 @@ const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => 
 export async function changeSubscriptions(context: Context, events: StatusEvent[]): Promise<Reasons> {
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
-  const known = await lockStates(context, named);
-  const groups = Map.groupBy(named, ({ event }) => nameOf(event));
-  const lives = [...groups].map(([name, events]) => lifeOf(events, known.get(name)));
-  const fresh = lives.filter(({ before }) => before === undefined);
-  const made = fresh.length > 0 ? await insertNew(context.db, { rows: rowsOf(context, fresh) }) : [];
-  if (made.length < fresh.length) {
-    // To lock one only now would be out of order, unless it is the only one. After this error, each event comes alone.
-    if (lives.length > 1) throw new Error('Another worker created a subscription at the same time.');
-    return changeSubscriptions(context, events);
-  }
+  const groups = [...Map.groupBy(named, ({ event }) => nameOf(event))];
+  const known = await statesOf(lockKnown, context, groups);
+  const unknown = groups.filter(([name]) => !known.has(name));
+  // Waiting for a lock after that of others would be out of order, and could be a deadlock.
+  const lockNow = groups.length === 1 ? lockKnown : lockWithoutWaiting;
+  for (const [name, state] of await insertUnknown(context, unknown, lockNow)) known.set(name, state);
+  const lives = groups.map(([name, events]) => lifeOf(events, known.get(name)));
   const later = lives.filter(
     ({ before, changes, statusAt }) => before && (changes.length > 0 || statusAt !== before.statusAt),
   );
@@ -132,22 +137,37 @@ export async function changeSubscriptions(context: Context, events: StatusEvent[
   return new Map(lives.flatMap(({ reasons }) => [...reasons]));
 }
 
-async function lockStates({ db }: Context, events: StatusEvent[]): Promise<Map<string, State>> {
-  const customers = new Map(
-    events.map(({ event: { customer, provider } }) => [
-      nameOf({ customer, provider }),
-      { customer, provider },
-    ]),
-  );
-  const rows = await lockKnown(db, { customers: JSON.stringify([...customers.values()]) });
+type Group = [name: string, events: StatusEvent[]];
+
+/** Creates subscriptions, and returns the states of those that another worker has created meanwhile. */
+async function insertUnknown(
+  context: Context,
+  groups: Group[],
+  lock: typeof lockKnown,
+): Promise<Map<string, State>> {
+  if (groups.length === 0) return new Map();
+  const lives = groups.map(([, events]) => lifeOf(events, undefined));
+  const made = new Set((await insertNew(context.db, { rows: rowsOf(context, lives) })).map(nameOf));
+  const others = groups.filter(([name]) => !made.has(name));
+  const states = others.length > 0 ? await statesOf(lock, context, others) : new Map();
+  if (states.size < others.length)
+    throw new Error('Other workers create and change the same subscriptions at this moment.');
+  return states;
+}
+
+async function statesOf(
+  lock: typeof lockKnown,
+  { db }: Context,
+  groups: Group[],
+): Promise<Map<string, State>> {
+  const customers = groups.map(([, [first]]) => ({
+    customer: first?.event.customer,
+    provider: first?.event.provider,
+  }));
+  const rows = await lock(db, { customers: JSON.stringify(customers) });
   return new Map(
     rows.map(row => [nameOf(row), { status: row.status, statusAt: row.statusAt ?? row.updatedAt }]),
   );
-}
-
-function lifeOf(events: StatusEvent[], before: State | undefined): Life {
-  const [{ event }] = events as [StatusEvent];
-  return { customer: event.customer, provider: event.provider, before, ...applyEvents(events, before) };
 }
 
 /** As they are inserted, or applied to the rows that exist: then `version` is added. */
