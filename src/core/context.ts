@@ -7,10 +7,10 @@ import type { Log } from './log.ts';
 export interface Job {
   event: string;
   round: number;
-  /** The provider's id, for the trace. */
-  eventId?: string | null | undefined;
   /** The `traceparent` of the request that brought it. */
   trace?: string | undefined;
+  /** The provider's id, for the trace. */
+  eventId?: string | null | undefined;
 }
 
 /** Where jobs are added, inside the transaction of the caller: they exist when it commits, and only then. */

@@ -141,7 +141,7 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
     const storedAs = new Map(inserted.map(({ id }) => [id, id]));
     const jobs = arrivals
       .filter(({ row }) => storedAs.has(row.id) && row.status === 'received')
-      .map(({ row, trace }) => ({ event: row.id, round: 0, eventId: row.eventId, trace }));
+      .map(({ row, trace }) => ({ event: row.id, round: 0, ...(trace && { trace, eventId: row.eventId }) }));
     await queue.add(inside.db, jobs);
     const repeated = rows.filter(({ id }) => !storedAs.has(id)).map(({ body: _, ...row }) => row);
     for (const { sent, stored } of await countRepeated(inside.db, repeated)) storedAs.set(sent, stored);

@@ -11,11 +11,10 @@ import { payloadReader } from './payloads.ts';
 export const becomes = (status: SubscriptionStatus): Handler => ({
   effect: `The customer's subscription becomes \`${status}\`.`,
   needsCustomer: true,
-  handle: (context, events) =>
-    changeSubscriptions(
-      context,
-      events.map(event => ({ event, status })),
-    ),
+  handle: (context, events) => {
+    const said = events.map(event => ({ event, status }));
+    return changeSubscriptions(context, said);
+  },
 });
 
 /** The event has the whole subscription: its status is at this path, in these words of the provider. */
