@@ -1,5 +1,5 @@
 import type { Replayed, WebhookEventDetail } from '../schemas/event.ts';
-import { commandNamed, runCommand } from '../src/command.ts';
+import { commandNamed, runCommand, UsageError } from '../src/command.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
@@ -52,6 +52,7 @@ function parsed(body: string): unknown {
 
 async function replay(session: Session) {
   if (session.values.all) return replayAll(session);
+  if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
   const path = `${await pathOfEvent(session)}/replay`;
   const event = await session.client.call<WebhookEventDetail>('POST', path);
   console.log(`${event.status}, replay ${event.replays}`);
