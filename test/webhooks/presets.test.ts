@@ -4,7 +4,10 @@ import { Webhooks } from '@octokit/webhooks';
 import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
+import { sampleEvent } from '../../scripts/lib/webhook/sampleEvent.ts';
 import { presets } from '../../src/config/presets/index.ts';
+import { type Provider, readProviders } from '../../src/config/providers.ts';
+import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { buildDoor, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
 const folder = new URL('../../scripts/lib/webhook/bodies/', import.meta.url);
@@ -275,4 +278,26 @@ t.test('a time that cannot be right is no time', async t => {
     const { data } = (await call('GET', `/api/webhook-events?event=evt_${n}`, 200)).body;
     t.equal(data[0].occurredAt, expected, String(created));
   }
+});
+
+t.test('the command has a true event of every type that is handled', async t => {
+  const { call, eventually } = await buildDoor(t, { settings });
+  const { providers } = readProviders(settings.WEBHOOK_SECRETS);
+  // What the last word of a type says is what its event says.
+  const said: Record<string, string> = {
+    ...{ paused: 'paused', past_due: 'past_due', trialing: 'trialing', canceled: 'canceled' },
+    ...{ halted: 'unpaid', expired: 'canceled', completed: 'canceled', deleted: 'canceled' },
+  };
+  for (const [name, own] of handlers)
+    for (const type of own.keys()) {
+      const customer = `${name} ${type}`;
+      const provider = providers.get(name) as Provider;
+      const { body, headers } = sampleEvent(provider, { type, id: `evt_${type}`, customer });
+      await call('POST', `/api/webhooks/${name}`, 200, { raw: body, headers });
+      const query = new URLSearchParams({ customer });
+      t.match(await eventually(`${query}`, 'processed'), { type, reason: null, occurredAt: /Z$/ }, customer);
+      const [word] = Object.keys(said).filter(word => new RegExp(`[._]${word}$`).test(type));
+      const { status } = (await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200)).body;
+      if (word) t.equal(status, said[word], customer);
+    }
 });

@@ -55,60 +55,44 @@ t.test('the command sends a signed event, and lists, shows and replays stored on
   t.match(await command('list'), { code: 1, output: /Is the service running\?/ });
 });
 
-t.test(
-  'the command sends a true event of each handled type, of each provider, from a file, and failing ones',
-  async t => {
-    const DATA_DIR = makeDataFolder(t);
-    const WEBHOOK_SECRETS = JSON.stringify(
-      Object.fromEntries(
-        Object.keys(presets).map(name => [name, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']]),
-      ),
-    );
-    const env = { DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
-    const { port } = await startService(t, env);
-    const send = (...args: string[]) =>
-      runCommand('scripts/webhook.ts', ['send', ...args], { ...env, PORT: String(port) });
+t.test('the command sends an event of each provider, one from a file, and failing ones', async t => {
+  const DATA_DIR = makeDataFolder(t);
+  const WEBHOOK_SECRETS = JSON.stringify(
+    Object.fromEntries(Object.keys(presets).map(name => [name, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']])),
+  );
+  const env = { DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
+  const { port } = await startService(t, env);
+  const send = (...args: string[]) =>
+    runCommand('scripts/webhook.ts', ['send', ...args], { ...env, PORT: String(port) });
 
-    for (const [preset, own] of handlers)
-      for (const type of own.keys()) {
-        const { out } = await send(type, '--provider', preset, '--customer', `${preset} ${type}`);
-        t.match(out, `\n${type} is processed\n`, preset);
-        const [, status = ''] = /"status": "(\w+)"/.exec(out) ?? [];
-        // What the last word of a type says is what its event says.
-        const said = {
-          paused: 'paused',
-          past_due: 'past_due',
-          trialing: 'trialing',
-          canceled: 'canceled',
-          halted: 'unpaid',
-        };
-        const [word] = Object.entries(said).find(([word]) => new RegExp(`[._]${word}$`).test(type)) ?? [];
-        t.equal(status, word ? said[word as keyof typeof said] : status, `${preset} ${type}`);
-      }
-    const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
-    t.match((await send(...named)).out, /"status": "unpaid"/);
+  for (const [preset, own] of handlers) {
+    const [type = ''] = own.keys();
+    const { out } = await send(type, '--provider', preset, '--customer', `cus_${preset}`);
+    t.match(out, `\n${type} is processed\n`, preset);
+  }
+  const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
+  t.match((await send(...named)).out, /"status": "unpaid"/);
 
-    const file = fileURLToPath(
-      new URL('../../../scripts/lib/webhook/bodies/paddle/subscription.json', import.meta.url),
-    );
-    const sent = ['subscription.updated', '--provider', 'paddle', '--file', file];
-    t.match((await send(...sent)).out, /^200 OK {3}\(event evt_01kaja2x5n8q0g7wz3m4h6t9rv, /);
-    t.match((await send(...sent)).out, /is processed, delivered 2 times/);
+  const file = fileURLToPath(
+    new URL('../../../scripts/lib/webhook/bodies/paddle/subscription.json', import.meta.url),
+  );
+  const sent = ['subscription.updated', '--provider', 'paddle', '--file', file];
+  t.match((await send(...sent)).out, /^200 OK {3}\(event evt_01kaja2x5n8q0g7wz3m4h6t9rv, /);
+  t.match((await send(...sent)).out, /is processed, delivered 2 times/);
 
-    const failing = await send('payment_intent.succeeded', '--fail', '1');
-    t.match(failing.out, /is dead: Failed on request, attempt 1 of 1\./);
-    const [, event = ''] = /event (\w+),/.exec(failing.out) ?? [];
-    const command = (...args: string[]) =>
-      runCommand('scripts/webhook.ts', args, { ...env, PORT: String(port) });
-    t.match((await command('replay', event)).out, /^received, replay 1/);
-    const shown = async () => JSON.parse((await command('show', event)).out);
-    await until('the replay succeeds', async () => (await shown()).status === 'processed');
-    t.match(await send('subscription_paused', '--provider', 'lemonsqueezy', '--fail', '1'), {
-      code: 1,
-      err: /those of lemonsqueezy lack/,
-    });
-  },
-);
+  const failing = await send('payment_intent.succeeded', '--fail', '1');
+  t.match(failing.out, /is dead: Failed on request, attempt 1 of 1\./);
+  const [, event = ''] = /event (\w+),/.exec(failing.out) ?? [];
+  const command = (...args: string[]) =>
+    runCommand('scripts/webhook.ts', args, { ...env, PORT: String(port) });
+  t.match((await command('replay', event)).out, /^received, replay 1/);
+  const shown = async () => JSON.parse((await command('show', event)).out);
+  await until('the replay succeeds', async () => (await shown()).status === 'processed');
+  t.match(await send('subscription_paused', '--provider', 'lemonsqueezy', '--fail', '1'), {
+    code: 1,
+    err: /those of lemonsqueezy lack/,
+  });
+});
 
 t.test('the command listens: each event is printed when it comes and when its status changes', async t => {
   const DATA_DIR = makeDataFolder(t);
