@@ -1,9 +1,12 @@
+import type { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
-import { type IncomingEvent, timeOfEvent } from '../webhooks/handlers/handler.ts';
 
 /** An event, and the status that the subscription of its customer has since then. */
 export interface StatusEvent {
-  event: Pick<IncomingEvent, 'id' | 'eventId' | 'provider' | 'customer' | 'occurredAt' | 'createdAt'>;
+  event: Pick<
+    typeof webhookEvents.$inferSelect,
+    'id' | 'eventId' | 'provider' | 'customer' | 'occurredAt' | 'createdAt'
+  >;
   status: SubscriptionStatus;
 }
 
@@ -26,6 +29,9 @@ export interface Outcome extends State {
   /** Why events had no effect, by their ids. */
   reasons: Map<string, string>;
 }
+
+/** When the event happened, or arrived if the provider does not say. */
+export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => occurredAt ?? createdAt;
 
 /** A total order: two events of one time and with different statuses must end the same way in any order of arrival. */
 const compare = (a: State, b: State) =>

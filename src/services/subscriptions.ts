@@ -8,10 +8,15 @@ import { orNotFound } from '../core/errors.ts';
 import { newRecord } from '../core/ids.ts';
 import { rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
-import { type Reasons, timeOfEvent } from '../webhooks/handlers/handler.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists/pagedList.ts';
-import { applyEvents, type Outcome, type State, type StatusEvent } from './subscriptionStatus.ts';
+import {
+  applyEvents,
+  type Outcome,
+  type State,
+  type StatusEvent,
+  timeOfEvent,
+} from './subscriptionStatus.ts';
 
 const { id: _, statusAt, ...columns } = getTableColumns(subscriptions);
 
@@ -119,7 +124,10 @@ function lifeOf(events: StatusEvent[], before: State | undefined): Life {
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why events had
  * no effect.
  */
-export async function changeSubscriptions(context: Context, events: StatusEvent[]): Promise<Reasons> {
+export async function changeSubscriptions(
+  context: Context,
+  events: StatusEvent[],
+): Promise<Outcome['reasons']> {
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
   const groups = [...Map.groupBy(named, ({ event }) => nameOf(event))];

@@ -11,10 +11,6 @@ export interface IncomingEvent
   round: number;
 }
 
-/** When the event happened: it arrived later, in any order. */
-export const timeOfEvent = ({ occurredAt, createdAt }: Pick<IncomingEvent, 'occurredAt' | 'createdAt'>) =>
-  occurredAt ?? createdAt;
-
 /** Why events had no effect, by their ids. */
 export type Reasons = ReadonlyMap<string, string>;
 
