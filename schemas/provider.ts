@@ -11,7 +11,12 @@ const source = Type.String({
 });
 const sources = (what: string) =>
   Type.Optional(
-    Type.Union([source, Type.Array(source, { minItems: 1 })], {
+    // One schema, not a union: that would report each mistake once for the string and once for the list.
+    Type.Unsafe<Static<typeof source> | Static<typeof source>[]>({
+      ...source,
+      type: ['string', 'array'],
+      items: source,
+      minItems: 1,
       description: `Where ${what} is: a path in the body such as \`data.object.customer\`, or \`header:x-event-id\`; of several, the first that is there.`,
     }),
   );

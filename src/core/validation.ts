@@ -71,6 +71,8 @@ function messageOf(error: ErrorObject, part: Violation['in']): string {
     case 'minLength':
     case 'maxLength':
       return `must be ${lengthRange(rules)} characters long`;
+    case 'minItems':
+      return `must have ${params.limit} or more items`;
     case 'enum':
       return `must be one of ${params.allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
     case 'pattern':

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import t from 'tap';
+import { readProviders } from '../../src/config/providers.ts';
 import { keptSecrets, withKeptSecrets } from '../../src/config/secrets.ts';
 import { readSettings } from '../../src/config/settings.ts';
 
@@ -38,4 +39,16 @@ t.test('a Standard Webhooks secret that is not base64 stops the start: it would 
     t.throws(given(bad), { message: /acme\/secrets must be base64 of at least 16 bytes/ }, bad);
   for (const good of ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'MfKQ9r8GKYqrTwjUPD8ILA=='])
     t.doesNotThrow(given(good), good);
+});
+
+t.test('a wrong source of an id is one clear problem', async t => {
+  const problemsOf = (id: unknown) =>
+    readProviders(JSON.stringify({ acme: { id, secrets: ['s'] } })).problems;
+  const noSource =
+    /^WEBHOOK_SECRETS: acme\/id(\/1)? must be a path such as `data.object.customer`, or `header:`/;
+  for (const id of ['a..b', 'header:X-Id', ['a', 'header:X-Id']])
+    t.match(problemsOf(id), [noSource], String(id));
+  t.same(problemsOf([]), ['WEBHOOK_SECRETS: acme/id must have 1 or more items']);
+  t.same(problemsOf(5), ['WEBHOOK_SECRETS: acme/id must be a string or an array']);
+  t.same(problemsOf(['data.id', 'header:x-id']), []);
 });
