@@ -5,7 +5,7 @@ import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
-import { applyEvents } from '../../src/services/subscriptionStatus.ts';
+import { applyEvents } from '../../src/services/subscriptionStatus/applyEvents.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { permutationsOf, randomFrom, seed, shuffle } from '../helper/random.ts';

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
-import type { StatusEvent } from '../../services/subscriptionStatus.ts';
-import { changeSubscriptions } from '../../services/subscriptions.ts';
+import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.ts';
+import { changeSubscriptions } from '../../services/subscriptionStatus/changeSubscriptions.ts';
 import { member } from '../envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';

@@ -1,5 +1,5 @@
-import type { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
+import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { type SubscriptionStatus, subscriptionStatuses } from '../../../schemas/subscription.ts';
 
 /** An event, and the status that the subscription of its customer has since then. */
 export interface StatusEvent {
