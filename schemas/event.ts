@@ -21,7 +21,7 @@ export const replayable = ['failed', 'dead', 'ignored'] as const;
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
 /** In a filter. No provider has longer ones, and a URL with all filters must fit into the buffers of a balancer. */
-const longestEventId = 64;
+export const longestEventId = 64;
 
 const status = oneOf(eventStatuses, 'The state of its processing.', 'processed');
 

@@ -4,10 +4,12 @@ import { oneOf, strict, string } from './common.ts';
 export const signatureSchemes = ['timestamped', 'paddle', 'sha256', 'hex', 'base64', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];
 
+// Not content-type, which is not kept: all events would have the same id.
+const headerName = '(?!content-type$)[a-z0-9-]{1,64}';
 const source = Type.String({
-  pattern: '^(header:[a-z0-9-]{1,64}|[^.:]+([.][^.:]+)*)$',
+  pattern: `^(header:${headerName}|[^.:]+([.][^.:]+)*)$`,
   patternMessage:
-    'must be a path such as `data.object.customer`, or `header:` and a header name in lower case',
+    'must be a path such as `data.object.customer`, or `header:` and a header name in lower case, but not content-type',
 });
 const sources = (what: string) =>
   Type.Optional(
@@ -29,8 +31,8 @@ export const ProviderSettings = strict({
   scheme: Type.Optional(oneOf(signatureSchemes, 'How the body is signed, for a provider without a preset.')),
   header: Type.Optional(
     Type.String({
-      pattern: '^[a-z0-9-]{1,64}$',
-      patternMessage: 'must be a header name in lower case',
+      pattern: `^${headerName}$`,
+      patternMessage: 'must be a header name in lower case, but not content-type',
       description: 'The header with the signature; `<provider>-signature` if absent.',
     }),
   ),

@@ -9,6 +9,7 @@ import {
   openSession,
   options,
   pathOfEvent,
+  refuseArgument,
   type Session,
 } from './lib/webhook/session.ts';
 
@@ -31,6 +32,7 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   --key     an API key with the scope admin; API_KEY of the environment by default`;
 
 async function list(session: Session) {
+  refuseArgument(session);
   const query = new URLSearchParams({ ...filtersOf(session), limit: '50' });
   const { data, meta } = await session.client.call<EventList>('GET', `/api/webhook-events?${query}`);
   for (const event of data) console.log(lineOf(event));
@@ -59,6 +61,7 @@ async function replay(session: Session) {
 }
 
 async function replayAll(session: Session) {
+  refuseArgument(session);
   const path = '/api/webhook-events/replay';
   const { replayed, remaining } = await session.client.call<Replayed>('POST', path, filtersOf(session));
   console.log(`${replayed} are processed again, ${remaining} are left`);

@@ -14,7 +14,8 @@ export class ServiceClient {
   request(path: string, init: RequestInit): Promise<Response> {
     return fetch(this.#base + path, init).catch(error => {
       const { code, message } = error.cause ?? error;
-      throw new OperatorError(`${this.#base}: ${message || code}. Is the service running?`);
+      const advice = code === undefined ? '' : ' Is the service running?';
+      throw new OperatorError(`${this.#base}: ${message || code}.${advice}`);
     });
   }
 

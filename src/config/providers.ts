@@ -16,13 +16,19 @@ const check = compileCheck(ProviderSettings, 'body');
 const validName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const nameRule = '1 to 64 lower-case letters, digits, hyphens and underscores';
 
-/** The providers in `WEBHOOK_SECRETS`, and what is wrong with it. No message repeats a secret. */
+/** The providers in `WEBHOOK_SECRETS`, and what is wrong with it. No message repeats a value. */
 export function readProviders(text = '{}'): { providers: Providers; problems: string[] } {
   const providers = new Map<string, Provider>();
   const problems: string[] = [];
-  for (const [name, value] of entriesOf(text, problems)) {
+  for (const [index, [name, value]] of entriesOf(text, problems).entries()) {
+    // Not by its name, which may be a secret that was swapped with the name.
+    const entry = `entry ${index + 1}`;
+    if (value === null || typeof value !== 'object') {
+      problems.push(`${entry} must be a list of secrets, or an object`);
+      continue;
+    }
     const settings = (Array.isArray(value) ? { secrets: value } : value) as ProviderSettings;
-    if (!validName.test(name)) problems.push(`a provider's name must be ${nameRule}`);
+    if (!validName.test(name)) problems.push(`${entry}: a provider's name must be ${nameRule}`);
     const violations = check(settings);
     if (violations) {
       problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../schemas/settings.ts';
+import { OperatorError } from '../core/errors.ts';
+import { readProviders } from './providers.ts';
 
 const fileIn = (folder: string) => join(folder, 'webhook-secrets.json');
 
@@ -13,8 +15,15 @@ export function withKeptSecrets(settings: Settings): Settings {
 }
 
 /** The secrets kept by an earlier start, if any. */
-export const keptSecrets = (folder: string): string | undefined =>
-  existsSync(fileIn(folder)) ? readFileSync(fileIn(folder), 'utf8').trim() : undefined;
+export function keptSecrets(folder: string): string | undefined {
+  const file = fileIn(folder);
+  if (!existsSync(file)) return undefined;
+  const secrets = readFileSync(file, 'utf8').trim();
+  // Without this, the service would start without providers and say nothing.
+  const [problem] = readProviders(secrets).problems;
+  if (problem) throw new OperatorError(`${file} is damaged: ${problem}`);
+  return secrets;
+}
 
 function generateSecrets(folder: string): string {
   const secrets = JSON.stringify({ stripe: [`whsec_${randomBytes(32).toString('base64url')}`] });

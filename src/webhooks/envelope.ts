@@ -31,6 +31,8 @@ export function parseBody(body: Buffer): { value: unknown } | undefined {
 
 /** Seconds by which the clock of a provider may be ahead. A time later than that would keep out all later events. */
 const mostAhead = 300;
+/** A time before it, such as 0, is a mistake: an event with it would never have an effect. */
+const earliest = Date.UTC(2000);
 
 /** Reads an event as its provider sends it. */
 export function readEnvelope(
@@ -94,11 +96,12 @@ const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/i;
 
 /** From seconds or milliseconds since 1970, as a number or as text, or from RFC 3339. */
 function asTime(value: unknown, latest: number): string | undefined {
-  const text = String(value);
+  // The conversion of anything else may throw.
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const count = /^\d{1,13}(\.\d+)?$/.test(text) ? Number(text) : undefined;
   const time =
     count === undefined ? Date.parse(isInstant.test(text) ? text : '') : count < 1e11 ? count * 1000 : count;
-  return time >= 0 && time <= latest ? new Date(time).toISOString() : undefined;
+  return time >= earliest && time <= latest ? new Date(time).toISOString() : undefined;
 }
 
 function problemOf(customer: string): string | null {

@@ -46,9 +46,26 @@ t.test('a wrong source of an id is one clear problem', async t => {
     readProviders(JSON.stringify({ acme: { id, secrets: ['s'] } })).problems;
   const noSource =
     /^WEBHOOK_SECRETS: acme\/id(\/1)? must be a path such as `data.object.customer`, or `header:`/;
-  for (const id of ['a..b', 'header:X-Id', ['a', 'header:X-Id']])
+  for (const id of ['a..b', 'header:X-Id', 'header:content-type', ['a', 'header:X-Id']])
     t.match(problemsOf(id), [noSource], String(id));
   t.same(problemsOf([]), ['WEBHOOK_SECRETS: acme/id must have 1 or more items']);
   t.same(problemsOf(5), ['WEBHOOK_SECRETS: acme/id must be a string or an array']);
   t.same(problemsOf(['data.id', 'header:x-id']), []);
+});
+
+t.test('a secret in the place of a name is not repeated', async t => {
+  const { problems } = readProviders('{"whsec_topsecret":"stripe"}');
+  t.same(problems, ['WEBHOOK_SECRETS: entry 1 must be a list of secrets, or an object']);
+});
+
+t.test('bug: a damaged file of kept secrets turned all webhooks off, and nobody knew', async t => {
+  for (const damaged of ['', 'garbage{', '{"stripe":["a"],"paddle":"pdl_secret"}']) {
+    const DATA_DIR = t.testdir({ 'webhook-secrets.json': damaged });
+    const start = () => withKeptSecrets(readSettings({ DATA_DIR }));
+    t.throws(
+      start,
+      { message: /webhook-secrets\.json is damaged: WEBHOOK_SECRETS: (?!.*pdl_secret)/ },
+      damaged,
+    );
+  }
 });

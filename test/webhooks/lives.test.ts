@@ -53,6 +53,12 @@ t.test('at the same time, canceled wins', async t => {
       [end, one],
     ])
       t.match(applyEvents(pair.slice(1), applyEvents(pair.slice(0, 1))), { status: 'canceled' }, status);
+    const { reasons } = applyEvents([one], applyEvents([end]));
+    const why =
+      status === 'canceled'
+        ? 'The subscription was already'
+        : 'An event of the same time had made the subscription';
+    t.equal(reasons.get(one.event.id), `${why} canceled.`, status);
   }
 });
 

@@ -268,7 +268,12 @@ t.test('a time that cannot be right is no time', async t => {
     ['tomorrow', null],
     ['2025-11-21 08:10:11', null],
     ['2025-11-21T08:10:11+01:00', '2025-11-21T07:10:11.000Z'],
+    [0, null],
     [{}, null],
+    // bug: the conversion to text threw, and the event was refused with a 500
+    [{ toString: 1 }, null],
+    [[[{ toString: 1 }]], null],
+    [[1763712611], null],
     [null, null],
     [1763712611.5, '2025-11-21T08:10:11.500Z'],
   ];
@@ -276,7 +281,7 @@ t.test('a time that cannot be right is no time', async t => {
     await deliver({ ...paymentEvent({ id: `evt_${n}` }), created });
   for (const [n, [created, expected]] of times.entries()) {
     const { data } = (await call('GET', `/api/webhook-events?event=evt_${n}`, 200)).body;
-    t.equal(data[0].occurredAt, expected, String(created));
+    t.equal(data[0].occurredAt, expected, JSON.stringify(created));
   }
 });
 

@@ -106,7 +106,7 @@ t.test('invalid settings are reported without repeating a secret', async t => {
     ['whsec_x', /must be a JSON object/],
     ['["whsec_x"]', /must be a JSON object/],
     ['{"stripe":[]}', /stripe\/secrets/],
-    ['{"stripe":"whsec_x"}', /stripe must be an object/],
+    ['{"stripe":"whsec_x"}', /entry 1 must be a list of secrets, or an object/],
     ['{"stripe":[""]}', /stripe\/secrets\/0/],
     ['{"stripe":{"scheme":"md5","secrets":["whsec_x"]}}', /stripe\/scheme must be one of/],
     ['{"stripe":{"header":"A B","secrets":["whsec_x"]}}', /stripe\/header must be a header name/],

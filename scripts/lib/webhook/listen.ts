@@ -1,48 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WebhookEvent, WebhookEventDetail } from '../../../schemas/event.ts';
-import { type EventList, filtersOf, lineOf, pathOf, type Session } from './session.ts';
+import type { WebhookEvent } from '../../../schemas/event.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
+import { type EventList, filtersOf, lineOf, refuseArgument, type Session } from './session.ts';
 
-/** Milliseconds between two requests. */
-const pause = 1000;
-/** Milliseconds by which an event can be stored after one with a later `createdAt`. */
-const overlap = 10_000;
+/** Milliseconds between two requests: 30 a minute leave most of the rate limit to others. */
+const pause = 2000;
 
-const isOpen = ({ status }: WebhookEvent) => ['received', 'processing', 'failed'].includes(status);
-
-/** Prints each event when it comes, and again when its status changes, until the command is interrupted. */
+/** Prints events when they come, and the newest 100 again when they change, until the command is interrupted. */
 export async function listen(session: Session): Promise<void> {
-  const { client } = session;
-  const { data } = await client.call<EventList>('GET', '/api/webhook-events?limit=100');
-  let newest = data[0]?.createdAt ?? new Date(0).toISOString();
-  const seen = new Map<string, WebhookEvent>(data.map(event => [event.id, event]));
-  const print = (event: WebhookEvent) => {
-    if (seen.get(event.id)?.updatedAt !== event.updatedAt) console.log(lineOf(event));
-    seen.set(event.id, event);
-    if (event.createdAt > newest) newest = event.createdAt;
-  };
+  refuseArgument(session);
+  let seen = byId((await newestEvents(session)).data);
   console.log('Waiting for events. End with Ctrl+C.');
   for (;;) {
-    const since = new Date(Date.parse(newest) - overlap).toISOString();
-    for (const { id } of [...seen.values()].filter(isOpen))
-      print(await client.call<WebhookEventDetail>('GET', pathOf(id)));
-    for await (const event of eventsSince(session, since)) if (!seen.has(event.id)) print(event);
-    for (const [id, event] of seen) if (event.createdAt < since && !isOpen(event)) seen.delete(id);
     await sleep(pause);
+    const events = await eventsUntil(session, seen).catch(toldError);
+    if (!events) continue;
+    for (const event of events.toReversed())
+      if (seen.get(event.id)?.updatedAt !== event.updatedAt) console.log(lineOf(event));
+    seen = byId(events);
   }
 }
 
-/** The oldest first. */
-async function* eventsSince(session: Session, createdSince: string) {
-  let before: string | null = '';
-  while (before !== null) {
-    const query: URLSearchParams = new URLSearchParams({
-      ...filtersOf(session),
-      createdSince,
-      before,
-      limit: '100',
-    });
-    const { data, meta }: EventList = await session.client.call('GET', `/api/webhook-events?${query}`);
-    yield* data.toReversed();
-    before = meta.previous;
+const byId = (events: WebhookEvent[]) => new Map(events.map(event => [event.id, event]));
+
+/** The service may restart, or refuse more requests for a while. */
+function toldError(error: unknown): undefined {
+  if (!(error instanceof OperatorError)) throw error;
+  console.error(error.message);
+}
+
+/** The newest first: pages until one ends with an event that was seen before. */
+async function eventsUntil(session: Session, seen: Map<string, WebhookEvent>): Promise<WebhookEvent[]> {
+  const { data, meta } = await newestEvents(session);
+  let { next } = meta;
+  while (next !== null && !seen.has(data.at(-1)?.id ?? '')) {
+    const page = await newestEvents(session, next);
+    data.push(...page.data);
+    ({ next } = page.meta);
   }
+  return data;
+}
+
+function newestEvents(session: Session, after = ''): Promise<EventList> {
+  const query = new URLSearchParams({ ...filtersOf(session), limit: '100', after });
+  return session.client.call('GET', `/api/webhook-events?${query}`);
 }

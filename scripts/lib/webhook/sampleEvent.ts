@@ -46,8 +46,8 @@ export function eventFromFile(provider: Provider, path: string, { type, id }: Wa
 function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 'headers'> & { id: string }) {
   const now = new Date();
   const all = { 'content-type': 'application/json', ...headers, ...sign(provider, body, { now, id }) };
-  const { eventId } = readEnvelope(provider, all, body, parseBody(body)?.value, now);
-  return { body, headers: all, eventId };
+  const { eventId, type, customer } = readEnvelope(provider, all, body, parseBody(body)?.value, now);
+  return { body, headers: all, eventId, type, customer };
 }
 
 /** The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. */
@@ -74,7 +74,7 @@ function write({ body, headers }: Sample, source: Source = [], value: string | D
   const names = path.split('.');
   const last = names.pop() as string;
   const inner = names.reduce<Members>((outer, name) => {
-    outer[name] ??= {};
+    if (outer[name] === null || typeof outer[name] !== 'object') outer[name] = {};
     return outer[name] as Members;
   }, body);
   const isNumber = typeof inner[last] === 'number';

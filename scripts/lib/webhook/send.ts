@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { longestEventId } from '../../../schemas/event.ts';
 import { UsageError } from '../../../src/command.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { newId } from '../../../src/core/ids.ts';
+import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
+import { handlers } from '../../../src/webhooks/handlers/index.ts';
 import { orUndefined } from '../serviceClient.ts';
 import { eventFromFile, sampleEvent } from './sampleEvent.ts';
 import type { EventList, Session } from './session.ts';
@@ -12,8 +15,10 @@ import type { EventList, Session } from './session.ts';
 export async function send(session: Session): Promise<void> {
   const { values, argument, client } = session;
   const provider = providerOf(session);
-  const id = idOf(session, provider);
-  const wanted = { ...values, type: argument || 'payment_intent.succeeded', id };
+  const type = argument || 'payment_intent.succeeded';
+  checkOptions(session, provider, type);
+  const id = idOf(session);
+  const wanted = { ...values, type, id };
   const { file } = values;
   const event = file ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
   const { body, headers, eventId } = event;
@@ -23,7 +28,9 @@ export async function send(session: Session): Promise<void> {
     `${answer.status} ${await answer.text()}   (event ${eventId ?? 'without an id'}, ${body.length} bytes)`,
   );
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
-  await follow(session, provider, eventId);
+  // Without an id, it is the newest of its type and customer.
+  const filters = eventId === null ? { type: event.type, customer: event.customer } : { event: eventId };
+  await follow(session, { provider: provider.name, ...filters });
 }
 
 function providerOf({ settings, values: { provider: name = 'stripe' } }: Session): Provider {
@@ -35,25 +42,38 @@ function providerOf({ settings, values: { provider: name = 'stripe' } }: Session
   );
 }
 
+/** An option that cannot work must not be ignored in silence. */
+function checkOptions({ values }: Session, { preset, id: source, name }: Provider, type: string): void {
+  const { file, fail, id = '', customer = '' } = values;
+  const refuse = (isRefused: boolean, problem: string) => {
+    if (isRefused) throw new UsageError(problem);
+  };
+  const handler = handlerFor(handlers, { preset, type, customer });
+  refuse(values.type !== undefined, 'The type is the argument of send');
+  refuse(id.length > longestEventId, `--id must be at most ${longestEventId} characters long`);
+  if (file !== undefined) {
+    const own = (['status', 'customer', 'fail'] as const).find(option => values[option] !== undefined);
+    refuse(own !== undefined, `--${own} does not work with --file, whose bytes are sent as they are`);
+    return;
+  }
+  const readsStatus = typeof handler !== 'string' && handler.status !== undefined;
+  refuse(values.status !== undefined && !readsStatus, `Events of the type ${type} have no status to set`);
+  if (fail === undefined) return;
+  refuse(!/^\d{1,3}$/.test(fail), '--fail must be a number from 0 to 999');
+  refuse(source === undefined, `--fail works by the id of the event, which those of ${name} lack`);
+  refuse(typeof handler === 'string', `--fail needs a handler, and events of the type ${type} have none`);
+}
+
 /** With --fail it ends in what lets the handler fail, see `failOnRequest`. */
-function idOf({ values }: Session, { id: source, name }: Provider): string {
-  const id = values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`;
-  if (values.fail === undefined) return id;
-  if (!/^\d{1,3}$/.test(values.fail)) throw new UsageError('--fail must be a number from 0 to 999');
-  if (source === undefined || values.file)
-    throw new UsageError(
-      `--fail works by the id of the event, which ${values.file ? 'a file brings along' : `those of ${name} lack`}`,
-    );
-  return `${id}_fail_${values.fail}`;
+function idOf({ values: { id, fail } }: Session): string {
+  const own = id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`;
+  return fail === undefined ? own : `${own}_fail_${fail}`;
 }
 
 /** Waits until the event is processed and prints its effect. */
-async function follow({ client }: Session, provider: Provider, id: string | null) {
-  // Without an id, it is the newest, unless others arrive at the same time.
-  const query = new URLSearchParams({
-    provider: provider.name,
-    ...(id === null ? { limit: '1' } : { event: id }),
-  });
+async function follow({ client }: Session, filters: Record<string, string | null>) {
+  const given = Object.entries(filters).filter((filter): filter is [string, string] => filter[1] !== null);
+  const query = new URLSearchParams([...given, ['limit', '1']]);
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await client.call<EventList>('GET', `/api/webhook-events?${query}`)).data;
     if (event && !['received', 'processing'].includes(event.status)) {
@@ -61,7 +81,7 @@ async function follow({ client }: Session, provider: Provider, id: string | null
       const again = event.deliveries > 1 ? `, delivered ${event.deliveries} times` : '';
       console.log(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`);
       if (event.status !== 'processed' || event.customer === null) return;
-      const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${provider.name}`;
+      const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${event.provider}`;
       const subscription = await client.call<object>('GET', path).catch(orUndefined);
       if (subscription) console.log(JSON.stringify(subscription, null, 2));
       return;

@@ -35,8 +35,14 @@ export function openSession({ values, positionals: [, argument = ''] }: Flags): 
   const settings = loadSettings();
   const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
   const base = values.url ?? `http://${host}:${settings.PORT}`;
-  const client = new ServiceClient(base, values.key ?? process.env.API_KEY);
+  if (!URL.canParse(base)) throw new UsageError(`--url is not a URL: ${base}`);
+  const client = new ServiceClient(base.replace(/\/+$/, ''), values.key ?? process.env.API_KEY);
   return { values, argument, settings, client };
+}
+
+/** One that were ignored could name what the caller wants to have alone. */
+export function refuseArgument({ argument }: Session): void {
+  if (argument) throw new UsageError(`Unexpected argument '${argument}'`);
 }
 
 /** The filters among the options. */
@@ -49,13 +55,14 @@ export function filtersOf({ values: { status, type, customer, provider } }: Sess
 export async function pathOfEvent(session: Session): Promise<string> {
   const { client, argument, values } = session;
   if (!argument) throw new UsageError('Name the id of an event');
-  if (isId(argument)) return pathOf(argument);
   const query = new URLSearchParams({
     event: argument,
     ...(values.provider && { provider: values.provider }),
   });
   const { data } = await client.call<EventList>('GET', `/api/webhook-events?${query}`);
   const [event, ...others] = data;
+  // Providers have ids of the same form.
+  if (!event && isId(argument)) return pathOf(argument);
   if (!event) throw new OperatorError(`No event has the id ${argument}.`);
   if (others.length === 0) return pathOf(event.id);
   const providers = data.map(({ provider }) => provider).join(', ');

@@ -56,7 +56,10 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
     const isLater = now === undefined || compare({ status, statusAt }, now) > 0;
     if (now?.status === status) reasons.set(event.id, `The subscription was already ${status}.`);
     else if (isLater) changes.push({ event, from: now?.status ?? null, to: status });
-    else reasons.set(event.id, `A later event had made the subscription ${now?.status}.`);
+    else {
+      const which = now?.statusAt === statusAt ? 'An event of the same time' : 'A later event';
+      reasons.set(event.id, `${which} had made the subscription ${now?.status}.`);
+    }
     if (isLater) now = { status, statusAt };
   }
   return { ...(now as State), changes, reasons };

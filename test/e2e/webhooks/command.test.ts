@@ -92,6 +92,22 @@ t.test('the command sends an event of each provider, one from a file, and failin
     code: 1,
     err: /those of lemonsqueezy lack/,
   });
+  const uuid = '72d3162e-cc78-41e3-81ab-4c9367dc0958';
+  await send('ping', '--provider', 'github', '--id', uuid);
+  t.match(JSON.parse((await command('show', uuid)).out), { eventId: uuid }, "GitHub's ids look like ours");
+  for (const [args, err] of [
+    [['replay', 'evt_1', '--all'], /Unexpected argument 'evt_1'/],
+    [['list', 'evt_1'], /Unexpected argument 'evt_1'/],
+    [['send', 'payment_intent.succeeded', '--status', 'canceled'], /have no status to set/],
+    [['send', 'charge.captured', '--fail', '1'], /--fail needs a handler/],
+    [
+      ['send', 'charge.captured', '--file', file, '--customer', 'cus_1'],
+      /--customer does not work with --file/,
+    ],
+    [['send', '--id', 'x'.repeat(65)], /--id must be at most 64 characters long/],
+    [['list', '--url', 'nonsense'], /--url is not a URL: nonsense/],
+  ] as const)
+    t.match(await command(...args), { code: 1, err }, args.join(' '));
 });
 
 t.test('the command listens: each event is printed when it comes and when its status changes', async t => {
@@ -118,6 +134,8 @@ t.test('the command listens: each event is printed when it comes and when its st
   await until('the retry is printed', () => statuses().includes('processed'), 40);
   t.ok(statuses().includes('failed'));
   t.notMatch(printed, 'evt_before');
+  await runCommand('scripts/webhook.ts', ['replay', 'evt_before'], env);
+  await until('the replay is printed', () => printed.includes('ignored  1  stripe  evt_before'), 20);
 });
 
 t.test('with AUTH_MODE=required the command says that it needs a key', async t => {
