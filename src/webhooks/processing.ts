@@ -8,6 +8,8 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
+import type { StatusEvent } from '../services/subscriptionStatus/applyEvents.ts';
+import { changeSubscriptions } from '../services/subscriptionStatus/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 
@@ -150,16 +152,25 @@ interface Done extends Job {
 }
 
 async function handleEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<Done[]> {
-  const done: Done[] = [];
-  for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event)))
+  const ignored = new Set<Claimed>();
+  const statuses: StatusEvent[] = [];
+  const reasons = new Map<string, string>();
+  for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event))) {
     if (typeof handler === 'string') {
       // Replayed, or received by a version that had a handler.
-      done.push(...own.map(({ id, round }) => ({ event: id, round, ignored: true, reason: handler })));
-    } else {
-      const reasons = await handler.handle(context, own);
-      done.push(...own.map(({ id, round }) => ({ event: id, round, reason: reasons.get(id) })));
+      for (const event of own) ignored.add(event) && reasons.set(event.id, handler);
+      continue;
     }
-  return done;
+    const effects = await handler.handle(context, own);
+    statuses.push(...(effects.statuses ?? []));
+    for (const [id, reason] of effects.reasons ?? []) reasons.set(id, reason);
+  }
+  if (statuses.length > 0)
+    for (const [id, reason] of await changeSubscriptions(context, statuses)) reasons.set(id, reason);
+  return events.map(event => ({
+    ...{ event: event.id, round: event.round },
+    ...{ ignored: ignored.has(event), reason: reasons.get(event.id) },
+  }));
 }
 
 /** Does work as a part of the trace of each event. */

@@ -103,7 +103,7 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
   needsCustomer: true,
   handle: async (context, events) => {
     for (const event of events) await handle(context, event);
-    return new Map();
+    return {};
   },
 });
 

@@ -6,6 +6,9 @@ import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
 import { applyEvents } from '../../src/services/subscriptionStatus/applyEvents.ts';
+import { failOnRequest } from '../../src/webhooks/handlers/failing.ts';
+import { handlers } from '../../src/webhooks/handlers/index.ts';
+import { processEvents } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { permutationsOf, randomFrom, seed, shuffle } from '../helper/random.ts';
@@ -187,4 +190,60 @@ t.test('a real life of a subscription ends the same in order, in reverse and shu
     shuffled.map(({ deliveries }: { deliveries: number }) => deliveries),
     Array(9).fill(2),
   );
+});
+
+t.test(
+  'bug: in a batch, events of several types were applied type by type and not in their order',
+  async t => {
+    const { call, database, deliver, jobs } = await buildDoor(t);
+    await jobs.close();
+    for (const event of lifeOf('cus_1').reverse()) await deliver(event);
+    const { data } = (await call('GET', '/api/webhook-events', 200)).body;
+    const batch = data.toReversed().map(({ id }: { id: string }) => ({ event: id, round: 0 }));
+    // In development too: no event is marked to fail.
+    await processEvents(inside(database), failOnRequest(handlers), batch, 'received');
+    const audit = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body.data.toReversed();
+    t.same(
+      audit.map(({ details }: { details: Record<string, string> }) => details.to),
+      story.map(([to]) => to),
+    );
+    const { body } = await call('GET', '/api/subscriptions/cus_1', 200);
+    t.match(body, { status: 'canceled', activatedAt: String });
+  },
+);
+
+t.test('bug: two workers with batches of several types deadlocked', async t => {
+  const { call, database, deliver, jobs } = await buildDoor(t);
+  await jobs.close();
+  const customers = Array.from({ length: 20 }, (_, n) => `cus_${10 + n}`);
+  const kinds = [1, 2].map(step => customers.map(customer => lifeOf(customer)[step] as { id: string }));
+  for (const event of kinds.flat()) await deliver(event);
+  const { data } = (await call('GET', '/api/webhook-events?limit=100', 200)).body;
+  const idOf = new Map<string, string>(
+    data.map((event: Record<string, string>) => [event.eventId, event.id]),
+  );
+  const jobsOf = (events: { id: string }[]) =>
+    events.map(({ id }) => ({ event: idOf.get(id) as string, round: 0 }));
+  // Each worker has the payment of one half of the customers and the update of the other half.
+  const [payments = [], updates = []] = kinds;
+  const batches = [
+    [...payments.slice(0, 10), ...updates.slice(10)],
+    [...payments.slice(10), ...updates.slice(0, 10)],
+  ].map(jobsOf);
+  const context = inside(database);
+  // The subscriptions exist, so that both workers wait for locks.
+  await applyTogether(
+    context,
+    customers.map(customer => event('incomplete', 0, customer)),
+  );
+  const done = await Promise.all(batches.map(batch => processEvents(context, handlers, batch, 'received')));
+  t.same(
+    done.map(events => events.length),
+    [20, 20],
+  );
+  const [[deadlocks] = []] = await database.writes.rows(
+    'select deadlocks::integer from pg_stat_database where datname = current_database()',
+    [],
+  );
+  t.equal(deadlocks, 0);
 });

@@ -37,7 +37,7 @@ function workByHand(
     ...{ effect: '', needsCustomer: true },
     handle: async (context, events) => {
       await handle(context, events);
-      return new Map();
+      return {};
     },
   });
   const worker = startJobs({
@@ -120,7 +120,7 @@ t.test(
       await recordWrites(within, 'subscription.change', [{ recordId: 'effect' }]);
       inside++;
       await until('both are inside', () => inside === 2);
-      return new Map();
+      return {};
     };
     const both = handling('payment_intent.succeeded', { effect: '', needsCustomer: true, handle });
     const done = await Promise.all([job, job].map(job => processEvents(context, both, [job], 'processing')));

@@ -23,7 +23,8 @@ export function failOnRequest(handlers: Handlers): Handlers {
 }
 
 function failIfMarked({ eventId, attempts, round }: IncomingEvent): void {
-  const [, times = '0'] = marked.exec(eventId ?? '') ?? [];
-  if (round === 0 && attempts <= Number(times))
+  const [, times] = marked.exec(eventId ?? '') ?? [];
+  // In a batch, an event has no attempt yet: it fails there too.
+  if (times !== undefined && round === 0 && attempts <= Number(times))
     throw new Error(`Failed on request, attempt ${attempts} of ${times}.`);
 }

@@ -1,5 +1,6 @@
 import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
+import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.ts';
 
 /** An event as a handler sees it. `payloadReader` reads the rest. */
 export interface IncomingEvent
@@ -11,8 +12,16 @@ export interface IncomingEvent
   round: number;
 }
 
-/** Why events had no effect, by their ids. */
-export type Reasons = ReadonlyMap<string, string>;
+/** What events change. */
+export interface Effects {
+  /**
+   * What subscriptions become. The service sets those of all handlers at once: in the order in which the events happened, and
+   * with locks in one order, so that two workers do not deadlock.
+   */
+  statuses?: StatusEvent[];
+  /** Why events had no effect, by their ids. */
+  reasons?: ReadonlyMap<string, string>;
+}
 
 /** What the service does with events of one type. */
 export interface Handler {
@@ -23,11 +32,10 @@ export interface Handler {
   /** Where the body has the status that it sets, and its words: for sending such an event. */
   readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
-   * Has the effect of all these events, or throws; returns why any of them had none. It runs in the transaction that marks the
-   * events processed, so both commit or neither. After a failure it runs again, then for each event alone: it must do only
-   * what a rollback undoes.
+   * Has the effect of all these events, or throws. It runs in the transaction that marks the events processed, so both commit
+   * or neither. After a failure it runs again, then for each event alone: it must do only what a rollback undoes.
    */
-  handle(context: Context, events: IncomingEvent[]): Promise<Reasons>;
+  handle(context: Context, events: IncomingEvent[]): Promise<Effects>;
 }
 
 /** The handlers of the types of each preset. */

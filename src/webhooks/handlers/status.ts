@@ -2,7 +2,6 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
 import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.ts';
-import { changeSubscriptions } from '../../services/subscriptionStatus/changeSubscriptions.ts';
 import { member } from '../envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';
@@ -11,10 +10,7 @@ import { payloadReader } from './payloads.ts';
 export const becomes = (status: SubscriptionStatus): Handler => ({
   effect: `The customer's subscription becomes \`${status}\`.`,
   needsCustomer: true,
-  handle: (context, events) => {
-    const said = events.map(event => ({ event, status }));
-    return changeSubscriptions(context, said);
-  },
+  handle: async (_, events) => ({ statuses: events.map(event => ({ event, status })) }),
 });
 
 /** The event has the whole subscription: its status is at this path, in these words of the provider. */
@@ -29,10 +25,10 @@ export function becomesAsSaid(path: string, words: Record<string, SubscriptionSt
     needsCustomer: true,
     status: { path, words: Object.keys(words) },
     handle: async (context, events) => {
-      const said: StatusEvent[] = [];
+      const statuses: StatusEvent[] = [];
       for await (const { event, payload } of readPayloads(context, events))
-        said.push({ event, status: words[String(names.reduce(member, payload))] as SubscriptionStatus });
-      return changeSubscriptions(context, said);
+        statuses.push({ event, status: words[String(names.reduce(member, payload))] as SubscriptionStatus });
+      return { statuses };
     },
   };
 }
