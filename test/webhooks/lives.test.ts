@@ -7,13 +7,16 @@ import { type SubscriptionStatus, subscriptionStatuses } from '../../schemas/sub
 import { orm } from '../../src/database/connection.ts';
 import { applyEvents } from '../../src/services/subscriptionStatus/applyEvents.ts';
 import { failOnRequest } from '../../src/webhooks/handlers/failing.ts';
+import type { Handler } from '../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
+import { stripe } from '../../src/webhooks/handlers/stripe.ts';
 import { processEvents } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
 import { permutationsOf, randomFrom, seed, shuffle } from '../helper/random.ts';
 import { lifeOf, story, timeOfStep } from '../helper/stripeLife.ts';
 import { applyTogether, buildDoor, statusEvent } from '../helper/webhooks.ts';
+import { until } from '../rig/process.ts';
 
 const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 const event = (status: SubscriptionStatus, second: number, customer = 'cus_1') =>
@@ -212,38 +215,42 @@ t.test(
   },
 );
 
-t.test('bug: two workers with batches of several types deadlocked', async t => {
+const skip = backend === 'embedded' && 'it has one connection';
+t.test('bug: two workers with batches of several types deadlocked', { skip }, async t => {
   const { call, database, deliver, jobs } = await buildDoor(t);
   await jobs.close();
-  const customers = Array.from({ length: 20 }, (_, n) => `cus_${10 + n}`);
-  const kinds = [1, 2].map(step => customers.map(customer => lifeOf(customer)[step] as { id: string }));
-  for (const event of kinds.flat()) await deliver(event);
-  const { data } = (await call('GET', '/api/webhook-events?limit=100', 200)).body;
+  const paid = ['cus_1', 'cus_2'].map(customer => lifeOf(customer)[1] as { id: string });
+  const updated = ['cus_1', 'cus_2'].map(customer => lifeOf(customer)[2] as { id: string });
+  for (const event of [...paid, ...updated]) await deliver(event);
+  const { data } = (await call('GET', '/api/webhook-events', 200)).body;
   const idOf = new Map<string, string>(
     data.map((event: Record<string, string>) => [event.eventId, event.id]),
   );
-  const jobsOf = (events: { id: string }[]) =>
-    events.map(({ id }) => ({ event: idOf.get(id) as string, round: 0 }));
-  // Each worker has the payment of one half of the customers and the update of the other half.
-  const [payments = [], updates = []] = kinds;
-  const batches = [
-    [...payments.slice(0, 10), ...updates.slice(10)],
-    [...payments.slice(10), ...updates.slice(0, 10)],
-  ].map(jobsOf);
+  // Each worker has the payment of one customer and the update of the other.
+  const batches = [0, 1].map(n =>
+    [paid[n], updated[1 - n]].map(event => ({ event: idOf.get(event?.id ?? '') as string, round: 0 })),
+  );
   const context = inside(database);
-  // The subscriptions exist, so that both workers wait for locks.
   await applyTogether(
     context,
-    customers.map(customer => event('incomplete', 0, customer)),
+    ['cus_1', 'cus_2'].map(customer => event('incomplete', 0, customer)),
   );
-  const done = await Promise.all(batches.map(batch => processEvents(context, handlers, batch, 'received')));
+  let updating = 0;
+  const meeting = new Map(stripe);
+  const update = stripe.get('customer.subscription.updated') as Handler;
+  meeting.set('customer.subscription.updated', {
+    ...update,
+    handle: async (context, events) => {
+      updating++;
+      await until('both workers are here', () => updating >= 2);
+      return update.handle(context, events);
+    },
+  });
+  const both = new Map([['stripe', meeting]]);
+  const done = await Promise.all(batches.map(batch => processEvents(context, both, batch, 'received')));
   t.same(
     done.map(events => events.length),
-    [20, 20],
+    [2, 2],
   );
-  const [[deadlocks] = []] = await database.writes.rows(
-    'select deadlocks::integer from pg_stat_database where datname = current_database()',
-    [],
-  );
-  t.equal(deadlocks, 0);
+  t.equal(updating, 2, 'no transaction was tried again');
 });
