@@ -1,10 +1,20 @@
-import { runCommand } from '../src/command.ts';
+import { type Given, runCommand } from '../src/command.ts';
+import { spread } from '../src/database/spread.ts';
 import { withDatabase } from './lib/database.ts';
 
-const usage =
-  'npm run migrate: brings the database of the settings up to date and exits. It waits for a server that is away.';
+const usage = `npm run migrate -- [--spread]
 
-await runCommand({
-  usage,
-  run: () => withDatabase(async () => console.log('The database is up to date.')),
-});
+Brings the database of the settings up to date and exits. It waits for a server that is away. With --spread it also spreads
+the tables that grow without end over the nodes of Citus, see docs/scaling.md.`;
+
+const options = { spread: { type: 'boolean' } } as const;
+
+async function migrate({ values }: Given<typeof options>) {
+  await withDatabase(async ({ db }) => {
+    console.log('The database is up to date.');
+    if (values.spread)
+      console.log((await spread(db)) ? 'The tables are spread.' : 'The tables were spread before.');
+  });
+}
+
+await runCommand({ usage, options, run: migrate });

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Given, runCommand } from '../src/command.ts';
 import { exit } from '../src/process/exit.ts';
-import { makeDataFolder, makeSnapshot, startServer } from '../test/rig/runner/databases.ts';
+import { makeDataFolder, makeSnapshot, startCitus, startServer } from '../test/rig/runner/databases.ts';
 import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
 import { type Counts, runFiles } from '../test/rig/runner/pool.ts';
 
-const usage = `npm test -- [embedded] [postgres] [e2e] [file …]
+const usage = `npm test -- [embedded] [postgres] [citus] [e2e] [file …]
 
 Runs the tests on the embedded database and then on a real PostgreSQL, which comes from npm; with the name of a suite,
 that one alone; with files, those alone. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
@@ -16,7 +16,7 @@ random tests. The last line is 'N passed, N failed'.`;
 const options = {} as const;
 
 /** Files that run at once: more than cores, because tests wait, those of processes most. */
-const workers: Record<Suite, number> = { embedded: 3, postgres: 3, e2e: 4 };
+const workers: Record<Suite, number> = { embedded: 3, postgres: 3, citus: 3, e2e: 4 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
@@ -59,11 +59,16 @@ const sharedEnv = (folder: string) => ({
 /** Starts or creates the databases that the suites need. */
 async function startDatabases(folder: string, suites: Suite[]) {
   const embedded = suites.includes('embedded') ? { TEST_SNAPSHOT: await makeSnapshot(folder) } : {};
-  if (!suites.includes('postgres') && !suites.includes('e2e'))
-    return { embedded, postgres: {}, e2e: {}, stop: async () => {} };
-  const { url: TEST_POSTGRES_URL, stop } = await startServer(folder);
   const e2e = suites.includes('e2e') ? { TEST_DATA_FOLDER: await makeDataFolder(folder) } : {};
-  return { embedded, postgres: { TEST_POSTGRES_URL }, e2e: { TEST_POSTGRES_URL, ...e2e }, stop };
+  const server =
+    suites.includes('postgres') || suites.includes('e2e') ? await startServer(folder) : undefined;
+  const spread = suites.includes('citus') ? await startCitus(folder) : undefined;
+  const postgres: Record<string, string> = server ? { TEST_POSTGRES_URL: server.url } : {};
+  const citus: Record<string, string> = spread
+    ? { TEST_POSTGRES_URL: spread.url, TEST_POSTGRES_WORKERS: spread.workers.join() }
+    : {};
+  const stop = async () => void (await Promise.all([server?.stop(), spread?.stop()]));
+  return { embedded, postgres, citus, e2e: { ...postgres, ...e2e }, stop };
 }
 
 async function runSuite(suite: Suite, named: string[], env: Record<string, string>): Promise<Counts> {

@@ -10,7 +10,14 @@ import { trimEvents } from './webhooks/events.ts';
 import { failOnRequest } from './webhooks/handlers/failing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
-import { type Claimed, claimEvent, failEvent, processEvents, unfinishedJobs } from './webhooks/processing.ts';
+import {
+  type Claimed,
+  claimEvent,
+  failEvent,
+  processEvents,
+  unfinishedJobs,
+  withFingerprints,
+} from './webhooks/processing.ts';
 import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
@@ -83,7 +90,8 @@ interface Work {
 type Outcome = string | undefined;
 
 /** Processes new events in batches, and what is left one by one. */
-async function doJobs(work: Work, jobs: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
+async function doJobs(work: Work, given: DueJob[], signal: AbortSignal): Promise<Outcome[]> {
+  const jobs = await withFingerprints(work.context, given);
   const fresh = jobs.filter(({ again }) => !again);
   const done = await doTogether(work, fresh);
   const outcomes = new Map<string, Outcome>();
@@ -115,7 +123,8 @@ async function doTogether({ context, handlers, metrics }: Work, jobs: Job[]): Pr
 async function doAlone(work: Work, job: Job): Promise<Outcome> {
   const { context, handlers, metrics, retries } = work;
   const event = await claimEvent(context, job);
-  if (!event) return undefined;
+  if (!event)
+    return (await unfinishedJobs(context, [job])).length > 0 ? 'its event is not there yet' : undefined;
   // The attempts were counted but never recorded as failed.
   if (event.attempts > retries + 1)
     return fail(work, event, new Error('the process ended during the attempt'));

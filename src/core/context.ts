@@ -7,6 +7,8 @@ import type { Log } from './log.ts';
 export interface Job {
   event: string;
   round: number;
+  /** Of the event, in hex: a distributed database finds the event by it. Jobs of releases from before have none. */
+  fingerprint: string;
   /** The `traceparent` of the request that brought it. */
   trace?: string | undefined;
   /** The provider's id, for the trace. */

@@ -24,7 +24,7 @@ import { fingerprintOf } from './envelope.ts';
 
 const { fingerprint, preset: _, ...stored } = getTableColumns(webhookEvents);
 const { id, provider, eventId, type, customer, status, updatedAt } = stored;
-const repeats = sql`(select repeats from ${webhookRepeats} where event = ${webhookEvents}.id)`;
+const repeats = sql`(select repeats from ${webhookRepeats} r where r.fingerprint = ${fingerprint} and r.provider = ${provider})`;
 const detailed = { ...stored, deliveries: sql<number>`1 + coalesce(${repeats}, 0)` };
 const { body, failures, replays, ...columns } = detailed;
 
@@ -97,11 +97,16 @@ export async function replayEvents(context: Context, filter: ReplayFilter): Prom
   let replayed = 0;
   for (let done = 0; replayed < mostReplayed; replayed += done) {
     done = await inTransaction(context, async inside => {
-      const query = orm(inside.db).select({ id }).from(webhookEvents).where(matching).orderBy(id).limit(step);
-      // The weakest lock: a repeated delivery, whose count refers to the row, must not wait for it.
-      const rows = await query.for('no key update', { skipLocked: true });
-      const ids = rows.map(row => row.id);
-      return startRound(inside, ids);
+      const rows = await orm(inside.db)
+        .select({ id })
+        .from(webhookEvents)
+        .where(matching)
+        .orderBy(id)
+        .limit(step);
+      return startRound(
+        inside,
+        rows.map(row => row.id),
+      );
     });
     if (done === 0) break;
   }
@@ -126,9 +131,9 @@ async function startRound(inside: Context, ids: string[]): Promise<number> {
     .update(webhookEvents)
     .set({ ...fresh, replays: sql`${replays} + 1`, updatedAt: now().toISOString() })
     .where(and(inArray(id, ids), inArray(status, [...replayable])))
-    .returning({ event: id, round: replays, eventId });
+    .returning({ event: id, round: replays, eventId, fingerprint });
   const trace = traceparent();
-  const traced = jobs.map(job => ({ ...job, trace }));
+  const traced = jobs.map(job => ({ ...job, fingerprint: job.fingerprint.toString('hex'), trace }));
   await queue.add(db, traced);
   const writes = jobs.map(({ event }) => ({ recordId: event }));
   await recordWrites(inside, 'event.replay', writes);

@@ -3,12 +3,13 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookRepeats } from '../../drizzle/tables/webhookRepeats.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import type { Provider } from '../config/providers.ts';
-import type { Context, Queue } from '../core/context.ts';
+import type { Context, Job, Queue } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
 import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
-import { hexBytes, rowsFromJson } from '../database/statements/jsonRows.ts';
+import { databaseFailure } from '../database/databaseErrors.ts';
+import { arrayText, hexBytes, rowsFromJson } from '../database/statements/jsonRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
@@ -96,36 +97,46 @@ const insertEvents = statement({ id: webhookEvents.id }, (builder, columns) =>
     .returning(columns),
 );
 
-const findEvents = statement({ sent: sql<string>`sent.id`, stored: webhookEvents.id }, (builder, columns) =>
+const { id, provider, fingerprint } = webhookEvents;
+const findEvents = statement({ id, provider, fingerprint }, (builder, columns) =>
   builder
     .select(columns)
-    .from(sql`(${rowsFromJson(webhookEvents)}) as sent`)
-    .innerJoin(
-      webhookEvents,
-      sql`${webhookEvents.provider} = sent.provider and ${webhookEvents.fingerprint} = sent.fingerprint`,
-    ),
+    .from(webhookEvents)
+    .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
 );
 
 const addRepeats = statement({}, builder =>
   builder
     .insert(webhookRepeats)
     .select(
-      sql`select sent.event::uuid, count(*)::integer from json_array_elements_text(${sql.placeholder('events')}::text::json) as sent (event)
-        group by 1 order by 1`,
+      sql`select fingerprint, provider, count(*)::integer from (${rowsFromJson(webhookRepeats)}) as sent group by 1, 2 order by 1, 2`,
     )
     .onConflictDoUpdate({
-      target: webhookRepeats.event,
+      target: [webhookRepeats.fingerprint, webhookRepeats.provider],
       set: { repeats: sql`${webhookRepeats.repeats} + excluded.repeats` },
     }),
 );
 
-/** Counts deliveries on the events that they repeat, and returns those events. */
-async function countRepeated(db: Connection, repeated: object[]) {
-  if (repeated.length === 0) return [];
-  const found = await findEvents(db, { rows: JSON.stringify(repeated) });
-  if (found.length > 0) await addRepeats(db, { events: JSON.stringify(found.map(({ stored }) => stored)) });
-  return found;
+const keyOf = ({ provider, fingerprint }: Pick<Row, 'provider' | 'fingerprint'>) =>
+  `${provider} ${hexBytes(fingerprint)}`;
+
+/** Counts deliveries on the events that they repeat, and returns the ids of those events. */
+async function countRepeated(db: Connection, repeated: Row[]): Promise<Map<string, string>> {
+  if (repeated.length === 0) return new Map();
+  const fingerprints = arrayText(repeated.map(row => hexBytes(row.fingerprint)));
+  const stored = new Map((await findEvents(db, { fingerprints })).map(event => [keyOf(event), event.id]));
+  const counted = repeated.filter(row => stored.has(keyOf(row)));
+  const rows = counted.map(({ fingerprint, provider }) => ({ fingerprint: hexBytes(fingerprint), provider }));
+  if (rows.length > 0) await addRepeats(db, { rows: JSON.stringify(rows) });
+  return stored;
 }
+
+const jobOf = ({ row: { id, fingerprint, eventId }, trace }: Arrival): Job => ({
+  event: id,
+  round: 0,
+  fingerprint: fingerprint.toString('hex'),
+  ...(trace && { trace, eventId }),
+});
 
 /** Writes rows and jobs in one transaction; returns the id under which the event of each row is stored. */
 async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
@@ -137,15 +148,25 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
     fingerprint: hexBytes(row.fingerprint),
   }));
   async function work(inside: { db: Connection }) {
-    const inserted = await insertEvents(inside.db, { rows: JSON.stringify(rows) });
-    const storedAs = new Map(inserted.map(({ id }) => [id, id]));
-    const jobs = arrivals
-      .filter(({ row }) => storedAs.has(row.id) && row.status === 'received')
-      .map(({ row, trace }) => ({ event: row.id, round: 0, ...(trace && { trace, eventId: row.eventId }) }));
-    await queue.add(inside.db, jobs);
-    const repeated = rows.filter(({ id }) => !storedAs.has(id)).map(({ body: _, ...row }) => row);
-    for (const { sent, stored } of await countRepeated(inside.db, repeated)) storedAs.set(sent, stored);
-    return arrivals.map(({ row }) => storedAs.get(row.id));
+    const inserted = new Set(
+      (await insertEvents(inside.db, { rows: JSON.stringify(rows) })).map(({ id }) => id),
+    );
+    const [fresh, repeated] = [true, false].map(isNew =>
+      arrivals.filter(({ row }) => inserted.has(row.id) === isNew),
+    ) as [Arrival[], Arrival[]];
+    await queue.add(inside.db, fresh.filter(({ row }) => row.status === 'received').map(jobOf));
+    const stored = await countRepeated(
+      inside.db,
+      repeated.map(({ row }) => row),
+    );
+    return arrivals.map(({ row }) => (inserted.has(row.id) ? row.id : stored.get(keyOf(row))));
   }
-  return inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });
+  const storeAll = () => inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });
+  return storeAll().catch(error => {
+    // An event that was trimmed while it was repeated is a new one.
+    if (databaseFailure(error)?.code !== foreignKeyViolation) throw error;
+    return storeAll();
+  });
 }
+
+const foreignKeyViolation = '23503';

@@ -6,6 +6,7 @@ import type { Context, Job } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
+import { arrayText } from '../database/statements/jsonRows.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptionStatus/applyEvents.ts';
@@ -30,33 +31,62 @@ import { type Handlers, handlerFor } from './handlers/handler.ts';
  * A replay makes a failed, dead or ignored event `received` again. Each replay begins a new round, which voids older jobs.
  */
 
-const { id, attempts, replays, status } = webhookEvents;
+const { id, fingerprint, attempts, replays, status } = webhookEvents;
 const { eventId, provider, preset, type, customer, occurredAt, createdAt } = webhookEvents;
 const seen = { eventId, provider, preset, type, customer, occurredAt, createdAt };
-const claimed = { id, round: replays, attempts, ...seen };
+const claimed = { id, fingerprint, round: replays, attempts, ...seen };
 
 /** An event that a worker has begun to process. */
 export type Claimed = Row<typeof claimed>;
 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
-const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`));
+// A distributed database finds the node of an event by its fingerprint. Without it, each statement would ask all nodes.
+const given = sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
+const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`), given);
+const keysOf = (jobs: Job[]) => arrayText(jobs.map(job => `\\x${job.fingerprint}`));
+const valuesOf = (jobs: Job[]) => ({ jobs: JSON.stringify(jobs), fingerprints: keysOf(jobs) });
 // Not by the index of the status, which leads through every event that ever had it since the last vacuum.
 const state = sql`${status} || ''`;
 
-const unfinished = inArray(state, ['received', 'processing', 'failed']);
+const unfinishedStatuses: EventStatus[] = ['received', 'processing', 'failed'];
+const unfinished = inArray(state, unfinishedStatuses);
 
-const findUnfinished = statement({ id, round: replays }, (builder, columns) =>
-  builder.select(columns).from(jobsGiven).innerJoin(webhookEvents, and(ofItsRound, unfinished)),
+const findRounds = statement({ id, round: replays, status }, (builder, columns) =>
+  builder.select(columns).from(webhookEvents).where(given),
 );
 
-/** The jobs that still have something to do. A claim decides again: another worker may be faster. */
+/**
+ * The jobs that still have something to do. A claim decides again: another worker may be faster. So has a job whose event
+ * is not there: a distributed database shows the job as soon as it is committed, but the event may follow.
+ */
 export async function unfinishedJobs<J extends Job>(context: Context, jobs: J[]): Promise<J[]> {
   need(context, 'admin');
-  if (jobs.length < 2) return jobs;
-  const found = await findUnfinished(context.db, { jobs: JSON.stringify(jobs) });
-  const rounds = new Map(found.map(({ id, round }) => [id, round]));
-  return jobs.filter(({ event, round }) => rounds.get(event) === round);
+  if (jobs.length === 0) return jobs;
+  const found = await findRounds(context.db, { fingerprints: keysOf(jobs) });
+  const events = new Map(found.map(event => [event.id, event]));
+  return jobs.filter(job => {
+    const event = events.get(job.event);
+    const isDone = event?.round === job.round && !unfinishedStatuses.includes(event.status);
+    return event === undefined || !(event.round > job.round || isDone);
+  });
+}
+
+const findFingerprints = statement({ id, fingerprint }, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(webhookEvents)
+    .where(sql`${id} = any(${sql.placeholder('ids')}::text::uuid[])`),
+);
+
+/** Adds the fingerprints to jobs of a release that did not write them. */
+export async function withFingerprints<J extends Job>(context: Context, jobs: J[]): Promise<J[]> {
+  need(context, 'admin');
+  const lacking = jobs.filter(({ fingerprint }) => fingerprint === undefined);
+  if (lacking.length === 0) return jobs;
+  const found = await findFingerprints(context.db, { ids: `{${lacking.map(({ event }) => event).join()}}` });
+  const fingerprints = new Map(found.map(({ id, fingerprint }) => [id, fingerprint.toString('hex')]));
+  return jobs.map(job => ({ ...job, fingerprint: job.fingerprint ?? fingerprints.get(job.event) ?? '' }));
 }
 
 const claim = statement(claimed, (builder, columns) =>
@@ -74,7 +104,7 @@ const claim = statement(claimed, (builder, columns) =>
  */
 export async function claimEvent(context: Context, job: Job): Promise<Claimed | undefined> {
   need(context, 'admin');
-  const values = { jobs: JSON.stringify([job]), time: context.now().toISOString() };
+  const values = { ...valuesOf([job]), time: context.now().toISOString() };
   const [event] = await claim(context.db, values);
   return event;
 }
@@ -130,10 +160,11 @@ export async function processEvents(
     // A batch may wait for others with the same customers. If it gave up, each event would be processed alone.
     await waitLongerForLocks(inside.db);
     // Not locked, which would cost as much as the update: the update decides.
-    const events = await findIn[from](inside.db, { jobs: JSON.stringify(jobs) });
+    const events = await findIn[from](inside.db, valuesOf(jobs));
     const done = await handleEvents(inside, handlers, events);
     const time = inside.now().toISOString();
-    const finished = await finish(inside.db, { done: JSON.stringify(done), time });
+    const fingerprints = keysOf(jobs);
+    const finished = await finish(inside.db, { done: JSON.stringify(done), fingerprints, time });
     if (finished.length < events.length) throw new Overtaken();
     return events;
   }
@@ -145,7 +176,7 @@ export async function processEvents(
   }
 }
 
-interface Done extends Job {
+interface Done extends Pick<Job, 'event' | 'round'> {
   ignored?: boolean;
   /** Why it had no effect. */
   reason: string | undefined;
@@ -200,7 +231,12 @@ export async function failEvent(
   const lastError = describe(error);
   const failure = JSON.stringify([{ attempt: event.attempts, at: updatedAt, error: lastError }]);
   const failures = sql`${webhookEvents.failures} || ${failure}::text::jsonb`;
-  const ofAttempt = and(eq(id, event.id), eq(replays, event.round), eq(attempts, event.attempts));
+  const ofAttempt = and(
+    eq(fingerprint, event.fingerprint),
+    eq(id, event.id),
+    eq(replays, event.round),
+    eq(attempts, event.attempts),
+  );
   const recorded = await orm(context.db)
     .update(webhookEvents)
     .set({ status: next, lastError, failures, updatedAt })

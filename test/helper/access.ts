@@ -9,7 +9,7 @@ import { createKey } from '../../src/services/apiKeys.ts';
 import { testLog } from './database.ts';
 
 /** A context that may do everything. */
-export const inside = (database: Database, now = () => new Date()) =>
+export const inside = (database: Pick<Database, 'writes'>, now = () => new Date()) =>
   systemContext({ db: database.writes, log: testLog, now }, 'test', 'command');
 
 /** A valid key, created by the service function. */

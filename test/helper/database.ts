@@ -12,6 +12,10 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 const silent = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 export const testLog = silent;
 
+/** The other servers, on a distributed database: a clone of the template is a clone on each. */
+const workers = process.env.TEST_POSTGRES_WORKERS?.split(',') ?? [];
+export const isDistributed = workers.length > 0;
+
 /** The backend of this run: `npm test` runs everything on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 
@@ -70,12 +74,13 @@ async function clonePostgres(t: Test): Promise<Database> {
 export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const admin = postgres(url.href, { max: 1, onnotice: () => {} });
+  const servers = [url.href, ...workers].map(url => postgres(url, { max: 1, onnotice: () => {} }));
+  const onAll = (text: string) => Promise.all(servers.map(server => server.unsafe(text)));
   const template = empty ? 'template0' : 'triport_template';
-  await admin.unsafe(`create database ${name} encoding '${encoding}' template ${template}`);
+  await onAll(`create database ${name} encoding '${encoding}' template ${template}`);
   t.teardown(async () => {
-    await admin.unsafe(`drop database ${name} with (force)`);
-    await admin.end();
+    await onAll(`drop database ${name} with (force)`);
+    await Promise.all(servers.map(server => server.end()));
   });
   url.pathname = `/${name}`;
   return url.href;

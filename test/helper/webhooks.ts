@@ -6,7 +6,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import type { Context } from '../../src/core/context.ts';
+import type { Context, Job } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Log } from '../../src/core/log.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
@@ -16,6 +16,7 @@ import { openMetrics } from '../../src/process/metrics.ts';
 import type { StatusEvent } from '../../src/services/subscriptionStatus/applyEvents.ts';
 import { changeSubscriptions } from '../../src/services/subscriptionStatus/changeSubscriptions.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { fingerprintOf } from '../../src/webhooks/envelope.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
 import { build } from './app.ts';
@@ -62,6 +63,13 @@ export const statusEvent = (
     ...{ id: newId(Date.now()), eventId: null, provider: 'stripe', customer: 'cus_1' },
     ...{ occurredAt: null, createdAt: new Date().toISOString(), ...given },
   },
+});
+
+/** The job of an event, as the API shows it. */
+export const jobOf = ({ id, eventId }: Record<string, string>, round = 0): Job => ({
+  event: id as string,
+  round,
+  fingerprint: fingerprintOf(eventId as string).toString('hex'),
 });
 
 /** Applies events as a worker does: in one transaction, and one by one if that fails. */

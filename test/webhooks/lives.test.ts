@@ -15,7 +15,7 @@ import { inside } from '../helper/access.ts';
 import { backend, openTestDatabase } from '../helper/database.ts';
 import { permutationsOf, randomFrom, seed, shuffle } from '../helper/random.ts';
 import { lifeOf, story, timeOfStep } from '../helper/stripeLife.ts';
-import { applyTogether, buildDoor, statusEvent } from '../helper/webhooks.ts';
+import { applyTogether, buildDoor, jobOf, statusEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
@@ -202,7 +202,7 @@ t.test(
     await jobs.close();
     for (const event of lifeOf('cus_1').reverse()) await deliver(event);
     const { data } = (await call('GET', '/api/webhook-events', 200)).body;
-    const batch = data.toReversed().map(({ id }: { id: string }) => ({ event: id, round: 0 }));
+    const batch = data.toReversed().map((event: Record<string, string>) => jobOf(event));
     // In development too: no event is marked to fail.
     await processEvents(inside(database), failOnRequest(handlers), batch, 'received');
     const audit = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body.data.toReversed();
@@ -223,12 +223,12 @@ t.test('bug: two workers with batches of several types deadlocked', { skip }, as
   const updated = ['cus_1', 'cus_2'].map(customer => lifeOf(customer)[2] as { id: string });
   for (const event of [...paid, ...updated]) await deliver(event);
   const { data } = (await call('GET', '/api/webhook-events', 200)).body;
-  const idOf = new Map<string, string>(
-    data.map((event: Record<string, string>) => [event.eventId, event.id]),
+  const stored = new Map<string, Record<string, string>>(
+    data.map((event: Record<string, string>) => [event.eventId, event]),
   );
   // Each worker has the payment of one customer and the update of the other.
   const batches = [0, 1].map(n =>
-    [paid[n], updated[1 - n]].map(event => ({ event: idOf.get(event?.id ?? '') as string, round: 0 })),
+    [paid[n], updated[1 - n]].map(event => jobOf(stored.get(event?.id ?? '') ?? {})),
   );
   const context = inside(database);
   await applyTogether(

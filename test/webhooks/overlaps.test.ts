@@ -12,7 +12,7 @@ import { claimEvent, failEvent, processEvents } from '../../src/webhooks/process
 import type { DueJob, Work } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, testLog } from '../helper/database.ts';
-import { buildDoor, handling, paymentEvent } from '../helper/webhooks.ts';
+import { buildDoor, handling, jobOf, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const retries = 10;
@@ -57,7 +57,7 @@ async function claimTwice(t: Test, before = 0) {
   await jobs.close();
   await deliver(paymentEvent());
   const { body } = await call('GET', '/api/webhook-events', 200);
-  const job = { event: body.data[0].id as string, round: 0 };
+  const job = jobOf(body.data[0]);
   const context = inside(database);
   const claimed = async () => {
     const event = await claimEvent(context, job);
@@ -144,7 +144,7 @@ t.test('an attempt counts when its event is tried, not when its batch starts', a
 
   const work = workByHand(t, { database, metrics }, handle);
   const { body } = await call('GET', '/api/webhook-events', 200);
-  const due = body.data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: true }));
+  const due = body.data.map((event: Record<string, string>) => ({ ...jobOf(event), again: true }));
   // The batch has expired: its events belong to another worker.
   t.same(
     await work(due, AbortSignal.abort()),
@@ -167,14 +167,15 @@ for (const again of [false, true])
       const { call, database, deliver, jobs, metrics } = await buildDoor(t);
       await jobs.close();
       await deliver(paymentEvent());
-      const { id: event } = (await call('GET', '/api/webhook-events', 200)).body.data[0];
+      const [received] = (await call('GET', '/api/webhook-events', 200)).body.data;
+      const event = received.id;
       await orm(database.writes).update(webhookEvents).set({ status: 'dead' });
       await call('POST', `/api/webhook-events/${event}/replay`, 200);
       let broken = true;
       const work = workByHand(t, { database, metrics }, async () => {
         if (broken) throw new Error('not fixed yet');
       });
-      const due = [1, 0].map(round => ({ event, round, again }));
+      const due = [1, 0].map(round => ({ ...jobOf(received, round), again }));
       const stored = async () => (await call('GET', `/api/webhook-events/${event}`, 200)).body;
       // The order is random, so one attempt would prove nothing.
       for (let attempt = 1; attempt <= 8; attempt++) {
@@ -193,7 +194,7 @@ t.test('a retry of one event costs no claim of the others of its group', async t
   await jobs.close();
   for (const n of [1, 2, 3, 4, 5]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
   const { data } = (await call('GET', '/api/webhook-events', 200)).body;
-  const due = data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: false }));
+  const due = data.map((event: Record<string, string>) => ({ ...jobOf(event), again: false }));
   let updates = 0;
   const { writes } = database;
   const rows: typeof writes.rows = (text, params) => {

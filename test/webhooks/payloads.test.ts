@@ -1,11 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
+import { eq } from '../../drizzle/orm.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { orm } from '../../src/database/connection.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { payloadReader } from '../../src/webhooks/handlers/payloads.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { statusEvent, stripeProvider } from '../helper/webhooks.ts';
+import { stripeProvider } from '../helper/webhooks.ts';
 
 const readNumbers = payloadReader(Type.Object({ n: Type.Number(), 'a/b': Type.Optional(Type.String()) }));
 
@@ -22,7 +25,8 @@ async function openInbox(t: Parameters<typeof openTestDatabase>[0]) {
   const receive = async (payload: object) => {
     const delivery = { provider: stripeProvider, headers: {}, body: Buffer.from(JSON.stringify(payload)) };
     const { id = '' } = await receiveEvent(context, handlers, delivery);
-    return { ...statusEvent('active', { id }).event, preset: 'stripe', type: null, attempts: 1, round: 0 };
+    const [stored] = await orm(database.reads).select().from(webhookEvents).where(eq(webhookEvents.id, id));
+    return { ...(stored as typeof webhookEvents.$inferSelect), round: 0 };
   };
   return { context, receive };
 }

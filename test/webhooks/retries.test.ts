@@ -6,7 +6,7 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { orm } from '../../src/database/connection.ts';
 import { claimEvent } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
-import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
+import { buildDoor, countsOf, jobOf, paymentEvent } from '../helper/webhooks.ts';
 
 t.test(
   'a handler that throws nine times and then succeeds takes effect once',
@@ -63,16 +63,16 @@ t.test('a replay ends the retries of the previous round', async t => {
   const retries = { delay: 3600, delayMax: 3600 };
   const { call, database, deliver, eventually } = await buildDoor(t, { handle, retries });
   await deliver(paymentEvent());
-  const { id } = await eventually('status=failed', 'failed');
-  await call('POST', `/api/webhook-events/${id}/replay`, 200);
+  const event = await eventually('status=failed', 'failed');
+  await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
   await eventually('status=failed', 'failed');
   const context = inside(database);
   t.equal(
-    await claimEvent(context, { event: id, round: 0 }),
+    await claimEvent(context, jobOf(event)),
     undefined,
     'the job of the previous round has nothing to do',
   );
-  t.match(await claimEvent(context, { event: id, round: 1 }), { id, attempts: 2 });
+  t.match(await claimEvent(context, jobOf(event, 1)), { id: event.id, attempts: 2 });
 });
 
 t.test('events are replayed by filter, and the answer counts them', async t => {

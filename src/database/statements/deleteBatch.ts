@@ -3,17 +3,11 @@ import { type Connection, orm } from '../connection.ts';
 
 const most = 1000;
 
-/** Deletes the first matching rows in the order of a column, and returns how many. Locked ones stay for the next time. */
+/** Deletes the first matching rows in the order of a column, and returns how many. */
 export async function deleteBatch(
   db: Connection,
   { key, matching, order = key }: { key: PgColumn; matching: SQL; order?: PgColumn },
 ): Promise<number> {
-  const first = orm(db)
-    .select({ key })
-    .from(key.table)
-    .where(matching)
-    .orderBy(order)
-    .limit(most)
-    .for('update', { skipLocked: true });
+  const first = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
   return (await orm(db).delete(key.table).where(inArray(key, first)).returning({ key })).length;
 }

@@ -58,11 +58,10 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
   const record: Record<string, SQL> = {};
   for (const [name, { name: column }] of Object.entries(columns))
     record[name] = sql`record.${sql.identifier(column)}`;
-  return (
-    builder
-      // No record has a member of this name.
-      .select({ ...record, 'total of the list': sql`coalesce(place.total, ${builder.$count(table, where)})` })
-      .from(place)
-      .leftJoinLateral(page, sql`true`)
-  );
+  const query = builder
+    // No record has a member of this name.
+    .select({ ...record, 'total of the list': sql`coalesce(place.total, ${builder.$count(table, where)})` })
+    .from(place);
+  // A distributed table cannot be in a lateral join.
+  return placed ? query.leftJoinLateral(page, sql`true`) : query.leftJoin(page, sql`true`);
 }

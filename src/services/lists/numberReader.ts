@@ -60,6 +60,7 @@ function countedPart<Filter extends string>(
   { counted = [], filters }: Pick<ListRules<Filter, string>, 'counted' | 'filters'>,
   used: Filter[],
 ) {
+  if (counted === false) return undefined;
   const [only, ...others] = used;
   if (only === undefined) return '';
   const column = filters[only];

@@ -24,8 +24,8 @@ export interface ListRules<
    * records. The order of `filters` when absent.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
-  /** The filters whose totals are kept. */
-  counted?: Filter[];
+  /** The filters whose totals are kept, besides that of the whole list. False: none is kept. */
+  counted?: Filter[] | false;
   /** The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie. */
   sorts: Record<Sort, SQLWrapper[]>;
 }

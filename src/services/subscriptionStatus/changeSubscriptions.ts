@@ -1,40 +1,42 @@
-import { sql } from '../../../drizzle/orm.ts';
+import { and, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { newRecord } from '../../core/ids.ts';
-import { rowsFromJson } from '../../database/statements/jsonRows.ts';
+import { arrayText, rowsFromJson } from '../../database/statements/jsonRows.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { recordWrites } from '../audit.ts';
 import { applyEvents, type Outcome, type State, type StatusEvent, timeOfEvent } from './applyEvents.ts';
 
 const { customer, provider, status, statusAt, updatedAt } = subscriptions;
-const newRows = sql`${rowsFromJson(subscriptions)} order by customer, provider`;
-const sameCustomer = sql`${customer} = new.customer and ${provider} = new.provider`;
-const namedCustomers = sql`json_to_recordset(${sql.placeholder('customers')}::text::json) as new (customer text, provider text)`;
 
-// Locked until the end of the transaction. All in one order, so that two workers with the same customers do not deadlock.
-const lock = (options: { skipLocked?: true }) =>
-  statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
-    builder
-      .select(columns)
-      .from(subscriptions)
-      .innerJoin(namedCustomers, sameCustomer)
-      .orderBy(customer, provider)
-      .for('no key update', { of: subscriptions, ...options }),
-  );
-const lockKnown = lock({});
-const lockWithoutWaiting = lock({ skipLocked: true });
+/**
+ * Until the end of the transaction, no other worker changes the subscriptions of these customers, whether they exist or not.
+ * All lock in one order, so that two workers with the same customers do not deadlock.
+ */
+const lock = statement({ key: sql`key` }, builder =>
+  builder.select({ key: sql`pg_advisory_xact_lock(key)::text` }).from(
+    sql`(select distinct hashtextextended(name, 0) as key
+        from json_array_elements_text(${sql.placeholder('names')}::text::json) as names (name) order by key) as keys`,
+  ),
+);
 
-const insertNew = statement({ customer, provider }, (builder, columns) =>
+// A distributed database finds the nodes of subscriptions by their customers.
+const given = sql`${customer} = any(${sql.placeholder('customers')}::text[])`;
+
+const findKnown = statement({ customer, provider, status, statusAt, updatedAt }, (builder, columns) =>
+  builder.select(columns).from(subscriptions).where(given),
+);
+
+const insertNew = statement({ customer }, (builder, columns) =>
   builder
     .insert(subscriptions)
-    .select(newRows)
+    .select(rowsFromJson(subscriptions))
     .onConflictDoNothing({ target: [customer, provider] })
     .returning(columns),
 );
 
-const updateKnown = statement({}, builder =>
+const updateKnown = statement({ customer }, (builder, columns) =>
   builder
     .update(subscriptions)
     .set({
@@ -42,27 +44,38 @@ const updateKnown = statement({}, builder =>
       statusAt: sql`new."statusAt"`,
       activatedAt: sql`coalesce(${subscriptions.activatedAt}, new."activatedAt")`,
       version: sql`${subscriptions.version} + new.version`,
-      // Later than the change before it, also when the clock steps back. A status that only has a new time is no change.
-      updatedAt: sql`case new.version when 0 then ${updatedAt}
-        else greatest(new."updatedAt", ${updatedAt} + interval '1 millisecond') end`,
+      updatedAt: sql`new."updatedAt"`,
     })
-    .from(sql`(${newRows}) as new`)
-    .where(sameCustomer),
+    .from(
+      sql`json_to_recordset(${sql.placeholder('rows')}::text::json) as new (customer text, provider text, status text,
+        "statusAt" timestamptz, "activatedAt" timestamptz, "updatedAt" timestamptz, version integer,
+        "knownStatus" text, "knownAt" timestamptz)`,
+    )
+    .where(
+      and(
+        sql`${customer} = new.customer and ${provider} = new.provider`,
+        // What was decided is right only for this state.
+        sql`${status} = new."knownStatus" and coalesce(${statusAt}, ${updatedAt}) = new."knownAt"`,
+        given,
+      ),
+    )
+    .returning(columns),
 );
+
+/** A subscription before the events. */
+interface Known extends State {
+  updatedAt: string;
+}
 
 /** The events of one customer of a provider, and what they make of the subscription. */
 interface Life extends Outcome {
-  customer: string | null;
+  customer: string;
   provider: string;
-  before: State | undefined;
+  before: Known | undefined;
 }
 
-const nameOf = ({ provider, customer }: Pick<Life, 'provider' | 'customer'>) => `${provider}:${customer}`;
-
-function lifeOf(events: StatusEvent[], before: State | undefined): Life {
-  const [{ event }] = events as [StatusEvent];
-  return { customer: event.customer, provider: event.provider, before, ...applyEvents(events, before) };
-}
+const nameOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
+  `${provider}:${customer}`;
 
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why events had
@@ -74,63 +87,59 @@ export async function changeSubscriptions(
 ): Promise<Outcome['reasons']> {
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
-  const groups = [...Map.groupBy(named, ({ event }) => nameOf(event))];
-  const known = await statesOf(lockKnown, context, groups);
-  const unknown = groups.filter(([name]) => !known.has(name));
-  // Waiting for a lock after that of others would be out of order, and could be a deadlock.
-  const lockNow = groups.length === 1 ? lockKnown : lockWithoutWaiting;
-  for (const [name, state] of await insertUnknown(context, unknown, lockNow)) known.set(name, state);
-  const lives = groups.map(([name, events]) => lifeOf(events, known.get(name)));
-  const later = lives.filter(
-    ({ before, changes, statusAt }) => before && (changes.length > 0 || statusAt !== before.statusAt),
+  const groups = Map.groupBy(named, ({ event }) => nameOf(event));
+  await lock(context.db, { names: JSON.stringify([...groups.keys()]) });
+  const known = await findStates(context, named);
+  const lives = [...groups].map(([name, events]) => lifeOf(events, known.get(name)));
+  await write(
+    context,
+    insertNew,
+    lives.filter(({ before }) => !before),
   );
-  if (later.length > 0) await updateKnown(context.db, { rows: rowsOf(context, later) });
+  await write(context, updateKnown, lives.filter(isChanged));
   await recordWrites(context, 'subscription.change', lives.flatMap(entriesOf));
   return new Map(lives.flatMap(({ reasons }) => [...reasons]));
 }
 
-type Group = [name: string, events: StatusEvent[]];
-
-/** Creates subscriptions, and returns the states of those that another worker has created meanwhile. */
-async function insertUnknown(
-  context: Context,
-  groups: Group[],
-  lock: typeof lockKnown,
-): Promise<Map<string, State>> {
-  if (groups.length === 0) return new Map();
-  const lives = groups.map(([, events]) => lifeOf(events, undefined));
-  const made = new Set((await insertNew(context.db, { rows: rowsOf(context, lives) })).map(nameOf));
-  const others = groups.filter(([name]) => !made.has(name));
-  const states = others.length > 0 ? await statesOf(lock, context, others) : new Map();
-  if (states.size < others.length)
-    throw new Error('Other workers create and change the same subscriptions at this moment.');
-  return states;
+async function findStates({ db }: Context, events: StatusEvent[]): Promise<Map<string, Known>> {
+  const rows = await findKnown(db, { customers: customersOf(events.map(({ event }) => event)) });
+  return new Map(rows.map(row => [nameOf(row), { ...row, statusAt: row.statusAt ?? row.updatedAt }]));
 }
 
-async function statesOf(
-  lock: typeof lockKnown,
-  { db }: Context,
-  groups: Group[],
-): Promise<Map<string, State>> {
-  const customers = groups.map(([, [first]]) => ({
-    customer: first?.event.customer,
-    provider: first?.event.provider,
-  }));
-  const rows = await lock(db, { customers: JSON.stringify(customers) });
-  return new Map(
-    rows.map(row => [nameOf(row), { status: row.status, statusAt: row.statusAt ?? row.updatedAt }]),
-  );
+const customersOf = (all: { customer: string | null }[]) =>
+  arrayText([...new Set(all.map(({ customer }) => customer ?? ''))]);
+
+function lifeOf(events: StatusEvent[], before: Known | undefined): Life {
+  const [{ event }] = events as [StatusEvent];
+  return { customer: event.customer ?? '', provider: event.provider, before, ...applyEvents(events, before) };
 }
 
-/** As they are inserted, or applied to the rows that exist: then `version` is added. */
-function rowsOf(context: Context, lives: Life[]): string {
-  const rows = lives.map(({ customer, provider, status, statusAt, changes }) => {
-    const record = newRecord(context);
-    const activatedAt = changes.some(({ to }) => to === 'active') ? record.createdAt : null;
-    return { ...record, customer, provider, status, statusAt, activatedAt, version: changes.length };
-  });
-  return JSON.stringify(rows);
+const isChanged = ({ before, changes, statusAt }: Life) =>
+  before !== undefined && (changes.length > 0 || statusAt !== before.statusAt);
+
+/** Writes all of these or throws: a worker of another release does not know the lock, and may have been faster. */
+async function write(context: Context, statement: typeof insertNew, lives: Life[]): Promise<void> {
+  if (lives.length === 0) return;
+  const rows = JSON.stringify(lives.map(life => rowOf(context, life)));
+  const written = await statement(context.db, { rows, customers: customersOf(lives) });
+  if (written.length < lives.length)
+    throw new Error('Another worker changed the same subscriptions at this moment.');
 }
+
+/** As it is inserted, or applied to the row that exists: then `version` is added. */
+function rowOf(context: Context, { customer, provider, before, status, statusAt, changes }: Life) {
+  const record = newRecord(context);
+  const activatedAt = changes.some(({ to }) => to === 'active') ? record.createdAt : null;
+  const made = { ...record, customer, provider, status, statusAt, activatedAt, version: changes.length };
+  if (!before) return made;
+  // A status that only has a new time is no change.
+  const updatedAt = changes.length > 0 ? laterThan(before.updatedAt, record.updatedAt) : before.updatedAt;
+  return { ...made, updatedAt, knownStatus: before.status, knownAt: before.statusAt };
+}
+
+/** A change is later than the one before it, also when the clock steps back. */
+const laterThan = (before: string, now: string) =>
+  now > before ? now : new Date(Date.parse(before) + 1).toISOString();
 
 const entriesOf = ({ changes }: Life) =>
   changes.map(({ event, from, to }) => ({

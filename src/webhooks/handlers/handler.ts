@@ -6,7 +6,16 @@ import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.
 export interface IncomingEvent
   extends Pick<
     typeof webhookEvents.$inferSelect,
-    'id' | 'provider' | 'preset' | 'eventId' | 'type' | 'customer' | 'occurredAt' | 'createdAt' | 'attempts'
+    | 'id'
+    | 'fingerprint'
+    | 'provider'
+    | 'preset'
+    | 'eventId'
+    | 'type'
+    | 'customer'
+    | 'occurredAt'
+    | 'createdAt'
+    | 'attempts'
   > {
   /** How many times it was replayed. The attempts are those since the last time. */
   round: number;

@@ -3,6 +3,7 @@ import { sql } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { compileCheck } from '../../core/validation.ts';
+import { arrayText, hexBytes } from '../../database/statements/jsonRows.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { parseBody } from '../envelope.ts';
 import type { IncomingEvent } from './handler.ts';
@@ -10,12 +11,12 @@ import type { IncomingEvent } from './handler.ts';
 /** A body may have 2 MiB, so those of a batch must not be in memory at once. */
 const readAtOnce = 20;
 
-const { id, body } = webhookEvents;
+const { id, fingerprint, body } = webhookEvents;
 const findBodies = statement({ id, body }, (builder, columns) =>
   builder
     .select(columns)
     .from(webhookEvents)
-    .where(sql`${id} = any(${sql.placeholder('ids')}::text::uuid[])`),
+    .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
 );
 
 /**
@@ -27,7 +28,8 @@ export function payloadReader<T extends TSchema>(schema: T) {
   return async function* read({ db }: Context, events: IncomingEvent[]) {
     for (let first = 0; first < events.length; first += readAtOnce) {
       const some = events.slice(first, first + readAtOnce);
-      const rows = await findBodies(db, { ids: `{${some.map(event => event.id).join()}}` });
+      const fingerprints = arrayText(some.map(event => hexBytes(event.fingerprint)));
+      const rows = await findBodies(db, { fingerprints });
       const bodies = new Map(rows.map(({ id, body }) => [id, body]));
       for (const event of some) {
         const payload = parseBody(bodies.get(event.id) as Buffer)?.value;

@@ -13,6 +13,8 @@ interface PartOptions {
   log: string;
   /** Polled until it is true; `written` returns the output since the start. */
   ready: (written: () => string) => boolean | Promise<boolean>;
+  /** The user that it runs as. */
+  owner?: { uid?: number; gid?: number };
 }
 
 /** The only variables that a child process inherits; the compile cache makes it start faster. */
@@ -37,7 +39,7 @@ export class Part {
   }
 
   async start(): Promise<void> {
-    const { command, args, env = {}, log, ready } = this.#options;
+    const { command, args, env = {}, log, ready, owner } = this.#options;
     const output = openSync(log, 'a');
     const before = fstatSync(output).size;
     const written = () => readFileSync(log).subarray(before).toString();
@@ -46,6 +48,7 @@ export class Part {
       env: { ...inherited(), ...env },
       stdio: ['ignore', output, output],
       detached: true,
+      ...owner,
     });
     closeSync(output);
     await once(this.#child, 'spawn').catch((error: Error) => {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-export type Suite = 'embedded' | 'postgres' | 'e2e';
+export type Suite = 'embedded' | 'postgres' | 'citus' | 'e2e';
 
 /** These measure response times under load, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
@@ -22,6 +22,10 @@ export const changesProcess = (file: string) => changes.test(file);
 /** This opens its own databases. */
 const once = /database\/embedded\.test\.ts$/;
 
+const onServers: Suite[] = ['postgres', 'citus'];
+/** What callers and operators see, which must be the same on a distributed database. */
+const contract = /^test\/(rest|graphql|webhooks|access|services(?!\/lists\/cursorPlans))\b/;
+
 /** The test files of a suite in order. Those to which the database makes no difference are in the embedded suite only. */
 export function filesOf(suite: Suite): string[] {
   const files =
@@ -29,7 +33,10 @@ export function filesOf(suite: Suite): string[] {
       ? globSync('test/e2e/**/*.test.ts')
       : globSync('test/**/*.test.ts', { exclude: ['test/e2e/**'] });
   return files
-    .filter(file => suite !== 'postgres' || (imports(file, 'test/helper/database.ts') && !once.test(file)))
+    .filter(file => suite !== 'citus' || contract.test(file))
+    .filter(
+      file => !onServers.includes(suite) || (imports(file, 'test/helper/database.ts') && !once.test(file)),
+    )
     .toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
 }
 

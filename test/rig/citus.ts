@@ -1,0 +1,132 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { appendFileSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { OperatorError } from '../../src/core/errors.ts';
+import { Part } from './cluster/part.ts';
+import { queryPostgres } from './postgresServer.ts';
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+/** PostgreSQL refuses to run as root. */
+const idOf = (option: '-u' | '-g') => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
+const owner = () => (isRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {});
+
+/** The programs of a PostgreSQL for which Citus is installed. */
+export const citusPrograms = (): string | undefined =>
+  process.env.PATH?.split(delimiter).find(
+    folder => existsSync(join(folder, 'postgres')) && existsSync(join(folder, '../lib/citus.so')),
+  );
+
+const settings = (port: number) => `
+shared_preload_libraries = 'citus'
+listen_addresses = '127.0.0.1'
+port = ${port}
+unix_socket_directories = ''
+max_connections = 400
+max_worker_processes = 200
+max_prepared_transactions = 400
+wal_level = logical
+fsync = off
+# A statement of one node that another node sends has no limits of its own.
+lock_timeout = 2000
+# What a node left open when it died is ended so soon; the default is a minute.
+citus.recover_2pc_interval = '2s'
+`;
+
+/** One PostgreSQL server of a Citus. */
+export class CitusNode extends Part {
+  readonly port: number;
+  readonly #programs: string;
+  readonly #folder: string;
+
+  constructor(programs: string, folder: string, port: number) {
+    super({
+      name: `the node on port ${port}`,
+      command: join(programs, 'postgres'),
+      args: ['-D', folder],
+      log: `${folder}.log`,
+      ready: () => this.query('postgres', 'select 1').then(isTrue, isFalse),
+      owner: owner(),
+    });
+    this.port = port;
+    this.#programs = programs;
+    this.#folder = folder;
+  }
+
+  async create(): Promise<void> {
+    mkdirSync(this.#folder);
+    const { uid, gid } = owner();
+    if (uid !== undefined && gid !== undefined) chownSync(this.#folder, uid, gid);
+    const flags = [
+      '-D',
+      this.#folder,
+      '-U',
+      'triport',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+    ];
+    await run(join(this.#programs, 'initdb'), flags, { ...owner(), cwd: '/' });
+    appendFileSync(join(this.#folder, 'postgresql.conf'), settings(this.port));
+    await this.start();
+  }
+
+  urlOf(database: string): string {
+    return `postgres://triport@127.0.0.1:${this.port}/${database}`;
+  }
+
+  query(database: string, text: string): Promise<Record<string, unknown>[]> {
+    return queryPostgres(this.urlOf(database), text);
+  }
+}
+
+const isTrue = () => true;
+const isFalse = () => false;
+
+/** A coordinator and workers. With one node alone, it holds the shards itself. */
+export class Citus {
+  readonly nodes: CitusNode[];
+
+  constructor(folder: string, ports: number[]) {
+    const programs = citusPrograms();
+    if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
+    this.nodes = ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port));
+  }
+
+  get coordinator(): CitusNode {
+    return this.nodes[0] as CitusNode;
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.nodes.map(node => node.create()));
+  }
+
+  async stop(): Promise<void> {
+    // The coordinator first: it ends what is open on the others.
+    for (const node of this.nodes) await node.stop('SIGINT');
+  }
+
+  /** Creates a database on every node, ready to be spread. */
+  async createDatabase(name: string): Promise<void> {
+    await Promise.all(
+      this.nodes.map(async node => {
+        await node.query('postgres', `create database ${name}`);
+        await node.query(name, 'create extension citus');
+      }),
+    );
+    const [{ port }, ...workers] = this.nodes as [CitusNode, ...CitusNode[]];
+    const join = [
+      `select citus_set_coordinator_host('127.0.0.1', ${port})`,
+      ...workers.map(worker => `select citus_add_node('127.0.0.1', ${worker.port})`),
+      // A table can be spread over one node too, to grow later.
+      ...(workers.length === 0
+        ? [`select citus_set_node_property('127.0.0.1', ${port}, 'shouldhaveshards', true)`]
+        : []),
+    ];
+    for (const step of join) await this.coordinator.query(name, step);
+  }
+}
