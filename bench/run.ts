@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { drawChart } from './chart.ts';
+import { measureCitus } from './citus.ts';
 import { measureGrowth } from './growth.ts';
 import { measureKey } from './key.ts';
 import { measureMemory } from './memory.ts';
@@ -11,7 +12,7 @@ import { workloads } from './workloads.ts';
 import { measureWrites } from './writes.ts';
 
 const usage = `npm run bench -- [--rounds 3] [--seconds 5] [--users 10000] [--posts 200000] [--only <workload>,…] [--chart <file>]
-  [--profile <folder>] [--growth | --memory | --key | --writes | --statements <workload>]
+  [--profile <folder>] [--growth | --memory | --key | --writes | --citus | --statements <workload>]
 
 Measures the service and the floor in turn on one Postgres. bench/README.md explains the figures and the other
 options. Workloads: ${workloads.map(({ name }) => name).join(', ')}`;
@@ -29,6 +30,7 @@ const options = {
   writes: { type: 'boolean' },
   key: { type: 'boolean' },
   statements: { type: 'string' },
+  citus: { type: 'boolean' },
 } as const;
 
 async function main({ values }: Given<typeof options>) {
@@ -39,6 +41,7 @@ async function main({ values }: Given<typeof options>) {
 
   if (values.growth) await measureGrowth(size.users, effort.seconds, console.log);
   else if (values.memory) console.log(await measureMemory(size, effort.seconds));
+  else if (values.citus) console.log(await measureCitus(effort));
   else if (values.key) console.log(await measureKey(size, effort));
   else if (values.statements) {
     const workload = workloads.find(({ name }) => name === values.statements);

@@ -10,7 +10,7 @@ alter table "webhook_events" drop constraint "webhook_events_pkey", add primary 
 --> statement-breakpoint
 alter table "subscriptions" drop constraint "subscriptions_pkey", add primary key ("id", "customer");
 --> statement-breakpoint
-select create_distributed_table('webhook_events', 'fingerprint', colocate_with => 'none');
+select create_distributed_table('webhook_events', 'fingerprint', colocate_with => 'none', shard_count => 8);
 --> statement-breakpoint
 -- An event and the count of its deliveries are on one node.
 select create_distributed_table('webhook_repeats', 'fingerprint', colocate_with => 'webhook_events');
@@ -18,4 +18,4 @@ select create_distributed_table('webhook_repeats', 'fingerprint', colocate_with 
 alter table "webhook_repeats" add constraint "webhook_repeats_event_fkey" foreign key ("fingerprint", "provider")
 	references "webhook_events" ("fingerprint", "provider") on delete cascade;
 --> statement-breakpoint
-select create_distributed_table('subscriptions', 'customer', colocate_with => 'none');
+select create_distributed_table('subscriptions', 'customer', colocate_with => 'none', shard_count => 8);

@@ -1,9 +1,8 @@
-import { sql } from '../../drizzle/orm.ts';
+import { getTableColumns, type PgTable, sql } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { UsageError } from '../../src/command.ts';
 import type { Connection } from '../../src/database/connection.ts';
-import { rowsFromJson } from '../../src/database/statements/jsonRows.ts';
 import { builder, rowsOf } from '../../src/database/statements/statement.ts';
 import { postOf, userOf } from './seedRecords.ts';
 
@@ -14,6 +13,14 @@ interface Size {
 const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
 /** Records per statement. */
 const perStatement = 1000;
+
+/** Rows of a table out of a JSON text: one parameter for all. */
+function rowsFromJson(table: PgTable) {
+  const columns = Object.entries(getTableColumns(table));
+  const members = sql.raw(columns.map(([member, column]) => `"${member}" ${column.getSQLType()}`).join(', '));
+  const names = sql.raw(columns.map(([member]) => `"${member}"`).join(', '));
+  return sql`select ${names} from json_to_recordset(${sql.placeholder('rows')}::text::json) as new (${members})`;
+}
 
 const insertUsers = rowsOf(builder.insert(users).select(rowsFromJson(users)).onConflictDoNothing());
 // Joined with the users: one may be missing because another user has its address.

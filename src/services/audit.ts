@@ -5,7 +5,7 @@ import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { rowsFromJson } from '../database/statements/jsonRows.ts';
+import { prepareInsert } from '../database/statements/prepareInsert.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import type { Kind, KindTable } from './kinds.ts';
 import { cursorLog } from './lists/cursorLog.ts';
@@ -31,13 +31,15 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, wri
   };
 }
 
-const insertEntries = rowsOf(builder.insert(auditLog).select(rowsFromJson(auditLog)));
+const insertEntries = prepareInsert(auditLog, {}, insert => insert);
 
 /** Adds the entries of writes, in the transaction of the writes. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
-  const rows = writes.map(write => entryOf(context, action, write));
-  await insertEntries(context.db, { rows: JSON.stringify(rows) });
+  await insertEntries(
+    context.db,
+    writes.map(write => entryOf(context, action, write)),
+  );
 }
 
 type NewRecord = ReturnType<typeof newRecord>;

@@ -9,7 +9,8 @@ import { newId, timeOf } from '../core/ids.ts';
 import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText, hexBytes, rowsFromJson } from '../database/statements/jsonRows.ts';
+import { arrayText, hexBytes } from '../database/statements/arrayText.ts';
+import { prepareInsert } from '../database/statements/prepareInsert.ts';
 import { statement } from '../database/statements/statement.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
@@ -89,10 +90,8 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, headers, body }
 }
 
 // One order for all, so that two transactions with the same events do not lock crosswise.
-const insertEvents = statement({ id: webhookEvents.id }, (builder, columns) =>
-  builder
-    .insert(webhookEvents)
-    .select(sql`${rowsFromJson(webhookEvents)} order by fingerprint`)
+const insertEvents = prepareInsert(webhookEvents, { id: webhookEvents.id }, (insert, columns) =>
+  insert
     .onConflictDoNothing({ target: [webhookEvents.fingerprint, webhookEvents.provider] })
     .returning(columns),
 );
@@ -105,16 +104,14 @@ const findEvents = statement({ id, provider, fingerprint }, (builder, columns) =
     .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
 );
 
-const addRepeats = statement({}, builder =>
-  builder
-    .insert(webhookRepeats)
-    .select(
-      sql`select fingerprint, provider, count(*)::integer from (${rowsFromJson(webhookRepeats)}) as sent group by 1, 2 order by 1, 2`,
-    )
+const { repeats } = webhookRepeats;
+const addRepeats = prepareInsert(webhookRepeats, { repeats }, (insert, columns) =>
+  insert
     .onConflictDoUpdate({
       target: [webhookRepeats.fingerprint, webhookRepeats.provider],
-      set: { repeats: sql`${webhookRepeats.repeats} + excluded.repeats` },
-    }),
+      set: { repeats: sql`${repeats} + excluded.repeats` },
+    })
+    .returning(columns),
 );
 
 const keyOf = ({ provider, fingerprint }: Pick<Row, 'provider' | 'fingerprint'>) =>
@@ -124,11 +121,14 @@ const keyOf = ({ provider, fingerprint }: Pick<Row, 'provider' | 'fingerprint'>)
 async function countRepeated(db: Connection, repeated: Row[]): Promise<Map<string, string>> {
   if (repeated.length === 0) return new Map();
   const fingerprints = arrayText(repeated.map(row => hexBytes(row.fingerprint)));
-  const stored = new Map((await findEvents(db, { fingerprints })).map(event => [keyOf(event), event.id]));
-  const counted = repeated.filter(row => stored.has(keyOf(row)));
-  const rows = counted.map(({ fingerprint, provider }) => ({ fingerprint: hexBytes(fingerprint), provider }));
-  if (rows.length > 0) await addRepeats(db, { rows: JSON.stringify(rows) });
-  return stored;
+  const events = await findEvents(db, { fingerprints });
+  const deliveries = Map.groupBy(repeated, keyOf);
+  const counts = events.map(event => ({ ...event, repeats: deliveries.get(keyOf(event))?.length ?? 0 }));
+  await addRepeats(
+    db,
+    counts.filter(({ repeats }) => repeats > 0),
+  );
+  return new Map(events.map(event => [keyOf(event), event.id]));
 }
 
 const jobOf = ({ row: { id, fingerprint, eventId }, trace }: Arrival): Job => ({
@@ -142,15 +142,9 @@ const jobOf = ({ row: { id, fingerprint, eventId }, trace }: Arrival): Job => ({
 async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
   const [{ queue }] = arrivals as [Arrival];
   await queue.ready;
-  const rows = arrivals.map(({ row }) => ({
-    ...row,
-    body: hexBytes(row.body),
-    fingerprint: hexBytes(row.fingerprint),
-  }));
+  const rows = arrivals.map(({ row }) => row).sort((a, b) => a.fingerprint.compare(b.fingerprint));
   async function work(inside: { db: Connection }) {
-    const inserted = new Set(
-      (await insertEvents(inside.db, { rows: JSON.stringify(rows) })).map(({ id }) => id),
-    );
+    const inserted = new Set((await insertEvents(inside.db, rows)).map(({ id }) => id));
     const [fresh, repeated] = [true, false].map(isNew =>
       arrivals.filter(({ row }) => inserted.has(row.id) === isNew),
     ) as [Arrival[], Arrival[]];

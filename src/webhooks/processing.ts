@@ -6,7 +6,7 @@ import type { Context, Job } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText } from '../database/statements/jsonRows.ts';
+import { arrayText } from '../database/statements/arrayText.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptionStatus/applyEvents.ts';

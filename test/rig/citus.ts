@@ -39,8 +39,9 @@ export class CitusNode extends Part {
   readonly port: number;
   readonly #programs: string;
   readonly #folder: string;
+  readonly #settings: string;
 
-  constructor(programs: string, folder: string, port: number) {
+  constructor(programs: string, folder: string, port: number, extra: string) {
     super({
       name: `the node on port ${port}`,
       command: join(programs, 'postgres'),
@@ -52,6 +53,7 @@ export class CitusNode extends Part {
     this.port = port;
     this.#programs = programs;
     this.#folder = folder;
+    this.#settings = settings(port) + extra;
   }
 
   async create(): Promise<void> {
@@ -71,7 +73,7 @@ export class CitusNode extends Part {
       '--no-sync',
     ];
     await run(join(this.#programs, 'initdb'), flags, { ...owner(), cwd: '/' });
-    appendFileSync(join(this.#folder, 'postgresql.conf'), settings(this.port));
+    appendFileSync(join(this.#folder, 'postgresql.conf'), this.#settings);
     await this.start();
   }
 
@@ -91,10 +93,11 @@ const isFalse = () => false;
 export class Citus {
   readonly nodes: CitusNode[];
 
-  constructor(folder: string, ports: number[]) {
+  /** `extra` are more lines for the configuration of each. */
+  constructor(folder: string, ports: number[], extra = '') {
     const programs = citusPrograms();
     if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
-    this.nodes = ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port));
+    this.nodes = ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port, extra));
   }
 
   get coordinator(): CitusNode {

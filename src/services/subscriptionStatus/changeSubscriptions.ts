@@ -3,7 +3,8 @@ import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { newRecord } from '../../core/ids.ts';
-import { arrayText, rowsFromJson } from '../../database/statements/jsonRows.ts';
+import { arrayText } from '../../database/statements/arrayText.ts';
+import { prepareInsert } from '../../database/statements/prepareInsert.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { recordWrites } from '../audit.ts';
 import { applyEvents, type Outcome, type State, type StatusEvent, timeOfEvent } from './applyEvents.ts';
@@ -28,12 +29,8 @@ const findKnown = statement({ customer, provider, status, statusAt, updatedAt },
   builder.select(columns).from(subscriptions).where(given),
 );
 
-const insertNew = statement({ customer }, (builder, columns) =>
-  builder
-    .insert(subscriptions)
-    .select(rowsFromJson(subscriptions))
-    .onConflictDoNothing({ target: [customer, provider] })
-    .returning(columns),
+const insertNew = prepareInsert(subscriptions, { customer }, (insert, columns) =>
+  insert.onConflictDoNothing({ target: [customer, provider] }).returning(columns),
 );
 
 const updateKnown = statement({ customer }, (builder, columns) =>
@@ -91,12 +88,7 @@ export async function changeSubscriptions(
   await lock(context.db, { names: JSON.stringify([...groups.keys()]) });
   const known = await findStates(context, named);
   const lives = [...groups].map(([name, events]) => lifeOf(events, known.get(name)));
-  await write(
-    context,
-    insertNew,
-    lives.filter(({ before }) => !before),
-  );
-  await write(context, updateKnown, lives.filter(isChanged));
+  await write(context, lives);
   await recordWrites(context, 'subscription.change', lives.flatMap(entriesOf));
   return new Map(lives.flatMap(({ reasons }) => [...reasons]));
 }
@@ -117,12 +109,16 @@ function lifeOf(events: StatusEvent[], before: Known | undefined): Life {
 const isChanged = ({ before, changes, statusAt }: Life) =>
   before !== undefined && (changes.length > 0 || statusAt !== before.statusAt);
 
-/** Writes all of these or throws: a worker of another release does not know the lock, and may have been faster. */
-async function write(context: Context, statement: typeof insertNew, lives: Life[]): Promise<void> {
-  if (lives.length === 0) return;
-  const rows = JSON.stringify(lives.map(life => rowOf(context, life)));
-  const written = await statement(context.db, { rows, customers: customersOf(lives) });
-  if (written.length < lives.length)
+/** Writes all changes or throws: a worker of another release does not know the lock, and may have been faster. */
+async function write(context: Context, lives: Life[]): Promise<void> {
+  const fresh = lives.filter(({ before }) => before === undefined).map(life => rowOf(context, life));
+  const changed = lives.filter(isChanged).map(life => rowOf(context, life));
+  const written = await insertNew(context.db, fresh);
+  if (changed.length > 0) {
+    const values = { rows: JSON.stringify(changed), customers: customersOf(changed) };
+    written.push(...(await updateKnown(context.db, values)));
+  }
+  if (written.length < fresh.length + changed.length)
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }
 

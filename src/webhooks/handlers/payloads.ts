@@ -3,7 +3,7 @@ import { sql } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { compileCheck } from '../../core/validation.ts';
-import { arrayText, hexBytes } from '../../database/statements/jsonRows.ts';
+import { arrayText, hexBytes } from '../../database/statements/arrayText.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { parseBody } from '../envelope.ts';
 import type { IncomingEvent } from './handler.ts';

@@ -38,6 +38,10 @@ export class Part {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   async start(): Promise<void> {
     const { command, args, env = {}, log, ready, owner } = this.#options;
     const output = openSync(log, 'a');
