@@ -3,6 +3,16 @@
 -- Users, posts, keys, the audit log and the queue stay on the coordinator: one address for one user and exact totals need one
 -- node, and the order of the audit log is the order of commits. While the tables are copied, writes to them wait.
 
+-- Citus commits in two phases when a transaction wrote to two of its tables' nodes. Users, jobs and the audit log are in plain
+-- tables of the coordinator, which do not count: a crash between its commit and that of a node would keep the event and lose
+-- its job. A write to this table counts, also one that deletes no row.
+create table "commits" ("id" integer primary key);
+--> statement-breakpoint
+create or replace function "commit_on_all_nodes"() returns void language plpgsql as $$
+begin
+	delete from public.commits where id = 0;
+end $$;
+--> statement-breakpoint
 -- Every unique key of a spread table must contain the column that places its rows.
 alter table "webhook_repeats" drop constraint "webhook_repeats_event_fkey";
 --> statement-breakpoint
@@ -19,3 +29,5 @@ alter table "webhook_repeats" add constraint "webhook_repeats_event_fkey" foreig
 	references "webhook_events" ("fingerprint", "provider") on delete cascade;
 --> statement-breakpoint
 select create_distributed_table('subscriptions', 'customer', colocate_with => 'none', shard_count => 8);
+--> statement-breakpoint
+select citus_add_local_table_to_metadata('commits');

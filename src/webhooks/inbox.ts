@@ -12,7 +12,7 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText, hexBytes } from '../database/statements/arrayText.ts';
 import { prepareInsert } from '../database/statements/prepareInsert.ts';
 import { statement } from '../database/statements/statement.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { commitOnAllNodes, inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
@@ -144,6 +144,7 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
   await queue.ready;
   const rows = arrivals.map(({ row }) => row).sort((a, b) => a.fingerprint.compare(b.fingerprint));
   async function work(inside: { db: Connection }) {
+    await commitOnAllNodes(inside.db);
     const inserted = new Set((await insertEvents(inside.db, rows)).map(({ id }) => id));
     const [fresh, repeated] = [true, false].map(isNew =>
       arrivals.filter(({ row }) => inserted.has(row.id) === isNew),

@@ -8,7 +8,7 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
-import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
+import { commitOnAllNodes, inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptionStatus/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptionStatus/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
@@ -159,6 +159,7 @@ export async function processEvents(
   async function work(inside: Context) {
     // A batch may wait for others with the same customers. If it gave up, each event would be processed alone.
     await waitLongerForLocks(inside.db);
+    await commitOnAllNodes(inside.db);
     // Not locked, which would cost as much as the update: the update decides.
     const events = await findIn[from](inside.db, valuesOf(jobs));
     const done = await handleEvents(inside, handlers, events);

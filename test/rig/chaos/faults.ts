@@ -19,11 +19,11 @@ export interface Scene {
   folder: string;
 }
 
-export interface Fault {
+export interface Fault<S = Scene> {
   name: string;
   /** Whether no client may notice the fault. */
   unnoticed?: boolean;
-  run: (scene: Scene) => Promise<void>;
+  run: (scene: S) => Promise<void>;
 }
 
 const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)] as T;

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Citus, CitusNode } from '../citus.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { untilTrue } from '../cluster/part.ts';
+import type { Fault } from './faults.ts';
+
+export interface CitusScene {
+  cluster: Cluster;
+  citus: Citus;
+  seconds: number;
+}
+
+export const database = 'triport';
+
+/** Crashes a node, and starts it again after a while. */
+async function crash(node: CitusNode, seconds: number): Promise<void> {
+  await node.stop('SIGQUIT');
+  await sleep(seconds * 300);
+  await node.start();
+  await sleep(1000);
+}
+
+const crashNode = ({ citus, seconds }: CitusScene) => crash(citus.nodes[1] as CitusNode, seconds);
+const crashCoordinator = ({ citus, seconds }: CitusScene) => crash(citus.coordinator, seconds);
+
+/** The transactions that a node has prepared, and whose outcome it does not know. */
+export const inDoubt = async (node: CitusNode) =>
+  (await node.query(database, `select gid from pg_prepared_xacts where gid like 'citus%'`)).length;
+
+/** Crashes a node, again and again, until it did so between prepare and commit of a transaction. */
+async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
+  const node = citus.nodes[1] as CitusNode;
+  for (let left = 0; left === 0; ) {
+    await untilTrue('a transaction is prepared', async () => (await inDoubt(node)) > 0);
+    await node.stop('SIGQUIT');
+    await sleep(seconds * 100);
+    await node.start();
+    left = await inDoubt(node);
+  }
+}
+
+/** Moves every shard of the first node to the second one, while events flow, and back. */
+async function moveShards({ citus }: CitusScene): Promise<void> {
+  const [, first, second] = citus.nodes as [CitusNode, CitusNode, CitusNode];
+  // One table of each group: the others of a group move along.
+  for (const [from, to] of [
+    [first, second],
+    [second, first],
+  ] as const)
+    for (const table of ['webhook_events', 'subscriptions']) {
+      const shards = await citus.coordinator.query(
+        database,
+        `select shardid from citus_shards where table_name = '${table}'::regclass and nodeport = ${from.port} order by 1 limit 2`,
+      );
+      for (const { shardid } of shards)
+        await citus.coordinator.query(
+          database,
+          `select citus_move_shard_placement(${shardid}, '127.0.0.1', ${from.port}, '127.0.0.1', ${to.port})`,
+        );
+    }
+}
+
+export const citusFaults: Fault<CitusScene>[] = [
+  { name: 'shards move', run: moveShards },
+  { name: 'a node crashes', run: crashNode },
+  { name: 'a node crashes between prepare and commit', run: crashInDoubt },
+  { name: 'the coordinator crashes', run: crashCoordinator },
+];
