@@ -15,8 +15,11 @@ const action = Type.Unsafe<AuditAction>(
 const StateChange = strict({
   event: string('The id of the webhook event that changed the state.', exampleId),
   eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-  occurredAt: Time(
-    'When that event happened, as the provider says; its arrival if the provider does not say.',
+  // If it were required, an entry of a release that did not record it would make its whole page a 500.
+  occurredAt: Type.Optional(
+    Time(
+      'When that event happened, as the provider says; its arrival if the provider does not say. Absent from entries of releases that did not record it.',
+    ),
   ),
   from: nullableText('The state before; null if there was no subscription.', 'past_due'),
   to: string('The state after.', 'active'),
