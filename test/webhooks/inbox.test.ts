@@ -3,12 +3,12 @@ import t from 'tap';
 import { count } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { Queue } from '../../src/core/context.ts';
-import { orm } from '../../src/database/connection.ts';
+import { type Connection, orm } from '../../src/database/connection.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
 import { paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
 import { secrets } from '../rig/sender.ts';
 
@@ -74,6 +74,36 @@ t.test('while the database is away a batch is tried once, not split', async t =>
   );
   t.ok(results.every(({ status }) => status === 'rejected'));
   t.equal(attempts, 1);
+});
+
+const skip = backend === 'embedded' && 'it has one connection';
+t.test('bug: a repeated delivery was a 500 when its event was trimmed meanwhile', { skip }, async t => {
+  const database = await openTestDatabase(t);
+  const { writes } = database;
+  const trim = () => writes.rows('delete from webhook_events where event_id = $1', ['evt_1']);
+  let counts = 0;
+  const watched: Connection = {
+    ...writes,
+    transaction: work =>
+      writes.transaction(inside =>
+        work({
+          ...inside,
+          rows: async (text, params) => {
+            if (text.startsWith('insert into "webhook_repeats"') && counts++ === 0) await trim();
+            return inside.rows(text, params);
+          },
+        }),
+      ),
+  };
+  const context = { ...inside({ ...database, writes: watched }), queue: { ready, add: async () => {} } };
+  // Alone: a batch would be split and tried again anyway.
+  const receive = () => receiveEvent(context, handlers, delivery('evt_1'));
+  const first = await receive();
+  const second = await receive();
+  t.equal(counts, 1, 'the count met the deletion');
+  t.match(second, { outcome: 'received' }, 'it is a new event');
+  t.not(second.id, first.id);
+  t.match(await receive(), { id: second.id, outcome: 'repeated' });
 });
 
 t.test('bug: a repeated delivery was logged with the id of an event that does not exist', async t => {
