@@ -16,7 +16,7 @@ import {
 const usage = `Sends test webhooks, and manages received events. The service must be running.
 
   npm run webhook -- send <type> [--customer cus_123] [--provider stripe] [--id evt_1] [--status past_due]
-  npm run webhook -- send <type> --file body.json [--provider stripe]
+  npm run webhook -- send --file body.json [--provider stripe]
   npm run webhook -- send <type> --fail 2
   npm run webhook -- listen [--type …] [--customer …] [--provider …]
   npm run webhook -- list [--status dead] [--type …] [--customer …] [--provider …]
@@ -26,7 +26,7 @@ const usage = `Sends test webhooks, and manages received events. The service mus
 
   <id>      the event's id here, or the one of the provider
   --status  of send: the status of the subscription in the body, in the provider's words
-  --file    sends the bytes of this file
+  --file    sends the bytes of this file; id and type can be given too if the provider has them in headers
   --fail    the handler fails this often, then succeeds; only with NODE_ENV=development, the default
   --url     the service; http://HOST:PORT of the settings by default
   --key     an API key with the scope admin; API_KEY of the environment by default`;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { longestEventId } from '../../../schemas/event.ts';
 import { UsageError } from '../../../src/command.ts';
+import type { Source } from '../../../src/config/presets/preset.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
@@ -20,7 +21,7 @@ export async function send(session: Session): Promise<void> {
   const id = idOf(session);
   const wanted = { ...values, type, id };
   const { file } = values;
-  const event = file ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
+  const event = file !== undefined ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
   const { body, headers, eventId } = event;
   const path = `/api/webhooks/${provider.name}`;
   const answer = await client.request(path, { method: 'POST', headers, body });
@@ -42,33 +43,48 @@ function providerOf({ settings, values: { provider: name = 'stripe' } }: Session
   );
 }
 
+function refuse(isRefused: boolean, problem: string): void {
+  if (isRefused) throw new UsageError(problem);
+}
+
 /** An option that cannot work must not be ignored in silence. */
-function checkOptions({ values }: Session, { preset, id: source, name }: Provider, type: string): void {
-  const { file, fail, id = '', customer = '' } = values;
-  const refuse = (isRefused: boolean, problem: string) => {
-    if (isRefused) throw new UsageError(problem);
-  };
+function checkOptions(session: Session, provider: Provider, type: string): void {
+  const { type: given, id = '', fail, file } = session.values;
+  refuse(given !== undefined, 'The type is the argument of send');
+  refuse(fail !== undefined && !/^\d{1,3}$/.test(fail), '--fail must be a number from 0 to 999');
+  const longest = longestEventId - suffixOf(session).length;
+  refuse(id.length > longest, `--id must be at most ${longest} characters long`);
+  if (file === undefined) checkSampleOptions(session, provider, type);
+  else checkFileOptions(session, provider);
+}
+
+function checkSampleOptions({ values }: Session, { preset, id, name }: Provider, type: string): void {
+  const { status, fail, customer = '' } = values;
   const handler = handlerFor(handlers, { preset, type, customer });
-  refuse(values.type !== undefined, 'The type is the argument of send');
-  refuse(id.length > longestEventId, `--id must be at most ${longestEventId} characters long`);
-  if (file !== undefined) {
-    const own = (['status', 'customer', 'fail'] as const).find(option => values[option] !== undefined);
-    refuse(own !== undefined, `--${own} does not work with --file, whose bytes are sent as they are`);
-    return;
-  }
   const readsStatus = typeof handler !== 'string' && handler.status !== undefined;
-  refuse(values.status !== undefined && !readsStatus, `Events of the type ${type} have no status to set`);
+  refuse(status !== undefined && !readsStatus, `Events of the type ${type} have no status to set`);
   if (fail === undefined) return;
-  refuse(!/^\d{1,3}$/.test(fail), '--fail must be a number from 0 to 999');
-  refuse(source === undefined, `--fail works by the id of the event, which those of ${name} lack`);
+  refuse(id === undefined, `--fail works by the id of the event, which those of ${name} lack`);
   refuse(typeof handler === 'string', `--fail needs a handler, and events of the type ${type} have none`);
 }
 
-/** With --fail it ends in what lets the handler fail, see `failOnRequest`. */
-function idOf({ values: { id, fail } }: Session): string {
-  const own = id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`;
-  return fail === undefined ? own : `${own}_fail_${fail}`;
+/** Only what the provider sends in a header can differ from the file. */
+function checkFileOptions({ values, argument }: Session, { id, type }: Provider): void {
+  const isInHeader = (source: Source = []) => [source].flat().some(path => path.startsWith('header:'));
+  const given = {
+    ...{ '--status': values.status, '--customer': values.customer, '--fail': values.fail },
+    ...(!isInHeader(id) && { '--id': values.id }),
+    ...(!isInHeader(type) && { 'A type': argument || undefined }),
+  };
+  const [option] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  refuse(option !== undefined, `${option} does not work with --file, whose bytes are sent as they are`);
 }
+
+const idOf = (session: Session): string =>
+  (session.values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`) + suffixOf(session);
+
+/** With --fail the id ends in what lets the handler fail, see `failOnRequest`. */
+const suffixOf = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */
 async function follow({ client }: Session, filters: Record<string, string | null>) {

@@ -76,9 +76,15 @@ t.test('the command sends an event of each provider, one from a file, and failin
   const file = fileURLToPath(
     new URL('../../../scripts/lib/webhook/bodies/paddle/subscription.json', import.meta.url),
   );
-  const sent = ['subscription.updated', '--provider', 'paddle', '--file', file];
+  const sent = ['--provider', 'paddle', '--file', file];
   t.match((await send(...sent)).out, /^200 OK {3}\(event evt_01kaja2x5n8q0g7wz3m4h6t9rv, /);
   t.match((await send(...sent)).out, /is processed, delivered 2 times/);
+  const inHeaders = await send('orders/edited', '--provider', 'shopify', '--file', file, '--id', 'evt_9');
+  t.match(
+    inHeaders.out,
+    /\(event evt_9, .*\norders\/edited is ignored/s,
+    'these have type and id in headers',
+  );
 
   const failing = await send('payment_intent.succeeded', '--fail', '1');
   t.match(failing.out, /is dead: Failed on request, attempt 1 of 1\./);
@@ -100,11 +106,12 @@ t.test('the command sends an event of each provider, one from a file, and failin
     [['list', 'evt_1'], /Unexpected argument 'evt_1'/],
     [['send', 'payment_intent.succeeded', '--status', 'canceled'], /have no status to set/],
     [['send', 'charge.captured', '--fail', '1'], /--fail needs a handler/],
-    [
-      ['send', 'charge.captured', '--file', file, '--customer', 'cus_1'],
-      /--customer does not work with --file/,
-    ],
+    [['send', '--file', file, '--customer', 'cus_1'], /--customer does not work with --file/],
+    [['send', '--file', file, '--id', 'evt_1'], /--id does not work with --file/],
+    [['send', 'charge.captured', '--file', file], /A type does not work with --file/],
+    [['send', '--file', ''], /ENOENT/],
     [['send', '--id', 'x'.repeat(65)], /--id must be at most 64 characters long/],
+    [['send', '--id', 'x'.repeat(60), '--fail', '10'], /--id must be at most 56 characters long/],
     [['list', '--url', 'nonsense'], /--url is not a URL: nonsense/],
   ] as const)
     t.match(await command(...args), { code: 1, err }, args.join(' '));
