@@ -6,7 +6,11 @@ import {
   SubscriptionList,
   SubscriptionQuery,
 } from '../../schemas/subscription.ts';
-import { getSubscription, listSubscriptions, severalProviders } from '../../src/services/subscriptions.ts';
+import {
+  getSubscription,
+  listSubscriptions,
+  severalProviders,
+} from '../../src/services/subscriptions/read.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendRecord } from './replies.ts';
 

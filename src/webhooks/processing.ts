@@ -9,8 +9,8 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { commitOnAllNodes, inTransaction, waitLongerForLocks } from '../database/transaction.ts';
-import type { StatusEvent } from '../services/subscriptionStatus/applyEvents.ts';
-import { changeSubscriptions } from '../services/subscriptionStatus/changeSubscriptions.ts';
+import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
+import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { changeSubscriptions } from '../../src/services/subscriptionStatus/changeSubscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { statusEvent } from '../helper/webhooks.ts';

@@ -13,8 +13,8 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
-import type { StatusEvent } from '../../src/services/subscriptionStatus/applyEvents.ts';
-import { changeSubscriptions } from '../../src/services/subscriptionStatus/changeSubscriptions.ts';
+import type { StatusEvent } from '../../src/services/subscriptions/applyEvents.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { fingerprintOf } from '../../src/webhooks/envelope.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
@@ -71,6 +71,12 @@ export const jobOf = ({ id, eventId }: Record<string, string>, round = 0): Job =
   round,
   fingerprint: fingerprintOf(eventId as string).toString('hex'),
 });
+
+export const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
+
+/** The same, with the second in which the event happened. */
+export const eventAt = (status: SubscriptionStatus, second: number, customer = 'cus_1') =>
+  statusEvent(status, { occurredAt: timeAt(second), eventId: `${status} ${second}`, customer });
 
 /** Applies events as a worker does: in one transaction, and one by one if that fails. */
 export async function applyTogether(context: Context, events: StatusEvent[]): Promise<void> {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { components } from '../../schemas/common.ts';
 import { kinds } from '../../src/resources.ts';
-import { changeSubscriptions } from '../../src/services/subscriptionStatus/changeSubscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
 import { makeRecord } from '../helper/records.ts';

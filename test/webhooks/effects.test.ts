@@ -2,7 +2,7 @@ import t from 'tap';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { orm } from '../../src/database/connection.ts';
-import { changeSubscriptions } from '../../src/services/subscriptionStatus/changeSubscriptions.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';

@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import type { Job } from '../../src/core/context.ts';
 import { type Connection, workInside } from '../../src/database/connection.ts';
-import { getSubscription } from '../../src/services/subscriptions.ts';
+import { getSubscription } from '../../src/services/subscriptions/read.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import {

@@ -1,6 +1,6 @@
 import { Subscription, SubscriptionQuery } from '../../../schemas/subscription.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions.ts';
+import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { listFields } from '../fields/lists.ts';
 import { toType } from '../fields/sdl.ts';
 import type { Part } from '../part.ts';

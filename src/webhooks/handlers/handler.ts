@@ -1,6 +1,6 @@
 import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
-import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.ts';
+import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
 
 /** An event as a handler sees it. `payloadReader` reads the rest. */
 export interface IncomingEvent

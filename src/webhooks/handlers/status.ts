@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
-import type { StatusEvent } from '../../services/subscriptionStatus/applyEvents.ts';
+import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
 import { member } from '../envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';

@@ -9,7 +9,7 @@ import { listKeys } from '../../../src/services/apiKeys.ts';
 import { listAudit } from '../../../src/services/audit.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
 import { listPosts } from '../../../src/services/posts.ts';
-import { listSubscriptions } from '../../../src/services/subscriptions.ts';
+import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { listUsers } from '../../../src/services/users.ts';
 import { listEvents } from '../../../src/webhooks/events.ts';
 import { inside } from '../../helper/access.ts';

@@ -9,7 +9,7 @@ import { makeCursor } from '../../../src/services/lists/cursors.ts';
 import { pagedList } from '../../../src/services/lists/pagedList.ts';
 import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import { listPosts } from '../../../src/services/posts.ts';
-import { listSubscriptions } from '../../../src/services/subscriptions.ts';
+import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
 

@@ -11,7 +11,7 @@ import { orm } from '../../../src/database/connection.ts';
 import { listKeys } from '../../../src/services/apiKeys.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
 import { listPosts } from '../../../src/services/posts.ts';
-import { listSubscriptions } from '../../../src/services/subscriptions.ts';
+import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { listUsers } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';

@@ -1,12 +1,12 @@
-import { eq, getTableColumns, sql } from '../../drizzle/orm.ts';
-import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
-import type { Subscription, subscriptionSorts } from '../../schemas/subscription.ts';
-import { need } from '../access/need.ts';
-import { conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
-import { orNotFound } from '../core/errors.ts';
-import { statement } from '../database/statements/statement.ts';
-import { pagedList } from './lists/pagedList.ts';
+import { eq, getTableColumns, sql } from '../../../drizzle/orm.ts';
+import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
+import type { Subscription, subscriptionSorts } from '../../../schemas/subscription.ts';
+import { need } from '../../access/need.ts';
+import { conflict } from '../../core/conflicts.ts';
+import type { Context } from '../../core/context.ts';
+import { orNotFound } from '../../core/errors.ts';
+import { statement } from '../../database/statements/statement.ts';
+import { pagedList } from '../lists/pagedList.ts';
 
 const { id: _, statusAt: __, ...columns } = getTableColumns(subscriptions);
 
