@@ -33,7 +33,7 @@ export const now = () => Math.floor(Date.now() / 1000);
 /** An event of each provider, signed as it signs it. */
 export const recorded: Record<Name, Recorded> = {
   stripe: {
-    body: bodyOf('stripe/customer.subscription'),
+    body: bodyOf('stripe/customer.subscription.updated'),
     headers: raw => ({ 'stripe-signature': signatureOf(raw) }),
     verify: async (raw, headers) =>
       stripe.webhooks.constructEvent(raw, headers['stripe-signature'] ?? '', secret) !== null,

@@ -36,6 +36,8 @@ export const timeOfStep = (minute: number) => new Date(began + minute * 60_000).
 
 const bodies: Record<string, Stripe.Event> = {
   customer: recorded('customer.subscription'),
+  'customer.subscription.updated': recorded('customer.subscription.updated'),
+  'customer.subscription.deleted': recorded('customer.subscription.deleted'),
   invoice: recorded('invoice'),
   payment_intent: recorded('payment_intent'),
 };
@@ -43,7 +45,8 @@ const bodies: Record<string, Stripe.Event> = {
 /** The events of a customer's subscription as Stripe sends them. */
 export const lifeOf = (customer: string): Stripe.Event[] =>
   steps.map(([type, minute, status], step) => {
-    const event = structuredClone(bodies[type.split('.')[0] as string]) as Stripe.Event;
+    const body = bodies[type] ?? bodies[type.split('.')[0] as string];
+    const event = structuredClone(body) as Stripe.Event;
     Object.assign(event.data.object, { customer, ...(status && { status }) });
     const created = (began + minute * 60_000) / 1000;
     return { ...event, id: `evt_${customer}_${step}`, type, created } as Stripe.Event;

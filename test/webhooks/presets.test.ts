@@ -182,5 +182,12 @@ t.test('the command has a true event of every type that is handled', async t => 
       const [word] = Object.keys(said).filter(word => new RegExp(`[._]${word}$`).test(type));
       const { status } = (await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200)).body;
       if (word) t.equal(status, said[word], customer);
+      if (!type.startsWith('customer.subscription.')) continue;
+      // Stripe: "The Event object", "The Subscription object".
+      const { previous_attributes: previous, object } = JSON.parse(body.toString()).data;
+      t.equal(object.status, status, customer);
+      t.equal(previous !== undefined, type.endsWith('.updated'), customer);
+      for (const member of ['canceled_at', 'ended_at'])
+        t.equal(object[member] !== null, status === 'canceled', customer);
     }
 });
