@@ -86,6 +86,9 @@ t.test('bug: a customer of 130 emoji was ignored, because each counted as two ch
   await deliver(paymentEvent({ id: 'evt_256', customer: '😀'.repeat(256) }));
   const ignored = await eventually('status=ignored', 'ignored');
   t.match(ignored, { customer: null, reason: 'The customer is longer than 255 characters.' });
+  // Bug: after a replay it said that the event names no customer.
+  await call('POST', `/api/webhook-events/${ignored.id}/replay`, 200);
+  t.match(await eventually('event=evt_256', 'ignored'), { reason: 'The event names no usable customer.' });
 });
 
 t.test('bug: a long event id or type was cut in the middle of a character', async t => {

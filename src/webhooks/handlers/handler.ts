@@ -58,5 +58,5 @@ export function handlerFor(
   if (type === null) return 'The event has no type.';
   const handler = handlers.get(preset)?.get(type);
   if (!handler) return 'No handler for events of this type.';
-  return handler.needsCustomer && customer === null ? 'The event names no customer.' : handler;
+  return handler.needsCustomer && customer === null ? 'The event names no usable customer.' : handler;
 }
