@@ -36,8 +36,8 @@ const response = {
   200: plain('OK', 'The event is stored and will be processed.'),
   400: plain('Invalid signature', 'The signature is missing, wrong or too old, or the body is not JSON.'),
 };
-const description = `The sender authenticates itself by a signature over the raw body in the header \`<provider>-signature\`, by default
-\`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The response is sent once the event is stored, and before it
+const description = `The sender authenticates itself by a signature over the raw body. It is in the header that the provider's preset names, or in
+\`<provider>-signature\` without a preset, by default as \`t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">\`. The response is sent once the event is stored, and before it
 is processed. An event may be sent any number of times: it is stored once and takes effect once. If the service cannot
 store the event, the response is a 503: send it again.
 

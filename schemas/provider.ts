@@ -33,7 +33,8 @@ export const ProviderSettings = strict({
     Type.String({
       pattern: `^${headerName}$`,
       patternMessage: 'must be a header name in lower case, but not content-type',
-      description: 'The header with the signature; `<provider>-signature` if absent.',
+      description:
+        "The header with the signature; by default the preset's, or `<provider>-signature` without one.",
     }),
   ),
   id: sources("the event's id"),
