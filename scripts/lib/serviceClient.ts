@@ -1,5 +1,15 @@
 import { OperatorError } from '../../src/core/errors.ts';
 
+/** An answer of the service that is an error. */
+class ErrorAnswer extends OperatorError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /** Calls a running service with an API key. */
 export class ServiceClient {
   readonly #base: string;
@@ -29,7 +39,8 @@ export class ServiceClient {
     const read = parse(await answer.text());
     if (answer.ok && read) return read;
     const { message, details } = read?.error ?? { message: `${this.#base} is not this service.` };
-    throw new OperatorError(
+    throw new ErrorAnswer(
+      answer.status,
       [answer.status, message, JSON.stringify(details), adviceFor(answer.status)].filter(Boolean).join(' '),
     );
   }
@@ -37,7 +48,7 @@ export class ServiceClient {
 
 /** For records that may be absent. */
 export const orUndefined = (error: unknown): undefined => {
-  if (error instanceof OperatorError && error.message.startsWith('404 ')) return undefined;
+  if (error instanceof ErrorAnswer && error.status === 404) return undefined;
   throw error;
 };
 

@@ -26,15 +26,15 @@ import { type Handlers, handlerFor } from './handlers/handler.ts';
  *              |      v  |   +-- after the last retry --> dead
  *              |     failed
  *              |
- *              +--> ignored: no handler, or no customer; the reason says which
+ *              +--> ignored: no handler, or no usable customer; the reason says which
  *
  * A replay makes a failed, dead or ignored event `received` again. Each replay begins a new round, which voids older jobs.
  */
 
 const { id, fingerprint, attempts, replays, status } = webhookEvents;
 const { eventId, provider, preset, type, customer, occurredAt, createdAt } = webhookEvents;
-const seen = { eventId, provider, preset, type, customer, occurredAt, createdAt };
-const claimed = { id, fingerprint, round: replays, attempts, ...seen };
+const handlerColumns = { eventId, provider, preset, type, customer, occurredAt, createdAt };
+const claimed = { id, fingerprint, round: replays, attempts, ...handlerColumns };
 
 /** An event that a worker has begun to process. */
 export type Claimed = Row<typeof claimed>;
@@ -190,7 +190,10 @@ async function handleEvents(context: Context, handlers: Handlers, events: Claime
   for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event))) {
     if (typeof handler === 'string') {
       // Replayed, or received by a version that had a handler.
-      for (const event of own) ignored.add(event) && reasons.set(event.id, handler);
+      for (const event of own) {
+        ignored.add(event);
+        reasons.set(event.id, handler);
+      }
       continue;
     }
     const effects = await handler.handle(context, own);
@@ -200,8 +203,10 @@ async function handleEvents(context: Context, handlers: Handlers, events: Claime
   if (statuses.length > 0)
     for (const [id, reason] of await changeSubscriptions(context, statuses)) reasons.set(id, reason);
   return events.map(event => ({
-    ...{ event: event.id, round: event.round },
-    ...{ ignored: ignored.has(event), reason: reasons.get(event.id) },
+    event: event.id,
+    round: event.round,
+    ignored: ignored.has(event),
+    reason: reasons.get(event.id),
   }));
 }
 

@@ -13,7 +13,7 @@ export async function listen(session: Session): Promise<void> {
   console.log('Waiting for events. End with Ctrl+C.');
   for (;;) {
     await sleep(pause);
-    const events = await eventsUntil(session, seen).catch(toldError);
+    const events = await eventsUntil(session, seen).catch(reportError);
     if (!events) continue;
     for (const event of events.toReversed())
       if (seen.get(event.id)?.updatedAt !== event.updatedAt) console.log(lineOf(event));
@@ -24,7 +24,7 @@ export async function listen(session: Session): Promise<void> {
 const byId = (events: WebhookEvent[]) => new Map(events.map(event => [event.id, event]));
 
 /** The service may restart, or refuse more requests for a while. */
-function toldError(error: unknown): undefined {
+function reportError(error: unknown): undefined {
   if (!(error instanceof OperatorError)) throw error;
   console.error(error.message);
 }

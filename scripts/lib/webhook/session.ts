@@ -40,7 +40,7 @@ export function openSession({ values, positionals: [, argument = ''] }: Flags): 
   return { values, argument, settings, client };
 }
 
-/** One that were ignored could name what the caller wants to have alone. */
+/** Ignoring it could act on all events when the caller named one. */
 export function refuseArgument({ argument }: Session): void {
   if (argument) throw new UsageError(`Unexpected argument '${argument}'`);
 }
@@ -69,7 +69,7 @@ export async function pathOfEvent(session: Session): Promise<string> {
   throw new OperatorError(`Events of several providers have this id: add --provider, one of ${providers}.`);
 }
 
-export const pathOf = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
+const pathOf = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
 
 /** An event as one line. */
 export const lineOf = (event: WebhookEvent): string =>
