@@ -3,16 +3,12 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pino } from 'pino';
-import { openPostgres } from '../src/database/postgres/postgres.ts';
-import { spread } from '../src/database/spread.ts';
-import { Citus } from '../test/rig/citus.ts';
+import { Citus } from '../test/rig/citus/citus.ts';
 import { send } from './load.ts';
 import { cpuOf, start, stop } from './processes.ts';
 import { workloads } from './workloads.ts';
 
 const secret = 'whsec_bench';
-const ports = [4191, 4192, 4193];
 /** As in production, and for the single server as well. */
 const settings = `
 fsync = on
@@ -56,17 +52,15 @@ export async function measureCitus({
 async function measure(nodes: number, seconds: number): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'triport-citus-'));
   chmodSync(folder, 0o755);
-  const citus = new Citus(folder, ports.slice(0, Math.max(1, nodes)), settings);
+  const options = { folder: join(folder, 'citus'), settings };
+  const citus =
+    nodes === 0
+      ? await Citus.start({ ...options, nodes: 1 })
+      : await Citus.open('triport', { ...options, nodes });
   let service: ChildProcess | undefined;
   try {
-    await citus.start();
     const url = citus.coordinator.urlOf('triport');
     if (nodes === 0) await citus.coordinator.query('postgres', 'create database triport');
-    else await citus.createDatabase('triport');
-    const database = openPostgres({ url, connections: 1 }, pino({ level: 'silent' }));
-    await database.ready;
-    if (nodes > 0) await spread(database.writes);
-    await database.close();
     service = await start(['src/main.ts'], 4102, {
       ...{ NODE_ENV: 'production', AUTH_MODE: 'open', LOG_LEVEL: 'error', RATE_LIMIT_MAX: '1000000000' },
       ...{ DATABASE_URL: url, WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) },

@@ -8,10 +8,10 @@ import { Address } from '../test/rig/chaos/address.ts';
 import { type CitusScene, citusFaults, database } from '../test/rig/chaos/citusFaults.ts';
 import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
 import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
+import { Citus } from '../test/rig/citus/citus.ts';
 import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
-import { openCitus } from '../test/rig/openCitus.ts';
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => `  ${name}`).join('\n');
 
@@ -33,9 +33,15 @@ const clients = 8;
 /** Seconds after a fault until everything that was acknowledged must be in the database. */
 const recoverWithin = 90;
 
-async function openScene(seconds: number): Promise<Scene> {
+function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-chaos-'));
+  // Under root, PostgreSQL runs as another user, which needs access.
   chmodSync(folder, 0o755);
+  return folder;
+}
+
+async function openScene(seconds: number): Promise<Scene> {
+  const folder = makeFolder();
   const [port = 0, standbyPort = 0, addressPort = 0] = await freePorts(3);
   const primary = new LocalPostgres('primary', folder, port);
   await primary.create();
@@ -58,8 +64,10 @@ async function closeScene({ cluster, address, standby, primary, folder }: Scene)
 }
 
 async function openCitusScene(seconds: number): Promise<CitusScene & { folder: string }> {
-  const { citus, folder, url } = await openCitus(database);
-  const cluster = await Cluster.open({ databaseUrl: url, env: { RATE_LIMIT_MAX: '1000000000' } });
+  const folder = makeFolder();
+  const citus = await Citus.open(database, { folder: join(folder, 'citus') });
+  const databaseUrl = citus.coordinator.urlOf(database);
+  const cluster = await Cluster.open({ databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
   return { cluster, citus, folder, seconds };
 }
 

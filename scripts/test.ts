@@ -64,9 +64,8 @@ async function startDatabases(folder: string, suites: Suite[]) {
     suites.includes('postgres') || suites.includes('e2e') ? await startServer(folder) : undefined;
   const spread = suites.includes('citus') ? await startCitus(folder) : undefined;
   const postgres: Record<string, string> = server ? { TEST_POSTGRES_URL: server.url } : {};
-  const citus: Record<string, string> = spread
-    ? { TEST_POSTGRES_URL: spread.url, TEST_POSTGRES_WORKERS: spread.workers.join() }
-    : {};
+  const [coordinator = '', ...nodes] = spread?.urls ?? [];
+  const citus = { TEST_POSTGRES_URL: coordinator, TEST_POSTGRES_NODES: nodes.join() };
   const stop = async () => void (await Promise.all([server?.stop(), spread?.stop()]));
   return { embedded, postgres, citus, e2e: { ...postgres, ...e2e }, stop };
 }

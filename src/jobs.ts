@@ -3,21 +3,16 @@ import { type Context, type Job, systemContext } from './core/context.ts';
 import type { Log } from './core/log.ts';
 import { maxBatch } from './database/concurrency/batch.ts';
 import type { Database } from './database/database.ts';
+import { isLockedOut } from './database/databaseErrors.ts';
 import { trimAudit } from './services/audit.ts';
 import { keptDays, trimKeys } from './services/idempotency.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import { unfinishedJobs, withFingerprints } from './webhooks/eventJobs.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { failOnRequest } from './webhooks/handlers/failing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
-import {
-  type Claimed,
-  claimEvent,
-  failEvent,
-  processEvents,
-  unfinishedJobs,
-  withFingerprints,
-} from './webhooks/processing.ts';
+import { type Claimed, claimEvent, failEvent, processEvents } from './webhooks/processing.ts';
 import type { DueJob, WorkQueue } from './webhooks/queue.ts';
 
 interface Parts {
@@ -63,6 +58,8 @@ function startTrimming(context: Context, settings: Parts['settings'], database: 
       await trim('idempotency keys', keptDays, trimKeys);
       if (auditDays > 0) await trim('audit log entries', auditDays, trimAudit);
     } catch (error) {
+      // Another process is trimming.
+      if (isLockedOut(error)) return;
       if (database.available()) context.log.error({ err: error }, 'Old records cannot be trimmed.');
     }
   }

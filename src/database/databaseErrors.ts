@@ -11,6 +11,12 @@ const sqlState = /^[0-9A-Z]{5}$/;
 /** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
+/** A node of Citus lost another one: it passes on the words of its driver, as an internal error. */
+const lostNode =
+  /^(SSL (SYSCALL )?error|server closed the connection|could not (send|receive) data|lost connection)/;
+const internalError = 'XX000';
+const connectionFailure = '08006';
+
 const deletion = /^(with \S+ as \()?delete from /i;
 
 /** Why a statement failed, when the error comes from a database. */
@@ -19,7 +25,7 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
     const { code, constraint_name, constraint, query } = cause as Error & Record<string, unknown>;
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
       return {
-        code,
+        code: code === internalError && lostNode.test(cause.message) ? connectionFailure : code,
         constraint: (constraint_name ?? constraint) as string | undefined,
         deleting: typeof query === 'string' && deletion.test(query),
       };

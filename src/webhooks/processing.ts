@@ -6,12 +6,12 @@ import type { Context, Job } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText } from '../database/statements/arrayText.ts';
 import { type Row, statement } from '../database/statements/statement.ts';
 import { commitOnAllNodes, inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
+import { fingerprintsOf, given, unfinishedStatuses } from './eventJobs.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 
 /*
@@ -41,53 +41,12 @@ export type Claimed = Row<typeof claimed>;
 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
-// A distributed database finds the node of an event by its fingerprint. Without it, each statement would ask all nodes.
-const given = sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`), given);
-const keysOf = (jobs: Job[]) => arrayText(jobs.map(job => `\\x${job.fingerprint}`));
-const valuesOf = (jobs: Job[]) => ({ jobs: JSON.stringify(jobs), fingerprints: keysOf(jobs) });
+const valuesOf = (jobs: Job[]) => ({ jobs: JSON.stringify(jobs), fingerprints: fingerprintsOf(jobs) });
 // Not by the index of the status, which leads through every event that ever had it since the last vacuum.
 const state = sql`${status} || ''`;
 
-const unfinishedStatuses: EventStatus[] = ['received', 'processing', 'failed'];
 const unfinished = inArray(state, unfinishedStatuses);
-
-const findRounds = statement({ id, round: replays, status }, (builder, columns) =>
-  builder.select(columns).from(webhookEvents).where(given),
-);
-
-/**
- * The jobs that still have something to do. A claim decides again: another worker may be faster. So has a job whose event
- * is not there: a distributed database shows the job as soon as it is committed, but the event may follow.
- */
-export async function unfinishedJobs<J extends Job>(context: Context, jobs: J[]): Promise<J[]> {
-  need(context, 'admin');
-  if (jobs.length === 0) return jobs;
-  const found = await findRounds(context.db, { fingerprints: keysOf(jobs) });
-  const events = new Map(found.map(event => [event.id, event]));
-  return jobs.filter(job => {
-    const event = events.get(job.event);
-    const isDone = event?.round === job.round && !unfinishedStatuses.includes(event.status);
-    return event === undefined || !(event.round > job.round || isDone);
-  });
-}
-
-const findFingerprints = statement({ id, fingerprint }, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(webhookEvents)
-    .where(sql`${id} = any(${sql.placeholder('ids')}::text::uuid[])`),
-);
-
-/** Adds the fingerprints to jobs of a release that did not write them. */
-export async function withFingerprints<J extends Job>(context: Context, jobs: J[]): Promise<J[]> {
-  need(context, 'admin');
-  const lacking = jobs.filter(({ fingerprint }) => fingerprint === undefined);
-  if (lacking.length === 0) return jobs;
-  const found = await findFingerprints(context.db, { ids: `{${lacking.map(({ event }) => event).join()}}` });
-  const fingerprints = new Map(found.map(({ id, fingerprint }) => [id, fingerprint.toString('hex')]));
-  return jobs.map(job => ({ ...job, fingerprint: job.fingerprint ?? fingerprints.get(job.event) ?? '' }));
-}
 
 const claim = statement(claimed, (builder, columns) =>
   builder
@@ -164,7 +123,7 @@ export async function processEvents(
     const events = await findIn[from](inside.db, valuesOf(jobs));
     const done = await handleEvents(inside, handlers, events);
     const time = inside.now().toISOString();
-    const fingerprints = keysOf(jobs);
+    const fingerprints = fingerprintsOf(jobs);
     const finished = await finish(inside.db, { done: JSON.stringify(done), fingerprints, time });
     if (finished.length < events.length) throw new Overtaken();
     return events;

@@ -13,8 +13,8 @@ const silent = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 export const testLog = silent;
 
 /** The other servers, on a distributed database: a clone of the template is a clone on each. */
-const workers = process.env.TEST_POSTGRES_WORKERS?.split(',') ?? [];
-export const isDistributed = workers.length > 0;
+const nodes = process.env.TEST_POSTGRES_NODES?.split(',') ?? [];
+export const isDistributed = nodes.length > 0;
 
 /** The backend of this run: `npm test` runs everything on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
@@ -74,7 +74,7 @@ async function clonePostgres(t: Test): Promise<Database> {
 export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const servers = [url.href, ...workers].map(url => postgres(url, { max: 1, onnotice: () => {} }));
+  const servers = [url.href, ...nodes].map(url => postgres(url, { max: 1, onnotice: () => {} }));
   const onAll = (text: string) => Promise.all(servers.map(server => server.unsafe(text)));
   const template = empty ? 'template0' : 'triport_template';
   await onAll(`create database ${name} encoding '${encoding}' template ${template}`);

@@ -3,15 +3,10 @@ import t, { type Test } from 'tap';
 import type { Job } from '../../src/core/context.ts';
 import { type Connection, workInside } from '../../src/database/connection.ts';
 import { getSubscription } from '../../src/services/subscriptions/read.ts';
+import { unfinishedJobs } from '../../src/webhooks/eventJobs.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
-import {
-  type Claimed,
-  claimEvent,
-  failEvent,
-  processEvents,
-  unfinishedJobs,
-} from '../../src/webhooks/processing.ts';
+import { type Claimed, claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { createPostgres, isDistributed } from '../helper/database.ts';
 import { lifeOf } from '../helper/stripeLife.ts';

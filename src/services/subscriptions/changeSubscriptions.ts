@@ -17,7 +17,7 @@ const { customer, provider, status, statusAt, updatedAt } = subscriptions;
  */
 const lock = statement({ key: sql`key` }, builder =>
   builder.select({ key: sql`pg_advisory_xact_lock(key)::text` }).from(
-    sql`(select distinct hashtextextended(name, 0) as key
+    sql`(select hashtextextended(name, 0) as key
         from json_array_elements_text(${sql.placeholder('names')}::text::json) as names (name) order by key) as keys`,
   ),
 );

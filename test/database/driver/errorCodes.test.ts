@@ -28,6 +28,16 @@ t.test('an unreachable server is an outage, whatever the driver calls it', async
   }
 });
 
+t.test('bug: a node of Citus that lost another one was an internal error', async t => {
+  for (const message of [
+    'SSL SYSCALL error: EOF detected',
+    'server closed the connection unexpectedly\n\tThis…',
+  ]) {
+    const failure = databaseFailure(Object.assign(new Error(message), { code: 'XX000' }));
+    t.equal(failure && isOutage(failure), true, message);
+  }
+});
+
 t.test('a refusal or a mistake is not an outage', async t => {
   for (const code of ['23505', '28P01', '3D000', '42P01', 'P0001', 'XX000']) {
     const failure = databaseFailure(failed(code));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Citus, CitusNode } from '../citus.ts';
+import type { Citus } from '../citus/citus.ts';
+import type { CitusNode } from '../citus/node.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { untilTrue } from '../cluster/part.ts';
 import type { Fault } from './faults.ts';
@@ -39,8 +40,8 @@ async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
   }
 }
 
-/** Moves every shard of the first node to the second one, while events flow, and back. */
-async function moveShards({ citus }: CitusScene): Promise<void> {
+/** Moves shards from one node to another while events flow, and back. */
+async function moveShards({ citus, seconds }: CitusScene): Promise<void> {
   const [, first, second] = citus.nodes as [CitusNode, CitusNode, CitusNode];
   // One table of each group: the others of a group move along.
   for (const [from, to] of [
@@ -50,7 +51,7 @@ async function moveShards({ citus }: CitusScene): Promise<void> {
     for (const table of ['webhook_events', 'subscriptions']) {
       const shards = await citus.coordinator.query(
         database,
-        `select shardid from citus_shards where table_name = '${table}'::regclass and nodeport = ${from.port} order by 1 limit 2`,
+        `select shardid from citus_shards where table_name = '${table}'::regclass and nodeport = ${from.port} order by 1 limit ${Math.ceil(seconds / 3)}`,
       );
       for (const { shardid } of shards)
         await citus.coordinator.query(

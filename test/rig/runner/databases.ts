@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { pino } from 'pino';
@@ -6,9 +6,7 @@ import { connectionOf } from '../../../src/database/embedded/client.ts';
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { migrate } from '../../../src/database/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { spread } from '../../../src/database/spread.ts';
-import { Citus, type CitusNode } from '../citus.ts';
-import { freePorts } from '../cluster/cluster.ts';
+import { Citus } from '../citus/citus.ts';
 import { makeServer } from '../cluster/postgres.ts';
 import { freePort } from '../process.ts';
 
@@ -39,24 +37,14 @@ export async function makeDataFolder(folder: string): Promise<string> {
 
 /** A Citus of three nodes with a template database, migrated and spread. */
 export async function startCitus(folder: string) {
-  const citus = new Citus(join(folder, 'citus'), await freePorts(3));
-  mkdirSync(join(folder, 'citus'));
-  await citus.start();
-  await citus.createDatabase('triport_template');
-  const [coordinator, ...workers] = citus.nodes as [CitusNode, ...CitusNode[]];
-  const url = coordinator.urlOf('triport_template');
-  const template = openPostgres({ url, connections: 1 }, silent);
-  await template.ready;
-  await spread(template.writes);
-  await template.close();
+  const citus = await Citus.open('triport_template', { folder: join(folder, 'citus') });
   // The daemons of Citus stay connected, and a database in use is no template.
   for (const node of citus.nodes) {
     await node.query('postgres', 'alter database triport_template with allow_connections false');
     await node.query('postgres', endSessions);
   }
   return {
-    url: coordinator.urlOf('postgres'),
-    workers: workers.map(node => node.urlOf('postgres')),
+    urls: citus.nodes.map(node => node.urlOf('postgres')),
     stop: () => citus.stop(),
   };
 }

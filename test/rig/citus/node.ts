@@ -2,9 +2,8 @@ import { execFile, execFileSync } from 'node:child_process';
 import { appendFileSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { OperatorError } from '../../src/core/errors.ts';
-import { Part } from './cluster/part.ts';
-import { queryPostgres } from './postgresServer.ts';
+import { Part } from '../cluster/part.ts';
+import { queryPostgres } from '../postgresServer.ts';
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -88,48 +87,3 @@ export class CitusNode extends Part {
 
 const isTrue = () => true;
 const isFalse = () => false;
-
-/** A coordinator and workers. With one node alone, it holds the shards itself. */
-export class Citus {
-  readonly nodes: CitusNode[];
-
-  /** `extra` are more lines for the configuration of each. */
-  constructor(folder: string, ports: number[], extra = '') {
-    const programs = citusPrograms();
-    if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
-    this.nodes = ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port, extra));
-  }
-
-  get coordinator(): CitusNode {
-    return this.nodes[0] as CitusNode;
-  }
-
-  async start(): Promise<void> {
-    await Promise.all(this.nodes.map(node => node.create()));
-  }
-
-  async stop(): Promise<void> {
-    // The coordinator first: it ends what is open on the others.
-    for (const node of this.nodes) await node.stop('SIGINT');
-  }
-
-  /** Creates a database on every node, ready to be spread. */
-  async createDatabase(name: string): Promise<void> {
-    await Promise.all(
-      this.nodes.map(async node => {
-        await node.query('postgres', `create database ${name}`);
-        await node.query(name, 'create extension citus');
-      }),
-    );
-    const [{ port }, ...workers] = this.nodes as [CitusNode, ...CitusNode[]];
-    const join = [
-      `select citus_set_coordinator_host('127.0.0.1', ${port})`,
-      ...workers.map(worker => `select citus_add_node('127.0.0.1', ${worker.port})`),
-      // A table can be spread over one node too, to grow later.
-      ...(workers.length === 0
-        ? [`select citus_set_node_property('127.0.0.1', ${port}, 'shouldhaveshards', true)`]
-        : []),
-    ];
-    for (const step of join) await this.coordinator.query(name, step);
-  }
-}
