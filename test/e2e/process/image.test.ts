@@ -1,90 +1,157 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import t from 'tap';
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { parse, parseAllDocuments } from 'yaml';
 import { createPostgres } from '../../helper/database.ts';
 import { answers } from '../../rig/cluster/part.ts';
-import { freePort, makeFolder, until } from '../../rig/process.ts';
+import { buildImage, type Image, reasonAgainstImages } from '../../rig/image.ts';
+import { freePort, until } from '../../rig/process.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(400_000);
 
-const dockerfile = readFileSync('deploy/Dockerfile', 'utf8');
-/** The arguments of every instruction of this kind in the Dockerfile. */
-const argumentsOf = (instruction: string) =>
-  [...dockerfile.matchAll(new RegExp(`^${instruction} (.*)$`, 'gm'))].map(([, rest = '']) => rest);
-const root = process.getuid?.() === 0;
-const nobody = 65534;
+const skip = reasonAgainstImages() ?? false;
 
-t.test('the steps of the Dockerfile build a service that runs as nobody in a read-only folder', async t => {
-  // On a disk: a tmpfs may be mounted noexec.
-  const folder = join(makeFolder(t, process.env.TEST_DISK), 'app');
-  mkdirSync(folder);
-  const copies = argumentsOf('COPY').filter(line => !line.startsWith('--from'));
-  for (const line of copies) {
-    const paths = line.split(' ');
-    const target = join(folder, paths.pop() ?? '');
-    for (const path of paths)
-      cpSync(path, paths.length > 1 || line.endsWith('./') ? join(target, basename(path)) : target, {
-        recursive: true,
-      });
-  }
-  const [install = ''] = argumentsOf('RUN').filter(line => line.startsWith('npm'));
-  execFileSync('sh', ['-c', `${install} --prefer-offline`], { cwd: folder, stdio: 'pipe' });
+/** The bounds notice that something large was added; docs/running-many.md has the figures. */
+const mostModules = 90e6;
+const mostSource = 3e6;
+
+t.test('the image of deploy/Dockerfile', { skip }, async t => {
+  const dockerfile = readFileSync('deploy/Dockerfile', 'utf8');
+  const versions = [...dockerfile.matchAll(/^FROM node:([\d.]+)/gm)].map(([, version]) => `v${version}`);
+  t.same(versions, [process.version, process.version], 'the Node of the tests');
+  const image = await buildImage(t, 'deploy/Dockerfile');
+  const start = image.config.Cmd;
+
+  await t.test('is not much larger than what it loads', async t => {
+    const [base, ...own] = image.layers;
+    for (const { step, bytes } of image.layers)
+      t.comment(`${(bytes / 1e6).toFixed(1).padStart(6)} MB  ${step}`);
+    const modules = own.filter(({ step }) => step.includes('node_modules'));
+    t.equal(modules.length, 1);
+    t.ok((modules[0]?.bytes ?? 0) < mostModules);
+    const source = own.filter(layer => !modules.includes(layer)).reduce((sum, { bytes }) => sum + bytes, 0);
+    t.ok(source < mostSource);
+    t.ok((base?.bytes ?? 0) > 100e6);
+  });
+
+  await t.test('has the locked versions, the patch, and no development dependency', t =>
+    checkModules(t, image),
+  );
+
+  await t.test('can load every dependency of package.json', async t => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+    // One is served as files, and one was only needed by the build.
+    const names = Object.keys(dependencies).filter(name => !['graphiql', 'patch-package'].includes(name));
+    const script = 'for (const name of process.argv.slice(1)) await import(name)';
+    t.match(await image.run(['node', '--input-type=module', '-e', script, ...names]), {
+      code: 0,
+      output: '',
+    });
+  });
+
+  await t.test('can write to /data and not to its code', async t => {
+    t.match(await image.run(['id', '-un']), { code: 0, output: 'node\n' });
+    const script = (path: string) => ['node', '-e', `fs.writeFileSync('${path}', '')`];
+    t.match(await image.run(script('/app/src/new.ts')), { code: 1, output: /EACCES/ });
+    t.match(await image.run(script('/data/new')), { code: 0, output: '' });
+    t.same(await image.run(['find', '/app', '/usr', '/etc', '-not', '-type', 'l', '-writable']), {
+      code: 0,
+      output: '',
+    });
+  });
+
+  await t.test('migrates, serves and works on PostgreSQL, and ends on SIGTERM with 0', async t => {
+    const env = { AUTH_MODE: 'open', DATABASE_URL: await createPostgres(t, { empty: true }) };
+    const before = Date.now();
+    const { server, worker, migrate } = readCommands();
+    t.equal(server, undefined, 'a server has the command of the image');
+    t.match(await image.run(migrate, env), { code: 0, output: /The database is up to date/ });
+    const create = ['node', 'scripts/keys.ts', 'create', '--name', 'me', '--scopes', 'admin'];
+    t.match(await image.run(create, env), { code: 0 });
+    const port = await freePort();
+    const served = await image.start(start, { ...env, PORT: String(port) }, /Triport serves/);
+    const started = await image.start(worker, env, /The worker waits for webhook events/);
+    for (const { pid } of [served, started]) {
+      t.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Uid:\t1000\t1000\t1000\t1000$/m);
+      // Otherwise SIGTERM would reach something between the container and the service, such as npm.
+      t.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^node\0/);
+    }
+    await checkAnswers(t, port);
+    const check = image.config.Healthcheck.Test.slice(1);
+    t.match(await image.run(check, { PORT: String(port) }), { code: 0 });
+    t.match(await image.run(check, { PORT: String(await freePort()) }), { code: 1 });
+    for (const { pid, ended } of [served, started]) {
+      process.kill(pid, 'SIGTERM');
+      t.equal(await ended, 0);
+    }
+    t.equal(await writtenSince(image, before), '');
+  });
+
+  await t.test('without settings asks for AUTH_MODE, and with it runs on the database in /data', async t => {
+    t.match(await image.run(start), { code: 1, output: /AUTH_MODE/ });
+    const port = await freePort();
+    const env = { AUTH_MODE: 'open', PORT: String(port) };
+    const before = Date.now();
+    const { pid, ended } = await image.start(start, env, /The database is embedded, in \/data/);
+    await checkAnswers(t, port);
+    process.kill(pid, 'SIGTERM');
+    t.equal(await ended, 0);
+    t.equal(await writtenSince(image, before), '');
+    t.same(Object.keys(image.config.Volumes), ['/data']);
+  });
+});
+
+/** Compares what is installed in the image with the lock file. */
+async function checkModules(t: Test, { run }: Image) {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-  const locked = Object.entries<{ dev?: boolean; optional?: boolean; version: string }>(packages).filter(
-    ([path]) => path,
-  );
-  const installed = (path: string) => existsSync(join(folder, path, 'package.json'));
-  const versionOf = (path: string) =>
-    JSON.parse(readFileSync(join(folder, path, 'package.json'), 'utf8')).version;
-  const needed = locked.filter(([, { dev, optional }]) => !dev && !optional);
-  t.ok(needed.length > 50);
-  t.same(
-    needed.filter(([path, { version }]) => !installed(path) || versionOf(path) !== version),
-    [],
-    'the versions are those of the lock file',
-  );
-  t.same(
-    locked.filter(([path, { dev }]) => dev && installed(path)),
-    [],
-    'no development dependency is installed',
-  );
+  const script = `const files = fs.globSync('node_modules/**/package.json');
+    console.log(JSON.stringify(files.map(file => [path.dirname(file), JSON.parse(fs.readFileSync(file)).version])))`;
+  const { output } = await run(['node', '-e', script]);
+  const installed: [string, string][] = JSON.parse(output);
+  const found = installed.filter(([path]) => path in packages);
+  t.ok(found.length > 100);
+  for (const [path, version] of found) {
+    t.equal(version, packages[path].version, path);
+    t.notOk(packages[path].dev, `${path} is no development dependency`);
+  }
   t.match(
-    readFileSync(join(folder, 'node_modules/postgres/src/index.js'), 'utf8'),
-    /triport-/,
+    await run(['cat', 'node_modules/postgres/src/index.js']),
+    { output: /triport-/ },
     'the patch is applied',
   );
-  execFileSync('chmod', ['-R', 'a+rX,a-w', folder]);
+}
 
-  const port = await freePort();
-  const [start = '[]'] = argumentsOf('CMD');
-  const [, ...args] = JSON.parse(start) as string[];
-  const child = spawn(process.execPath, args, {
-    cwd: folder,
-    env: {
-      NODE_ENV: 'production',
-      AUTH_MODE: 'open',
-      PORT: String(port),
-      DATABASE_URL: await createPostgres(t),
-    },
-    ...(root && { uid: nobody, gid: nobody }),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  t.teardown(() => child.kill('SIGKILL'));
+/** The files outside /data that the service has written since then. With any, a read-only file system would stop it. */
+async function writtenSince({ run }: Image, milliseconds: number): Promise<string> {
+  const seconds = `@${milliseconds / 1000}`;
+  const find = `find / -xdev -user node -newermt ${seconds} -not -path /data -not -path '/data/*' 2>/dev/null; true`;
+  return (await run(['sh', '-c', find])).output;
+}
+
+/** Asks for what a browser and a client ask for first, GraphiQL and Swagger UI with their files included. */
+async function checkAnswers(t: Test, port: number) {
   const url = `http://127.0.0.1:${port}`;
   await until('it is ready', () => answers(`${url}/health/ready`), 60);
-  for (const path of ['/', '/docs', '/docs/json', '/api/users']) t.ok(await answers(url + path), path);
-  if (!root) t.throws(() => writeFileSync(join(folder, 'src/new.ts'), ''), { code: 'EACCES' });
+  for (const path of ['/', '/docs', '/docs/json', '/api/users', '/metrics'])
+    t.ok(await answers(url + path), path);
+  for (const path of ['/docs', '/api/graphql']) {
+    const page = await (await fetch(url + path, { headers: { accept: 'text/html' } })).text();
+    const files = [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, file = '']) => file);
+    t.ok(files.length > 3, `${path} has files`);
+    for (const file of files) t.ok(await answers(url + file), file);
+  }
+}
 
-  const [check = ''] = [...dockerfile.matchAll(/CMD (\["node", "-e", .*\])$/gm)].map(([, text = '']) => text);
-  const health = (env: object) =>
-    once(spawn(process.execPath, JSON.parse(check).slice(1), { env: { ...env } }), 'exit').then(
-      ([code]) => code,
-    );
-  t.equal(await health({ PORT: String(port) }), 0);
-  t.equal(await health({ PORT: String(await freePort()) }), 1);
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  t.same(await gone, [0, null]);
-});
+/** The commands that the compose file and Kubernetes give the containers, which are the same. */
+function readCommands() {
+  const { services } = parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true });
+  const commandOf = (file: string) =>
+    parseAllDocuments(readFileSync(`deploy/kubernetes/${file}.yaml`, 'utf8'))[0]?.toJS().spec.template.spec
+      .containers[0].command;
+  t.same(commandOf('worker'), services.worker.command);
+  t.same(commandOf('migrate'), services.migrate.command);
+  return {
+    server: services.server1.command,
+    worker: services.worker.command,
+    migrate: services.migrate.command,
+  };
+}

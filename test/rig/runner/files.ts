@@ -9,7 +9,7 @@ export const measuresTimes = (file: string) =>
 
 /** The longest files run first, so that none of them runs alone at the end. */
 const long =
-  /(guides|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
+  /(guides|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(image|shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
 
 /**
  * These set up tracing, listen for unhandled errors, or move the clock: ids never step back in a process,
