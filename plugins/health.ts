@@ -8,7 +8,7 @@ import { routesOf } from './http/routes.ts';
 
 const route = routesOf('Service');
 // A probe gets an answer however busy the service is.
-const config = { rateLimit: false, shed: false } as const;
+const config = { rateLimit: false, shed: false, quiet: true } as const;
 
 export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: () => boolean }> = async (
   app,

@@ -7,6 +7,10 @@ import type { Metrics } from '../../src/telemetry/metrics.ts';
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Successes are logged at `debug` alone: balancers and probes ask every second. */
+    quiet?: boolean;
+  }
   interface FastifyRequest {
     /** Whether the request was logged and measured. */
     logged: boolean;
@@ -55,7 +59,8 @@ export function logResponse(
   reply: FastifyReply,
   status: number = reply.statusCode,
 ): void {
-  request.log.info(
+  const isQuiet = request.routeOptions.config?.quiet && status < 400;
+  request.log[isQuiet ? 'debug' : 'info'](
     {
       method: request.method,
       path: withoutAddresses(request.url.split(/[?#]/, 1)[0] ?? ''),

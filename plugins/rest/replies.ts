@@ -11,7 +11,7 @@ import {
   type Page,
   pagesAround,
 } from '../../src/services/lists/pages.ts';
-import { checkUntaggedMatch, ifMatch, isKnown, tagOf } from '../http/requests/conditions.ts';
+import { checkUntaggedMatch, ifMatch, isKnown, setTag } from '../http/requests/conditions.ts';
 import { preferredReturn } from '../http/requests/preferences.ts';
 import { targetOf } from '../http/routes.ts';
 
@@ -42,15 +42,14 @@ type Versioned = { version: number };
 /** A record that was read. One that the client has already is not even serialized. */
 export function sendRecord<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
   const { request } = reply;
-  const tag = tagOf(record.version);
-  reply.header('etag', tag);
+  const tag = setTag(reply, record.version);
   requireVersion(ifMatch(request), record.version);
   return isKnown(request, tag) ? reply.code(304).send() : record;
 }
 
 /** A record that was changed. */
 export function sendChanged<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
-  reply.header('etag', tagOf(record.version));
+  setTag(reply, record.version);
   if (!isMinimal(reply)) return record;
   return reply.code(204).header('location', targetOf(reply.request).pathname).send();
 }
@@ -96,7 +95,7 @@ async function sendOnce<T>(
 function isEnough(reply: FastifyReply, { location, version }: Head): boolean {
   if (location !== null) reply.header('location', location);
   if (version === null) return false;
-  reply.header('etag', tagOf(version));
+  setTag(reply, version);
   return isMinimal(reply);
 }
 

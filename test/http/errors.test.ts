@@ -67,6 +67,22 @@ t.test('the log has one line for each request, without the data of users', async
   t.notMatch(lines.join(''), /secret/i);
 });
 
+t.test('a health check that succeeds is no news, and one that fails is', async t => {
+  const { log, all } = memoryLog();
+  const { call, database } = await build(t, { log });
+  await call('GET', '/health/live', 200);
+  await call('GET', '/health/ready', 200);
+  await database.close();
+  await call('GET', '/health/ready', 503);
+  await sleep(20);
+  t.same(
+    all()
+      .filter(({ msg }) => msg === 'answered')
+      .map(({ path, level }) => `${path} ${level}`),
+    ['/health/live 20', '/health/ready 20', '/health/ready 30'],
+  );
+});
+
 t.test('a client that leaves before its response is sent is logged and counted as 499', async t => {
   const { log, all } = memoryLog();
   const metrics = new Metrics();

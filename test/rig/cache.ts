@@ -32,10 +32,10 @@ http {
   scgi_temp_path ${folder}/scgi;
   proxy_cache_path ${folder}/cache keys_zone=shared:1m;
   map $upstream_http_cache_control $expires {
-    no-cache @1;
+    ~^no-cache @1;
   }
   map $upstream_http_cache_control $control {
-    no-cache "";
+    ~^no-cache "";
     default $upstream_http_cache_control;
   }
   server {

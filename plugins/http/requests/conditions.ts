@@ -31,6 +31,16 @@ async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
 /** The tag of a record. */
 export const tagOf = (version: number) => `"${version}"`;
 
+/**
+ * Says which version of a record the response shows. Balancers and caches must not compress it: that makes the tag weak,
+ * and `If-Match` never matches a weak one.
+ */
+export function setTag(reply: FastifyReply, version: number): string {
+  const tag = tagOf(version);
+  reply.headers({ etag: tag, 'cache-control': `${reply.getHeader('cache-control')}, no-transform` });
+  return tag;
+}
+
 function conditionOf(request: FastifyRequest): Condition | undefined {
   const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
   if (!match && !noneMatch) return undefined;

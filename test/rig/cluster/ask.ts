@@ -1,9 +1,12 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  /** The bytes of the body as they were sent. */
+  size: number;
 }
 
 interface Sent {
@@ -24,13 +27,12 @@ export function ask(
       const parts: Buffer[] = [];
       reply.on('data', part => parts.push(part));
       reply.on('error', reject);
-      reply.on('end', () =>
-        resolve({
-          status: reply.statusCode ?? 0,
-          headers: reply.headers,
-          text: Buffer.concat(parts).toString(),
-        }),
-      );
+      reply.on('end', () => {
+        const sent = Buffer.concat(parts);
+        const isCompressed = reply.headers['content-encoding'] === 'gzip' && sent.length > 0;
+        const text = (isCompressed ? gunzipSync(sent) : sent).toString();
+        resolve({ status: reply.statusCode ?? 0, headers: reply.headers, text, size: sent.length });
+      });
     });
     sent.on('error', reject).end(body);
   });

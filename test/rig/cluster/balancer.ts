@@ -25,7 +25,7 @@ export function render({ kind, folder, port, servers }: Options, out: number[] =
       return `127.0.0.1:${servers[index]}${out.includes(index) ? rest.replace(';', ' down;') : rest}`;
     })
     .replace(/(listen |bind :)8080/, (_, word) => `${word.replace(':', '')}127.0.0.1:${port}`)
-    .replaceAll('/run/nginx', folder);
+    .replaceAll(/\/run\/nginx|\/etc\/triport/g, folder);
 }
 
 /** nginx or HAProxy in front of the servers. */
