@@ -1,35 +1,105 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { Load } from '../test/rig/chaos/load.ts';
+import { Citus } from '../test/rig/citus/citus.ts';
 import { Cluster, webhookSecret } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 
-const usage = `npm run cluster -- [--balancer nginx|haproxy] [--prometheus]
+const usage = `npm run cluster -- [--port 8080] [--balancer nginx|haproxy] [--citus] [--prometheus] [--rolling]
 
 Starts the cluster of deploy/compose.yaml as local processes instead of containers. It needs nginx (or HAProxy) and
-redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. With --prometheus, an installed Prometheus
-collects the metrics. Ctrl-C stops and removes everything.`;
+redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. Ctrl-C stops and removes everything.
 
-const options = { balancer: { type: 'string', default: 'nginx' }, prometheus: { type: 'boolean' } } as const;
+  --port        of the balancer; the servers and the rest have the ports that follow
+  --citus       on a Citus of three nodes, with the tables spread; it must be installed
+  --prometheus  an installed Prometheus collects the metrics
+  --rolling     restarts one server after the other while clients send requests, and counts what they notice`;
 
-async function main({ values: { balancer, prometheus } }: Given<typeof options>) {
+const options = {
+  port: { type: 'string', default: '8080' },
+  balancer: { type: 'string', default: 'nginx' },
+  citus: { type: 'boolean', default: false },
+  prometheus: { type: 'boolean' },
+  rolling: { type: 'boolean' },
+} as const;
+
+async function main({
+  values: { port: given, balancer, citus: onCitus, prometheus, rolling },
+}: Given<typeof options>) {
   if (balancer !== 'nginx' && balancer !== 'haproxy') throw new UsageError('--balancer is nginx or haproxy');
-  const { DATABASE_URL: databaseUrl } = process.env;
-  const cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus });
+  const port = /^\d+$/.test(given) ? Number(given) : 0;
+  if (port < 1 || port > 65_000) throw new UsageError('--port must be 1 to 65000');
+  const { DATABASE_URL } = process.env;
+  if (onCitus && DATABASE_URL) throw new UsageError('--citus starts its own database: unset DATABASE_URL');
+  const citus = onCitus ? await startCitus() : undefined;
+  const databaseUrl = citus?.url ?? DATABASE_URL;
+  const env = rolling ? { RATE_LIMIT_MAX: '1000000000' } : {};
+  const cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env }).catch(
+    async error => {
+      await citus?.stop();
+      throw error;
+    },
+  );
   onInterrupt(async () => {
     console.log('Stopping.');
     await cluster.close();
+    await citus?.stop();
   });
   console.log(`Starting, in ${cluster.folder}`);
   await cluster.start();
-  if (!cluster.closing)
-    console.log(`${balancer}     ${cluster.url}
-servers   ${cluster.serverUrls.join('  ')}
-workers   ${cluster.workers.length}
-database  ${databaseUrl ? 'from DATABASE_URL' : cluster.databaseUrl}
-webhooks  npm run webhook needs WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'
-logs      ${cluster.folder}/*.log${cluster.prometheus ? `\nmetrics   ${cluster.prometheus.url}` : ''}
-Ctrl-C ends it.`);
+  if (!cluster.closing) console.log(describe(cluster, DATABASE_URL !== undefined));
+  if (!cluster.closing && rolling) await restartUnderLoad(cluster);
   // Signal handlers alone do not keep the process alive.
   setInterval(() => {}, 3_600_000);
+}
+
+async function startCitus() {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-citus-'));
+  // Under root, PostgreSQL runs as another user, which needs access.
+  chmodSync(folder, 0o755);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  console.log(`Starting Citus, in ${folder}`);
+  const citus = await Citus.open('triport', { folder: join(folder, 'nodes') }).catch(error => {
+    remove();
+    throw error;
+  });
+  const stop = () => citus.stop().finally(remove);
+  return { url: citus.coordinator.urlOf('triport'), stop };
+}
+
+function describe(cluster: Cluster, isGiven: boolean): string {
+  const { url, folder } = cluster;
+  const database = isGiven ? '' : `DATABASE_URL=${cluster.databaseUrl} `;
+  const secrets = `WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'`;
+  return `${cluster.balancer.name.padEnd(9)} ${url}
+servers   ${cluster.serverUrls.join('  ')}
+workers   ${cluster.workers.length}
+database  ${isGiven ? 'from DATABASE_URL' : cluster.databaseUrl}${cluster.prometheus ? `\nmetrics   ${cluster.prometheus.url}` : ''}
+
+In another terminal:
+  curl ${url}/api/users
+  curl ${url}/api/users --json '{"name":"Ada Lovelace","email":"ada@example.com"}'
+  ${secrets} npm run webhook -- send payment_intent.succeeded --url ${url}
+  ${database}npm run -s keys -- create --name me --scopes admin
+  tail -f ${folder}/*.log
+Ctrl-C stops and removes everything.`;
+}
+
+/** A rolling restart that one can watch. */
+async function restartUnderLoad(cluster: Cluster): Promise<void> {
+  const load = new Load(cluster.url, 'rolling');
+  const { counts } = load;
+  const report = () =>
+    `${counts.answered} requests answered, ${counts.refused + counts.lost + counts.wrong} failed`;
+  console.log(
+    '\nRestarting one server after the other, while four clients read, create users and send events.',
+  );
+  load.start(4);
+  await cluster.restartServers(server => console.log(`server${server + 1} is back: ${report()}`));
+  await load.stop();
+  console.log(`All servers are new: ${report()}.`);
 }
 
 await runCommand({ usage, options, run: main });

@@ -22,6 +22,7 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/chaos.ts --seconds no', '--seconds must be a number from 1'],
     ['scripts/chaos.ts --only nothing', '--only=nothing is part of no name of a fault'],
     ['scripts/cluster.ts --balancer apache', '--balancer is nginx or haproxy'],
+    ['scripts/cluster.ts --port http', '--port must be 1 to 65000'],
     ['scripts/keys.ts', 'Name a command: create, list, revoke'],
     ['scripts/keys.ts toString', "Unknown command 'toString': use one of create, list, revoke"],
     ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],

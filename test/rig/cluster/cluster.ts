@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { checkPort } from '../../../src/process/ports.ts';
 import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
@@ -21,6 +22,8 @@ interface Options {
   databaseUrl?: string | undefined;
   /** Whether to start a Prometheus that collects the metrics. */
   prometheus?: boolean | undefined;
+  /** The port of the balancer; the others follow it. By default they are any free ones. */
+  port?: number;
   /** More settings for the servers and workers. */
   env?: Record<string, string>;
 }
@@ -116,8 +119,11 @@ export class Cluster {
   }
 
   /** Replaces every server one by one, as a deployment does. */
-  async restartServers(): Promise<void> {
-    for (const i of this.servers.keys()) await this.replaceServer(i);
+  async restartServers(onRestart = (_server: number) => {}): Promise<void> {
+    for (const i of this.servers.keys()) {
+      await this.replaceServer(i);
+      onRestart(i);
+    }
   }
 
   /** Replaces a server by a new process, which can run the release in another folder. */
@@ -187,10 +193,12 @@ export class Cluster {
 type Ready = ConstructorParameters<typeof Part>[0]['ready'];
 type Ports = Awaited<ReturnType<typeof findPorts>>;
 
-async function findPorts({ servers = 3, workers = 2 }: Options) {
-  const free = await freePorts(4 + 2 * servers + workers);
-  const [postgres = 0, redis = 0, balancer = 0, prometheus = 0] = free.splice(0, 4);
-  const [ports, metrics] = [free.slice(0, servers), free.slice(servers)];
+async function findPorts({ servers = 3, workers = 2, port }: Options) {
+  const count = 4 + 2 * servers + workers;
+  const free = port === undefined ? await freePorts(count) : await portsFrom(port, count);
+  const [balancer = 0, ...others] = free;
+  const ports = others.splice(0, servers);
+  const [postgres = 0, redis = 0, prometheus = 0, ...metrics] = others;
   return {
     postgres,
     redis,
@@ -200,6 +208,13 @@ async function findPorts({ servers = 3, workers = 2 }: Options) {
     workers: Array.from({ length: workers }),
     metrics,
   };
+}
+
+/** This port and those that follow it; an error that names the first one in use. */
+async function portsFrom(first: number, count: number): Promise<number[]> {
+  const ports = Array.from({ length: count }, (_, n) => first + n);
+  for (const port of ports) await checkPort('--port', port, '127.0.0.1');
+  return ports;
 }
 
 /** Finds free ports, and holds all of them until the last is found, so that none is returned twice. */
