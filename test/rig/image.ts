@@ -64,6 +64,9 @@ export async function buildImage(t: Test, dockerfile: string): Promise<Image> {
   const buildah = async (...args: string[]) =>
     (await call('buildah', [...store, ...args], { maxBuffer: 2 ** 26 })).stdout.trim();
 
+  // A build that fails leaves containers mounted, whose folder cannot be removed.
+  t.teardown(() => void spawnSync('buildah', [...store, 'rm', '--all']));
+
   const [, base = ''] = /^FROM (\S+)/m.exec(readFileSync(dockerfile, 'utf8')) ?? [];
   const scratch = await buildah('from', 'scratch');
   await buildah('add', '--quiet', scratch, makeBase(folder, /-(\w+)-slim$/.exec(base)?.[1] ?? ''), '/');
