@@ -33,24 +33,29 @@ async function main({
   if (port < 1 || port > 65_000) throw new UsageError('--port must be 1 to 65000');
   const { DATABASE_URL } = process.env;
   if (onCitus && DATABASE_URL) throw new UsageError('--citus starts its own database: unset DATABASE_URL');
-  const citus = onCitus ? await startCitus() : undefined;
-  const databaseUrl = citus?.url ?? DATABASE_URL;
-  const env = rolling ? { RATE_LIMIT_MAX: '1000000000' } : {};
-  const cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env }).catch(
-    async error => {
-      await citus?.stop();
-      throw error;
-    },
-  );
-  onInterrupt(async () => {
-    console.log('Stopping.');
-    await cluster.close();
+  const startingCitus = onCitus ? startCitus() : undefined;
+  let cluster: Cluster | undefined;
+  async function close() {
+    await cluster?.close();
+    const citus = await startingCitus?.catch(() => undefined);
     await citus?.stop();
+  }
+  onInterrupt(() => {
+    console.log('Stopping.');
+    return close();
   });
-  console.log(`Starting, in ${cluster.folder}`);
-  await cluster.start();
-  if (!cluster.closing) console.log(describe(cluster, DATABASE_URL !== undefined));
-  if (!cluster.closing && rolling) await restartUnderLoad(cluster);
+  try {
+    const databaseUrl = (await startingCitus)?.url ?? DATABASE_URL;
+    const env = rolling ? { RATE_LIMIT_MAX: '1000000000' } : {};
+    cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env });
+    console.log(`Starting, in ${cluster.folder}`);
+    await cluster.start();
+    if (!cluster.closing) console.log(describe(cluster, DATABASE_URL !== undefined));
+    if (!cluster.closing && rolling) await restartUnderLoad(cluster);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   // Signal handlers alone do not keep the process alive.
   setInterval(() => {}, 3_600_000);
 }
