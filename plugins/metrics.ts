@@ -23,12 +23,18 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
   );
 };
 
-/** Metrics on a port of their own, without credentials: it must not be reachable from outside. */
+/**
+ * Metrics on a port of their own, without credentials: it must not be reachable from outside. It also has the health of a
+ * worker, which serves nothing else.
+ */
 export async function serveMetrics(
   metrics: Metrics,
   { METRICS_PORT, HOST }: Pick<Settings, 'METRICS_PORT' | 'HOST'>,
+  isReady = () => true,
 ): Promise<Server> {
   const server = createServer((request, response) => {
+    if (request.url === '/health/live') return void response.end();
+    if (request.url === '/health/ready') return void response.writeHead(isReady() ? 200 : 503).end();
     if (request.url !== '/metrics') return void response.writeHead(404).end();
     metrics.read().then(
       text => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),

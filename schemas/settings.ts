@@ -164,7 +164,7 @@ export const Settings = strict({
   METRICS_PORT: optionalWhole(
     0,
     65535,
-    'A separate port for `/metrics` without authentication, also in `npm run worker`. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
+    'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`. Without it there are no traces. The other standard `OTEL_*` variables work too.',

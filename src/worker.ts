@@ -13,14 +13,17 @@ async function main() {
   if (given.DATABASE_URL === undefined)
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const parts = await openParts(given);
-  const { settings, log, queue, metrics } = parts;
+  const { settings, log, database, queue, metrics } = parts;
   const jobs = startJobs(parts);
   ending.prepare(log, async () => {
     await jobs.close();
     await closeParts(parts);
   });
-  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
+  let isWaiting = false;
+  const isReady = () => isWaiting && !ending.begun && database.available();
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   await queue.ready;
+  isWaiting = true;
   log.info('The worker waits for webhook events.');
 }
 

@@ -19,11 +19,12 @@ const manifests: Manifest[] = resources.flatMap(file =>
     return document.toJS();
   }),
 );
+const isOurs = ({ image }: Manifest) => image.startsWith('triport:');
 const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
 const pods = [...ofKind('Deployment'), ...ofKind('Job')].map(({ spec }) => spec.template.spec);
 
 t.test('every setting in deploy exists and has a value that the service accepts', async t => {
-  const services = Object.values<Manifest>(compose.services).filter(({ image }) => image === 'triport');
+  const services = Object.values<Manifest>(compose.services).filter(isOurs);
   t.ok(services.length >= 5);
   const [configuration] = ofKind('ConfigMap');
   const image = Object.fromEntries(
@@ -31,29 +32,57 @@ t.test('every setting in deploy exists and has a value that the service accepts'
       ([, name, value]) => [name, value],
     ),
   );
-  // Values that the operator supplies.
-  const chosen: Record<string, string> = {
-    AUTH_MODE: 'required',
-    POSTGRES_PASSWORD: 'secret',
+  const secrets: Record<string, string> = {
+    DATABASE_URL: 'postgres://a:b@c/d',
+    REDIS_URL: 'redis://e',
     WEBHOOK_SECRETS: '{"stripe":["whsec_1"]}',
   };
-  const secret = { DATABASE_URL: 'postgres://a:b@c/d', REDIS_URL: 'redis://e' };
-  const all = [{ ...configuration.data, ...secret }, ...services.map(({ environment }) => environment)];
+  const all = [{ ...secrets, ...configuration.data }, ...services.map(({ environment }) => environment)];
   for (const environment of all) {
-    for (const name of Object.keys({ ...image, ...environment }))
-      t.ok(name in Settings.properties, `${name} is a setting`);
-    const filled = Object.entries<string>({ ...image, ...environment }).map(([name, value]) => [
-      name,
-      value.replace(/\$\{(\w+):\?[^}]*\}/g, (_, variable) => chosen[variable] ?? ''),
-    ]);
-    t.doesNotThrow(() => readSettings(Object.fromEntries(filled)));
+    const given = Object.entries<string>({ ...image, ...environment }).map(([name, value]) => {
+      const setting = name.replace(/_FILE$/, '');
+      t.ok(setting in Settings.properties, `${name} is a setting`);
+      return [setting, name === setting ? value : secrets[setting]];
+    });
+    t.doesNotThrow(() => readSettings(Object.fromEntries(given)));
   }
+});
+
+t.test('secrets come from files that are mounted, and nothing secret is in the environment', t => {
+  const secrets = Object.entries(Settings.properties).flatMap(([name, { secret }]) => (secret ? [name] : []));
+  for (const [name, service] of Object.entries<Manifest>(compose.services)) {
+    const environment = Object.entries<string>(service.environment ?? {});
+    // The one without a secret in it.
+    const plain = environment.filter(
+      ([key, value]) => secrets.includes(key) && value !== 'redis://valkey:6379',
+    );
+    t.same(plain, [], name);
+    const files = environment.filter(([key]) => key.endsWith('_FILE')).map(([, path]) => path);
+    t.same(files.sort(), (service.secrets ?? []).map((secret: string) => `/run/secrets/${secret}`).sort());
+    for (const secret of service.secrets ?? []) t.match(compose.secrets[secret].file, /^\.\/secrets\//);
+  }
+  t.match(readFileSync('.gitignore', 'utf8'), /^deploy\/secrets\/$/m);
+  t.end();
+});
+
+t.test('every image has a version, and no container can take the machine with it', t => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  for (const [name, service] of Object.entries<Manifest>(compose.services)) {
+    const [image, tag] = service.image.split(':');
+    t.match(tag, /^v?\d+\.\d+(\.\d+)?(-\w+)?$/, name);
+    if (image === 'triport') t.equal(tag, version);
+    t.match(service, { cpus: Number, mem_limit: /^\d+[mg]$/, pids_limit: Number }, name);
+    t.match(service.logging, { driver: 'json-file', options: { 'max-size': /^\d+m$/, 'max-file': /^\d+$/ } });
+    t.ok(service.healthcheck, `${name} has a health check`);
+    t.match(service, { cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }, name);
+  }
+  t.end();
 });
 
 t.test('containers do not run as root and cannot write', async t => {
   t.match(read('Dockerfile'), /^USER node$/m);
   for (const [name, service] of Object.entries<Manifest>(compose.services))
-    if (service.image === 'triport' || name === 'balancer')
+    if (isOurs(service) || name === 'balancer')
       t.match(service, { read_only: true, cap_drop: ['ALL'] }, name);
   for (const pod of pods) {
     t.equal(pod.securityContext.runAsNonRoot, true);
@@ -86,19 +115,23 @@ t.test('a process has the time to shut down before it is killed', async t => {
   t.ok(gracePeriod > pause + Number(data.REQUEST_TIMEOUT) + 2, `${gracePeriod} s`);
   const usual = readSettings({}).REQUEST_TIMEOUT;
   for (const { image, stop_grace_period: time, environment } of Object.values<Manifest>(compose.services))
-    if (image === 'triport')
+    if (isOurs({ image }))
       t.ok(Number.parseInt(time, 10) > Number(environment.DRAIN_SECONDS) + usual + 3, time);
 });
 
 t.test('both balancers list the servers of the compose file', async t => {
   const servers = Object.keys(compose.services).filter(name => /^server\d$/.test(name));
-  const balancer = compose.services.balancer.networks.default.ipv4_address;
+  const balancer = compose.services.balancer.networks.edge.ipv4_address;
   for (const name of servers) {
     t.equal(compose.services[name].environment.TRUST_PROXY, balancer);
     for (const file of ['nginx.conf', 'haproxy.cfg']) t.match(read(file), new RegExp(`${name}:3000`), file);
   }
-  const addresses = servers.map(name => compose.services[name].networks.default.ipv4_address);
+  const addresses = servers.map(name => compose.services[name].networks.edge.ipv4_address);
   t.equal(new Set([...addresses, balancer]).size, servers.length + 1);
+  const hosts = servers.map((name, i) => `${name}:${addresses[i]}`);
+  t.same(compose.services.balancer.extra_hosts, hosts, 'nginx finds the address of a server that is down');
+  const trusted = Object.values<Manifest>(compose.services).filter(({ networks }) => 'edge' in networks);
+  t.equal(trusted.filter(({ networks }) => networks.edge.ipv4_address === balancer).length, 1);
 });
 
 t.test('Prometheus scrapes every server and worker, and loads the alerts', async t => {

@@ -92,13 +92,18 @@ t.test('with AUTH_MODE=required /metrics needs admin; with METRICS_PORT it moves
   t.equal((await other.app.inject('/metrics')).statusCode, 404);
 });
 
-t.test('METRICS_PORT serves the metrics and nothing else', async t => {
+t.test('METRICS_PORT serves the metrics and the health of the process', async t => {
   const metrics = new Metrics();
-  const server = await serveMetrics(metrics, { METRICS_PORT: 0, HOST: '127.0.0.1' });
+  let isReady = false;
+  const server = await serveMetrics(metrics, { METRICS_PORT: 0, HOST: '127.0.0.1' }, () => isReady);
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   t.equal(await (await fetch(`${url}/metrics`)).text(), await metrics.read());
   t.equal((await fetch(url)).status, 404);
+  t.equal((await fetch(`${url}/health/live`)).status, 200);
+  t.equal((await fetch(`${url}/health/ready`)).status, 503);
+  isReady = true;
+  t.equal((await fetch(`${url}/health/ready`)).status, 200);
 });
 
 t.test('the dashboard and the alerts use only metrics that exist', async t => {

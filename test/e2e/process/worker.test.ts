@@ -1,0 +1,32 @@
+import t from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import { ask } from '../../rig/cluster/ask.ts';
+import { freePort, spawnService, until } from '../../rig/process.ts';
+
+t.setTimeout(60_000);
+
+t.test('a worker says whether it is alive, and whether it waits for events', async t => {
+  const METRICS_PORT = String(await freePort());
+  const statusOf = async (path: string) =>
+    (await ask(`http://127.0.0.1:${METRICS_PORT}${path}`).catch(() => undefined))?.status;
+
+  const absent = { DATABASE_URL: 'postgres://x:x@127.0.0.1:1/x', METRICS_PORT };
+  const lonely = spawnService(t, absent, [], 'src/worker.ts');
+  await until('it is alive', async () => (await statusOf('/health/live')) === 200);
+  t.equal(
+    await statusOf('/health/ready'),
+    503,
+    'without a database it is not ready, and not to be restarted',
+  );
+  await lonely.kill();
+
+  const worker = spawnService(
+    t,
+    { DATABASE_URL: await createPostgres(t), METRICS_PORT },
+    [],
+    'src/worker.ts',
+  );
+  await until('it is ready', async () => (await statusOf('/health/ready')) === 200);
+  t.ok(worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
+  t.equal(await worker.kill('SIGTERM'), 0);
+});
