@@ -3,19 +3,15 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import type { Context, Job } from '../core/context.ts';
-import { arrayText } from '../database/statements/arrayText.ts';
 import { statement } from '../database/statements/statement.ts';
+import { fingerprintsOf, hasFingerprint } from './fingerprints.ts';
 
 const { id, fingerprint, replays, status } = webhookEvents;
 
 export const unfinishedStatuses: EventStatus[] = ['received', 'processing', 'failed'];
 
-/** A distributed database finds the node of an event by its fingerprint. Without it, each statement would ask all nodes. */
-export const given = sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
-export const fingerprintsOf = (jobs: Job[]) => arrayText(jobs.map(job => `\\x${job.fingerprint}`));
-
 const findRounds = statement({ id, round: replays, status }, (builder, columns) =>
-  builder.select(columns).from(webhookEvents).where(given),
+  builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
 /**

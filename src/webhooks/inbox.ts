@@ -9,12 +9,12 @@ import { newId, timeOf } from '../core/ids.ts';
 import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText, hexBytes } from '../database/statements/arrayText.ts';
 import { prepareInsert } from '../database/statements/prepareInsert.ts';
 import { statement } from '../database/statements/statement.ts';
 import { commitOnAllNodes, inTransaction } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
+import { fingerprintsOf, hasFingerprint } from './fingerprints.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 import type { Headers } from './schemes.ts';
 
@@ -89,7 +89,10 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, headers, body }
   return { ...known, ...fate, ...counts, body, createdAt, updatedAt: createdAt };
 }
 
-// One order for all, so that two transactions with the same events do not lock crosswise.
+/** So that two transactions with the same events do not lock crosswise. */
+const inOneOrder = (a: Pick<Row, 'fingerprint'>, b: Pick<Row, 'fingerprint'>) =>
+  a.fingerprint.compare(b.fingerprint);
+
 const insertEvents = prepareInsert(webhookEvents, { id: webhookEvents.id }, (insert, columns) =>
   insert
     .onConflictDoNothing({ target: [webhookEvents.fingerprint, webhookEvents.provider] })
@@ -98,10 +101,7 @@ const insertEvents = prepareInsert(webhookEvents, { id: webhookEvents.id }, (ins
 
 const { id, provider, fingerprint } = webhookEvents;
 const findEvents = statement({ id, provider, fingerprint }, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(webhookEvents)
-    .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
+  builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
 const { repeats } = webhookRepeats;
@@ -115,13 +115,12 @@ const addRepeats = prepareInsert(webhookRepeats, { repeats }, (insert, columns) 
 );
 
 const keyOf = ({ provider, fingerprint }: Pick<Row, 'provider' | 'fingerprint'>) =>
-  `${provider} ${hexBytes(fingerprint)}`;
+  `${provider} ${fingerprint.toString('hex')}`;
 
 /** Counts deliveries on the events that they repeat, and returns the ids of those events. */
 async function countRepeated(db: Connection, repeated: Row[]): Promise<Map<string, string>> {
   if (repeated.length === 0) return new Map();
-  const fingerprints = arrayText(repeated.map(row => hexBytes(row.fingerprint)));
-  const events = await findEvents(db, { fingerprints });
+  const events = (await findEvents(db, { fingerprints: fingerprintsOf(repeated) })).sort(inOneOrder);
   const deliveries = Map.groupBy(repeated, keyOf);
   const counts = events.map(event => ({ ...event, repeats: deliveries.get(keyOf(event))?.length ?? 0 }));
   await addRepeats(
@@ -142,7 +141,7 @@ const jobOf = ({ row: { id, fingerprint, eventId }, trace }: Arrival): Job => ({
 async function store(db: Connection, arrivals: Arrival[]): Promise<(string | undefined)[]> {
   const [{ queue }] = arrivals as [Arrival];
   await queue.ready;
-  const rows = arrivals.map(({ row }) => row).sort((a, b) => a.fingerprint.compare(b.fingerprint));
+  const rows = arrivals.map(({ row }) => row).sort(inOneOrder);
   async function work(inside: { db: Connection }) {
     await commitOnAllNodes(inside.db);
     const inserted = new Set((await insertEvents(inside.db, rows)).map(({ id }) => id));

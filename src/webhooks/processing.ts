@@ -11,7 +11,8 @@ import { commitOnAllNodes, inTransaction, waitLongerForLocks } from '../database
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
-import { fingerprintsOf, given, unfinishedStatuses } from './eventJobs.ts';
+import { unfinishedStatuses } from './eventJobs.ts';
+import { fingerprintsOf, hasFingerprint } from './fingerprints.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 
 /*
@@ -41,7 +42,7 @@ export type Claimed = Row<typeof claimed>;
 
 const time = sql`${sql.placeholder('time')}::timestamptz`;
 const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
-const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`), given);
+const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`), hasFingerprint);
 const valuesOf = (jobs: Job[]) => ({ jobs: JSON.stringify(jobs), fingerprints: fingerprintsOf(jobs) });
 // Not by the index of the status, which leads through every event that ever had it since the last vacuum.
 const state = sql`${status} || ''`;
