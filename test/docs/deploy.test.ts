@@ -1,32 +1,19 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { Settings } from '../../schemas/settings.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { render } from '../rig/cluster/balancer.ts';
 import { render as renderPrometheus } from '../rig/cluster/prometheus.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: manifests have every shape
-type Manifest = any;
+import { deployments, type Manifest, pods, settings } from '../rig/manifests.ts';
 
 const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');
 const compose: Manifest = parse(read('compose.yaml'), { merge: true });
-const folder = 'kubernetes/';
-const { resources } = parse(read(`${folder}kustomization.yaml`)) as { resources: string[] };
-const manifests: Manifest[] = resources.flatMap(file =>
-  parseAllDocuments(read(folder + file)).map(document => {
-    if (document.errors.length > 0) throw document.errors[0];
-    return document.toJS();
-  }),
-);
 const isOurs = ({ image }: Manifest) => image.startsWith('triport:');
-const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
-const pods = [...ofKind('Deployment'), ...ofKind('Job')].map(({ spec }) => spec.template.spec);
 
 t.test('every setting in deploy exists and has a value that the service accepts', async t => {
   const services = Object.values<Manifest>(compose.services).filter(isOurs);
   t.ok(services.length >= 5);
-  const [configuration] = ofKind('ConfigMap');
   const image = Object.fromEntries(
     [...(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
       ([, name, value]) => [name, value],
@@ -37,7 +24,7 @@ t.test('every setting in deploy exists and has a value that the service accepts'
     REDIS_URL: 'redis://e',
     WEBHOOK_SECRETS: '{"stripe":["whsec_1"]}',
   };
-  const all = [{ ...secrets, ...configuration.data }, ...services.map(({ environment }) => environment)];
+  const all = [settings, ...services.map(({ environment }) => environment)];
   for (const environment of all) {
     const given = Object.entries<string>({ ...image, ...environment }).map(([name, value]) => {
       const setting = name.replace(/_FILE$/, '');
@@ -84,14 +71,9 @@ t.test('containers do not run as root and cannot write', async t => {
   for (const [name, service] of Object.entries<Manifest>(compose.services))
     if (isOurs(service) || name === 'balancer')
       t.match(service, { read_only: true, cap_drop: ['ALL'] }, name);
-  for (const pod of pods) {
-    t.equal(pod.securityContext.runAsNonRoot, true);
-    for (const { securityContext } of pod.containers)
-      t.match(securityContext, { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
-  }
 });
 
-t.test('commands and names refer to what exists', async t => {
+t.test('commands refer to what exists', async t => {
   const commands = [
     ...Object.values<Manifest>(compose.services).map(({ command }) => command),
     ...pods.flatMap(({ containers }) => containers.map(({ command }: Manifest) => command)),
@@ -99,20 +81,9 @@ t.test('commands and names refer to what exists', async t => {
   const scripts = commands.flatMap(command => command ?? []).filter((part: string) => part.endsWith('.ts'));
   t.same(new Set(scripts), new Set(['src/worker.ts', 'scripts/migrate.ts']));
   for (const script of scripts) t.ok(readFileSync(script));
-  const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  for (const { spec } of ofKind('HorizontalPodAutoscaler'))
-    t.ok(names.includes(`${spec.scaleTargetRef.kind} ${spec.scaleTargetRef.name}`));
-  const labels = ofKind('Deployment').map(({ spec }) => spec.template.metadata.labels.component);
-  for (const { spec } of [...ofKind('Service'), ...ofKind('PodDisruptionBudget')])
-    t.ok(labels.includes((spec.selector.matchLabels ?? spec.selector).component));
 });
 
-t.test('a process has the time to shut down before it is killed', async t => {
-  const [{ data }] = ofKind('ConfigMap');
-  const [server] = ofKind('Deployment');
-  const { terminationGracePeriodSeconds: gracePeriod, containers } = server.spec.template.spec;
-  const pause = containers[0].lifecycle.preStop.sleep.seconds;
-  t.ok(gracePeriod > pause + Number(data.REQUEST_TIMEOUT) + 2, `${gracePeriod} s`);
+t.test('a container has the time to shut down before it is killed', async t => {
   const usual = readSettings({}).REQUEST_TIMEOUT;
   for (const { image, stop_grace_period: time, environment } of Object.values<Manifest>(compose.services))
     if (isOurs({ image }))
@@ -130,8 +101,6 @@ t.test('both balancers list the servers of the compose file', async t => {
   t.equal(new Set([...addresses, balancer]).size, servers.length + 1);
   const hosts = servers.map((name, i) => `${name}:${addresses[i]}`);
   t.same(compose.services.balancer.extra_hosts, hosts, 'nginx finds the address of a server that is down');
-  const trusted = Object.values<Manifest>(compose.services).filter(({ networks }) => 'edge' in networks);
-  t.equal(trusted.filter(({ networks }) => networks.edge.ipv4_address === balancer).length, 1);
 });
 
 t.test('Prometheus scrapes every server and worker, and loads the alerts', async t => {
@@ -146,11 +115,13 @@ t.test('Prometheus scrapes every server and worker, and loads the alerts', async
   t.same([...static_configs[0].targets, `${names[0]}:${port}`].sort(), targets.sort());
   for (const volume of compose.services.prometheus.volumes.slice(0, 2))
     t.ok(read(volume.split(':')[0].replace('./', '')));
-  const [{ data }] = ofKind('ConfigMap');
-  for (const { spec } of ofKind('Deployment')) {
+  for (const { spec } of deployments) {
     const { metadata, spec: pod } = spec.template;
-    t.equal(metadata.annotations['prometheus.io/port'], data.METRICS_PORT);
-    t.match(pod.containers[0].ports.at(-1), { name: 'metrics', containerPort: Number(data.METRICS_PORT) });
+    t.equal(metadata.annotations['prometheus.io/port'], settings.METRICS_PORT);
+    t.match(pod.containers[0].ports.at(-1), {
+      name: 'metrics',
+      containerPort: Number(settings.METRICS_PORT),
+    });
   }
   const [{ job_name, static_configs: parts }] = JSON.parse(
     renderPrometheus(new Map([['server1', 9001]])),
