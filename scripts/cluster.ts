@@ -35,19 +35,24 @@ async function main({
   if (onCitus && DATABASE_URL) throw new UsageError('--citus starts its own database: unset DATABASE_URL');
   const startingCitus = onCitus ? startCitus() : undefined;
   let cluster: Cluster | undefined;
+  let interrupted = false;
   async function close() {
     await cluster?.close();
     const citus = await startingCitus?.catch(() => undefined);
     await citus?.stop();
   }
   onInterrupt(() => {
+    interrupted = true;
     console.log('Stopping.');
     return close();
   });
   try {
     const databaseUrl = (await startingCitus)?.url ?? DATABASE_URL;
     const env = rolling ? { RATE_LIMIT_MAX: '1000000000' } : {};
-    cluster = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env });
+    const prepared = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env });
+    // Otherwise it would start after all is closed.
+    if (interrupted) return await prepared.close();
+    cluster = prepared;
     console.log(`Starting, in ${cluster.folder}`);
     await cluster.start();
     if (!cluster.closing) console.log(describe(cluster, DATABASE_URL !== undefined));

@@ -1,11 +1,11 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { OperatorError } from '../../../src/core/errors.ts';
 import { Part } from '../cluster/part.ts';
 import { queryPostgres } from '../postgresServer.ts';
 
-const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 /** PostgreSQL refuses to run as root. */
 const idOf = (option: '-u' | '-g') => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
@@ -71,7 +71,10 @@ export class CitusNode extends Part {
       '--locale=C',
       '--no-sync',
     ];
-    await run(join(this.#programs, 'initdb'), flags, { ...owner(), cwd: '/' });
+    // Not in the group of this process: Ctrl-C would end it halfway.
+    const options = { ...owner(), cwd: '/', detached: true, stdio: 'ignore' } as const;
+    const [code] = await once(spawn(join(this.#programs, 'initdb'), flags, options), 'exit');
+    if (code !== 0) throw new OperatorError(`initdb failed for ${this.#folder}`);
     appendFileSync(join(this.#folder, 'postgresql.conf'), this.#settings);
     await this.start();
   }
