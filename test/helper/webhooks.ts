@@ -198,5 +198,5 @@ export async function buildDoor(
     }
     throw new Error(`No event with ${query} became ${status}`);
   }
-  return { ...app, metrics, jobs, restart, deliver, eventually };
+  return { ...app, metrics, queue, jobs, restart, deliver, eventually };
 }

@@ -1,4 +1,4 @@
-import { inArray, type PgColumn, type SQL } from '../../../drizzle/orm.ts';
+import { and, inArray, type PgColumn, type SQL } from '../../../drizzle/orm.ts';
 import { type Connection, orm } from '../connection.ts';
 
 const most = 1000;
@@ -9,5 +9,7 @@ export async function deleteBatch(
   { key, matching, order = key }: { key: PgColumn; matching: SQL; order?: PgColumn },
 ): Promise<number> {
   const first = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
-  return (await orm(db).delete(key.table).where(inArray(key, first)).returning({ key })).length;
+  // It waits for a transaction that changes a row of these, such as a replay: then the row may not match any more.
+  const chosen = and(inArray(key, first), matching);
+  return (await orm(db).delete(key.table).where(chosen).returning({ key })).length;
 }
