@@ -116,7 +116,10 @@ export interface Kept {
 }
 
 /** Counts the active customers, those changed twice, and the users that are in the database. */
-export async function countKept(databaseUrl: string, { customers, emails }: Load): Promise<Kept> {
+export async function countKept(
+  databaseUrl: string,
+  { customers, emails }: Pick<Load, 'customers' | 'emails'>,
+): Promise<Kept> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 2 });
   try {
     const [row] = await sql`
