@@ -3,13 +3,22 @@ import { type Connection, orm } from '../connection.ts';
 
 const most = 1000;
 
+interface Choice {
+  key: PgColumn;
+  matching: SQL;
+  order?: PgColumn;
+  /** Whether locked rows stay for the next time. A distributed table cannot lock rows of several shards. */
+  skipLocked?: boolean;
+}
+
 /** Deletes the first matching rows in the order of a column, and returns how many. */
 export async function deleteBatch(
   db: Connection,
-  { key, matching, order = key }: { key: PgColumn; matching: SQL; order?: PgColumn },
+  { key, matching, order = key, skipLocked = true }: Choice,
 ): Promise<number> {
-  const first = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
-  // It waits for a transaction that changes a row of these, such as a replay: then the row may not match any more.
+  const query = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
+  const first = skipLocked ? query.for('update', { skipLocked }) : query;
+  // Without the lock, it waits for a transaction that changes a row of these, such as a replay: the row may not match then.
   const chosen = and(inArray(key, first), matching);
   return (await orm(db).delete(key.table).where(chosen).returning({ key })).length;
 }
