@@ -8,7 +8,7 @@ export type Manifest = any;
 const folder = 'deploy/kubernetes';
 const read = (name: string) => readFileSync(`${folder}/${name}`, 'utf8');
 
-/** What is in deploy/kubernetes; without kustomize, which is no npm package. */
+/** What is in deploy/kubernetes. Without kustomize, which is no npm package. */
 export const kustomization: Manifest = parse(read('kustomization.yaml'));
 export const files = readdirSync(folder).filter(name => name !== 'kustomization.yaml');
 export const settings: NodeJS.Dict<string> = parseEnv(read('settings.env'));
