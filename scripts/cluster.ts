@@ -7,18 +7,20 @@ import { Citus } from '../test/rig/citus/citus.ts';
 import { Cluster, webhookSecret } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 
-const usage = `npm run cluster -- [--port 8080] [--balancer nginx|haproxy] [--citus] [--prometheus] [--rolling]
+const usage = `npm run cluster -- [--port 8080] [--servers 3] [--balancer nginx|haproxy] [--citus] [--prometheus] [--rolling]
 
 Starts the cluster of deploy/compose.yaml as local processes instead of containers. It needs nginx (or HAProxy) and
 redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. Ctrl-C stops and removes everything.
 
   --port        of the balancer; the servers and the rest have the ports that follow
+  --servers     1 to 3
   --citus       on a Citus of three nodes, with the tables spread; it must be installed
   --prometheus  an installed Prometheus collects the metrics
   --rolling     restarts one server after the other while clients send requests, and counts what they notice`;
 
 const options = {
   port: { type: 'string', default: '8080' },
+  servers: { type: 'string', default: '3' },
   balancer: { type: 'string', default: 'nginx' },
   citus: { type: 'boolean', default: false },
   prometheus: { type: 'boolean' },
@@ -26,11 +28,14 @@ const options = {
 } as const;
 
 async function main({
-  values: { port: given, balancer, citus: onCitus, prometheus, rolling },
+  values: { port: given, servers: serverCount, balancer, citus: onCitus, prometheus, rolling },
 }: Given<typeof options>) {
   if (balancer !== 'nginx' && balancer !== 'haproxy') throw new UsageError('--balancer is nginx or haproxy');
   const port = /^\d+$/.test(given) ? Number(given) : 0;
   if (port < 1 || port > 65_000) throw new UsageError('--port must be 1 to 65000');
+  if (!/^[123]$/.test(serverCount)) throw new UsageError('--servers must be 1 to 3');
+  if (rolling && serverCount === '1')
+    throw new UsageError('--rolling needs a second server, which answers meanwhile');
   const { DATABASE_URL } = process.env;
   if (onCitus && DATABASE_URL) throw new UsageError('--citus starts its own database: unset DATABASE_URL');
   const startingCitus = onCitus ? startCitus() : undefined;
@@ -49,7 +54,8 @@ async function main({
   try {
     const databaseUrl = (await startingCitus)?.url ?? DATABASE_URL;
     const env = rolling ? { RATE_LIMIT_MAX: '1000000000' } : {};
-    const prepared = await Cluster.prepare({ balancer, databaseUrl, prometheus, port, env });
+    const servers = Number(serverCount);
+    const prepared = await Cluster.prepare({ balancer, servers, databaseUrl, prometheus, port, env });
     // Otherwise it would start after all is closed.
     if (interrupted) return await prepared.close();
     cluster = prepared;
@@ -107,7 +113,7 @@ async function restartUnderLoad(cluster: Cluster): Promise<void> {
     '\nRestarting one server after the other, while four clients read, create users and send events.',
   );
   load.start(4);
-  await cluster.restartServers(server => console.log(`server${server + 1} is back: ${report()}`));
+  await cluster.restartServers((server, step) => console.log(`${server} ${step.padEnd(12)} ${report()}`));
   await load.stop();
   console.log(`All servers are new: ${report()}.`);
 }

@@ -144,4 +144,6 @@ t.test('a local cluster changes only the addresses in these files', async t => {
   const options = { kind: 'nginx' as const, folder: '/place', port: 8000, servers: [8001, 8002, 8003] };
   t.match(render(options, [1]), /8002 .* down;/);
   t.equal([...render(options, [1]).matchAll(/ down;/g)].length, 1);
+  for (const kind of ['nginx', 'haproxy'] as const)
+    t.notMatch(render({ ...options, kind, servers: [8001] }), /undefined|server[23]/, 'with fewer servers');
 });

@@ -21,6 +21,7 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/seed.ts --users 1e3', '--users must be a whole number from 1 to 1,000,000'],
     ['scripts/chaos.ts --seconds no', '--seconds must be a number from 1'],
     ['scripts/chaos.ts --only nothing', '--only=nothing is part of no name of a fault'],
+    ['scripts/cluster.ts --servers 4', '--servers must be 1 to 3'],
     ['scripts/cluster.ts --balancer apache', '--balancer is nginx or haproxy'],
     ['scripts/cluster.ts --port http', '--port must be 1 to 65000'],
     ['scripts/keys.ts', 'Name a command: create, list, revoke'],

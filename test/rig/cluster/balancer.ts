@@ -20,9 +20,10 @@ interface Options {
 export function render({ kind, folder, port, servers }: Options, out: number[] = []): string {
   const text = readFileSync(new URL(`../../../deploy/${kinds[kind].file}`, import.meta.url), 'utf8');
   return text
-    .replace(/\bserver(\d):3000(.*)/g, (_, number, rest) => {
+    .replace(/(.*)\bserver(\d):3000(.*\n)/g, (_, start, number, rest) => {
       const index = Number(number) - 1;
-      return `127.0.0.1:${servers[index]}${out.includes(index) ? rest.replace(';', ' down;') : rest}`;
+      if (index >= servers.length) return '';
+      return `${start}127.0.0.1:${servers[index]}${out.includes(index) ? rest.replace(';', ' down;') : rest}`;
     })
     .replace(/(listen |bind :)8080/, (_, word) => `${word.replace(':', '')}127.0.0.1:${port}`)
     .replaceAll(/\/run\/nginx|\/etc\/triport/g, folder);

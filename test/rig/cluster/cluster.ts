@@ -119,23 +119,23 @@ export class Cluster {
   }
 
   /** Replaces every server one by one, as a deployment does. */
-  async restartServers(onRestart = (_server: number) => {}): Promise<void> {
-    for (const i of this.servers.keys()) {
-      await this.replaceServer(i);
-      onRestart(i);
-    }
+  async restartServers(onStep: OnStep = () => {}): Promise<void> {
+    for (const i of this.servers.keys()) await this.replaceServer(i, projectFolder, onStep);
   }
 
   /** Replaces a server by a new process, which can run the release in another folder. */
-  async replaceServer(i: number, release = projectFolder): Promise<void> {
+  async replaceServer(i: number, release = projectFolder, onStep: OnStep = () => {}): Promise<void> {
+    const server = this.#server(i, release);
+    onStep(server.name, 'is stopping');
     await this.balancer.takeOut(i);
     await this.servers[i]?.stop();
-    const server = this.#server(i, release);
+    onStep(server.name, 'has stopped');
     this.servers[i] = server;
     await server.start();
     await this.balancer.putBack();
     // HAProxy needs a moment to notice that the server is back.
     await sleep(1000);
+    onStep(server.name, 'is back');
   }
 
   /** Whether the log of a part contains this text. */
@@ -190,6 +190,7 @@ export class Cluster {
   }
 }
 
+type OnStep = (server: string, step: string) => void;
 type Ready = ConstructorParameters<typeof Part>[0]['ready'];
 type Ports = Awaited<ReturnType<typeof findPorts>>;
 
