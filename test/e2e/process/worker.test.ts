@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
 import { createPostgres } from '../../helper/database.ts';
 import { ask } from '../../rig/cluster/ask.ts';
 import { freePort, spawnService, until } from '../../rig/process.ts';
@@ -10,6 +13,16 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   const statusOf = async (path: string) =>
     (await ask(`http://127.0.0.1:${METRICS_PORT}${path}`).catch(() => undefined))?.status;
 
+  const { services } = parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true });
+  const [, , ...command]: string[] = services.worker.healthcheck.test;
+  /** The exit code of the health check in the Compose file. */
+  const check = () =>
+    spawnSync(
+      process.execPath,
+      command.map(part => part.replace('9464', METRICS_PORT)),
+    ).status;
+  t.equal(check(), 1, 'nothing listens');
+
   const absent = { DATABASE_URL: 'postgres://x:x@127.0.0.1:1/x', METRICS_PORT };
   const lonely = spawnService(t, absent, [], 'src/worker.ts');
   await until('it is alive', async () => (await statusOf('/health/live')) === 200);
@@ -18,6 +31,7 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
     503,
     'without a database it is not ready, and not to be restarted',
   );
+  t.equal(check(), 1);
   await lonely.kill();
 
   const worker = spawnService(
@@ -27,6 +41,7 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
     'src/worker.ts',
   );
   await until('it is ready', async () => (await statusOf('/health/ready')) === 200);
+  t.equal(check(), 0);
   t.ok(worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
   t.equal(await worker.kill('SIGTERM'), 0);
 });
