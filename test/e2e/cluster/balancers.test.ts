@@ -79,8 +79,10 @@ t.test('HAProxy', { skip: !has('haproxy') && 'haproxy is not installed' }, async
     const checks = () => metric(service.url, 'route="/health/ready"');
     const first = await checks();
     await until('every server was checked', async () => (await checks()) > first + 6);
-    t.equal(readFileSync(log, 'utf8').slice(before), '');
-    t.notOk(service.lines.some(line => 'path' in line && String(line.path).startsWith('/health/')));
+    // On a busy machine a check can fail, which is news.
+    t.notMatch(readFileSync(log, 'utf8').slice(before), /GET|health/);
+    const lines = service.lines as { path?: string; status?: number }[];
+    t.notOk(lines.some(({ path, status }) => path?.startsWith('/health/') && status === 200));
   });
 });
 
