@@ -85,18 +85,21 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, headers, body }
     typeof handler === 'string'
       ? { status: 'ignored' as const, reason: problem ?? handler }
       : { status: 'received' as const };
-  const counts = { attempts: 0, replays: 0, failures: [] };
-  return { ...known, ...fate, ...counts, body, createdAt, updatedAt: createdAt };
+  return { ...known, ...fate, body, createdAt, updatedAt: createdAt };
 }
 
 /** So that two transactions with the same events do not lock crosswise. */
 const inOneOrder = (a: Pick<Row, 'fingerprint'>, b: Pick<Row, 'fingerprint'>) =>
   a.fingerprint.compare(b.fingerprint);
 
-const insertEvents = prepareInsert(webhookEvents, { id: webhookEvents.id }, (insert, columns) =>
-  insert
-    .onConflictDoNothing({ target: [webhookEvents.fingerprint, webhookEvents.provider] })
-    .returning(columns),
+const insertEvents = prepareInsert(
+  webhookEvents,
+  { id: webhookEvents.id },
+  (insert, columns) =>
+    insert
+      .onConflictDoNothing({ target: [webhookEvents.fingerprint, webhookEvents.provider] })
+      .returning(columns),
+  ['attempts', 'replays', 'failures', 'lastError', 'processedAt'],
 );
 
 const { id, provider, fingerprint } = webhookEvents;

@@ -1,45 +1,49 @@
 import { getTableColumns, type PgTable, sql } from '../../../drizzle/orm.ts';
 import type { Connection } from '../connection.ts';
-import { type builder, type Columns, type Row, statement } from './statement.ts';
+import { builder, type Columns, type Row, rowMapper, runText } from './statement.ts';
 
 /** Rows in one statement. */
-const sizes = [64, 32, 16, 8, 4, 2, 1];
+const sizes = [64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1];
 
 type Insert<T extends PgTable> = ReturnType<ReturnType<typeof builder.insert<T>>['values']>;
 
 /**
- * A function that inserts any number of rows, by a few statements that are made once: of 64 rows, of 32, and so on. A
+ * A function that inserts any number of rows, by a few statements that are made once: of 64 rows, of 48, and so on. A
  * distributed database sends each row of such a statement to its node; of a `select` it would first keep copies on all.
+ * The members in `left` are left to their defaults: the driver has work with each value.
  */
 export function prepareInsert<T extends PgTable, C extends Columns>(
   table: T,
   columns: C,
   build: (insert: Insert<T>, columns: C) => { toSQL(): ReturnType<Insert<T>['toSQL']> },
+  left: Extract<keyof T['$inferInsert'], string>[] = [],
 ): (db: Connection, rows: T['$inferInsert'][]) => Promise<Row<C>[]> {
-  const names = Object.keys(getTableColumns(table));
-  type Run = (db: Connection, values: Record<string, unknown>) => Promise<Row<C>[]>;
-  const made = new Map<number, Run>();
-  function insertOf(size: number): Run {
-    const rowAt = (n: number) =>
-      Object.fromEntries(names.map(name => [name, sql.placeholder(`${n} ${name}`)]));
-    const rows = Array.from({ length: size }, (_, n) => rowAt(n)) as T['$inferInsert'][];
-    return statement(columns, builder => build(builder.insert(table).values(rows), columns));
+  const leftOut = new Set<string>(left);
+  const members = Object.entries(getTableColumns(table)).filter(([name]) => !leftOut.has(name));
+  const toRecord = rowMapper(columns);
+  const texts = new Map<number, string>();
+  function textFor(size: number): string {
+    const row = Object.fromEntries(members.map(([name]) => [name, sql.placeholder(name)]));
+    const rows = Array.from({ length: size }, () => row) as T['$inferInsert'][];
+    return build(builder.insert(table).values(rows), columns).toSQL().sql;
   }
+  /** In the order of Drizzle. Its placeholders would need a name for each value. */
+  const paramsOf = (rows: Record<string, unknown>[]) =>
+    rows.flatMap(row =>
+      members.map(([name, column]) => {
+        const value = row[name] ?? null;
+        return value === null ? null : column.mapToDriverValue(value);
+      }),
+    );
   return async (db, rows) => {
-    const inserted: Promise<Row<C>[]>[] = [];
+    const inserted: Promise<unknown[][]>[] = [];
     let next = 0;
     for (const size of sizes)
       for (; rows.length - next >= size; next += size) {
-        const insert = made.get(size) ?? insertOf(size);
-        made.set(size, insert);
-        inserted.push(insert(db, valuesOf(names, rows.slice(next, next + size))));
+        const text = texts.get(size) ?? textFor(size);
+        texts.set(size, text);
+        inserted.push(runText(db, text, paramsOf(rows.slice(next, next + size))));
       }
-    return (await Promise.all(inserted)).flat();
+    return (await Promise.all(inserted)).flat().map(toRecord);
   };
-}
-
-function valuesOf(names: string[], rows: Record<string, unknown>[]): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const [n, row] of rows.entries()) for (const name of names) values[`${n} ${name}`] = row[name] ?? null;
-  return values;
 }
