@@ -13,8 +13,11 @@ begin
 	delete from public.commits where id = 0;
 end $$;
 --> statement-breakpoint
+-- Only servers of an earlier release write to it, and it refers to the key that is replaced.
+drop table if exists "webhook_repeats";
+--> statement-breakpoint
 -- Every unique key of a spread table must contain the column that places its rows.
-alter table "webhook_repeats" drop constraint "webhook_repeats_event_fkey";
+alter table "webhook_event_repeats" drop constraint "webhook_event_repeats_event_fkey";
 --> statement-breakpoint
 alter table "webhook_events" drop constraint "webhook_events_pkey", add primary key ("id", "fingerprint");
 --> statement-breakpoint
@@ -23,9 +26,9 @@ alter table "subscriptions" drop constraint "subscriptions_pkey", add primary ke
 select create_distributed_table('webhook_events', 'fingerprint', colocate_with => 'none', shard_count => 8);
 --> statement-breakpoint
 -- An event and the count of its deliveries are on one node.
-select create_distributed_table('webhook_repeats', 'fingerprint', colocate_with => 'webhook_events');
+select create_distributed_table('webhook_event_repeats', 'fingerprint', colocate_with => 'webhook_events');
 --> statement-breakpoint
-alter table "webhook_repeats" add constraint "webhook_repeats_event_fkey" foreign key ("fingerprint", "provider")
+alter table "webhook_event_repeats" add constraint "webhook_event_repeats_event_fkey" foreign key ("fingerprint", "provider")
 	references "webhook_events" ("fingerprint", "provider") on delete cascade;
 --> statement-breakpoint
 select create_distributed_table('subscriptions', 'customer', colocate_with => 'none', shard_count => 8);

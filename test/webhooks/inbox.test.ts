@@ -89,7 +89,7 @@ t.test('bug: a repeated delivery was a 500 when its event was trimmed meanwhile'
         work({
           ...inside,
           rows: async (text, params) => {
-            if (text.startsWith('insert into "webhook_repeats"') && counts++ === 0) await trim();
+            if (text.startsWith('insert into "webhook_event_repeats"') && counts++ === 0) await trim();
             return inside.rows(text, params);
           },
         }),

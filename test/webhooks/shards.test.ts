@@ -23,7 +23,9 @@ async function openWatched(t: Test) {
       // Nodes that were only read need no second phase.
       if (written.delete(detail)) commits.push(verb);
     } else if (verb) written.add(detail);
-    for (const [shard] of message.matchAll(/\b(webhook_events|webhook_repeats|subscriptions)_\d{6,}\b/g))
+    for (const [shard] of message.matchAll(
+      /\b(webhook_events|webhook_event_repeats|subscriptions)_\d{6,}\b/g,
+    ))
       asked.at(-1)?.shards.add(shard);
   };
   const client = postgres(await createPostgres(t), { max: 1, onnotice });
@@ -63,7 +65,7 @@ t.test(
       asked.length = 0;
       const result = await work();
       for (const { text, shards } of asked)
-        for (const table of ['webhook_events', 'webhook_repeats', 'subscriptions']) {
+        for (const table of ['webhook_events', 'webhook_event_repeats', 'subscriptions']) {
           const count = [...shards].filter(shard => shard.startsWith(`${table}_`)).length;
           t.ok(count <= events, `${name}: ${count} shards of ${table} for ${text.slice(0, 60)}`);
         }
