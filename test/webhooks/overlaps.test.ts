@@ -1,58 +1,21 @@
 import t, { type Test } from 'tap';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
-import { startJobs } from '../../src/jobs.ts';
 import { recordWrites } from '../../src/services/audit.ts';
-import type { IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
-import type { DueJob, Work } from '../../src/webhooks/queue.ts';
+import type { DueJob } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
-import { backend, countRows, testLog } from '../helper/database.ts';
+import { backend, countRows } from '../helper/database.ts';
 import { buildDoor, handling, jobOf, paymentEvent } from '../helper/webhooks.ts';
+import { workByHand } from '../helper/workByHand.ts';
 import { until } from '../rig/process.ts';
 
 const retries = 10;
 // Transactions do not overlap on the embedded database.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
-
-/** A worker whose queue passes on its batches by hand. */
-function workByHand(
-  t: Test,
-  parts: Pick<Parameters<typeof startJobs>[0], 'database' | 'metrics'>,
-  handle: (context: Context, events: IncomingEvent[]) => Promise<void>,
-) {
-  let work: Work = async () => [];
-  const queue = {
-    ready: Promise.resolve(),
-    add: async () => {},
-    work: (given: Work) => {
-      work = given;
-    },
-    rest: async () => {},
-    close: async () => {},
-  };
-  const handlers = handling('payment_intent.succeeded', {
-    ...{ effect: '', needsCustomer: true },
-    handle: async (context, events) => {
-      await handle(context, events);
-      return {};
-    },
-  });
-  const worker = startJobs({
-    settings: readSettings({ NODE_ENV: 'test' }),
-    ...parts,
-    queue,
-    log: testLog,
-    handlers,
-  });
-  t.teardown(() => worker.close());
-  return (jobs: DueJob[], signal = new AbortController().signal) => work(jobs, signal);
-}
 
 /** An event claimed by two workers: the job passed to the second because the first seemed dead. */
 async function claimTwice(t: Test, before = 0) {
@@ -222,31 +185,4 @@ t.test('a retry of one event costs no claim of the others of its group', async t
   updates = 0;
   t.same(await work(due.map((job: DueJob) => ({ ...job, again: true }))), outcomes);
   t.equal(updates, 2, 'one claim and one failure');
-});
-
-// On a distributed database, a node may show an event a moment after the coordinator has shown its job.
-t.test('a job whose event, or its next round, is not there yet is tried again', async t => {
-  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
-  await jobs.close();
-  const work = workByHand(t, { database, metrics }, async () => {});
-  const early = 'its event is not there yet';
-  const ahead = { ...jobOf({ id: newId(Date.now()), eventId: 'evt_1' }), again: false };
-  t.same(await work([ahead]), [early]);
-  await deliver(paymentEvent());
-  const [received] = (await call('GET', '/api/webhook-events', 200)).body.data;
-  t.same(await work([{ ...jobOf(received, 1), again: false }]), [early]);
-  t.same(await work([{ ...jobOf(received), again: true }]), [undefined]);
-  t.match((await call('GET', '/api/webhook-events', 200)).body.data, [{ status: 'processed' }]);
-});
-
-t.test('a job of a release that wrote no fingerprints finds its event', async t => {
-  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
-  await jobs.close();
-  for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  const { data } = (await call('GET', '/api/webhook-events', 200)).body;
-  const due = data.map(({ id: event }: { id: string }) => ({ event, round: 0, again: false }));
-  const work = workByHand(t, { database, metrics }, async () => {});
-  t.same(await work([...due, { ...jobOf(data[0]), again: false }]), [undefined, undefined, undefined]);
-  const after = (await call('GET', '/api/webhook-events', 200)).body.data;
-  t.match(after, [{ status: 'processed' }, { status: 'processed' }]);
 });
