@@ -70,6 +70,17 @@ async function clonePostgres(t: Test): Promise<Database> {
   return openPostgres({ url: await createPostgres(t), connections: 4 }, silent);
 }
 
+/** Daemons of a distributed database connect again and again, and cannot always be ended. */
+async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
+  for (let tries = 1; ; tries++)
+    try {
+      await server.unsafe(`drop database ${name} with (force)`);
+      return;
+    } catch (error) {
+      if (!isDistributed || tries === 5) throw error;
+    }
+}
+
 /** The URL of a fresh copy of the migrated template. */
 export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
@@ -79,8 +90,11 @@ export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8'
   const template = empty ? 'template0' : 'triport_template';
   await onAll(`create database ${name} encoding '${encoding}' template ${template}`);
   t.teardown(async () => {
-    await onAll(`drop database ${name} with (force)`);
-    await Promise.all(servers.map(server => server.end()));
+    // The coordinator first: its daemon opens sessions on the others.
+    for (const server of servers) {
+      await dropDatabase(server, name);
+      await server.end();
+    }
   });
   url.pathname = `/${name}`;
   return url.href;
