@@ -5,7 +5,7 @@ export type Suite = 'embedded' | 'postgres' | 'citus' | 'e2e';
 
 /** These measure response times under load, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage)\.test\.ts$/.test(file);
+  /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage|storage\/replicas)\.test\.ts$/.test(file);
 
 /** The longest files run first, so that none of them runs alone at the end. */
 const long =
