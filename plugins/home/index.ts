@@ -8,6 +8,7 @@ import { counterOf } from '../../src/services/counts.ts';
 import type { Kind } from '../../src/services/kinds.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
+import { escapeHtml, fillTemplate } from '../pages/template.ts';
 
 interface Options {
   version: string;
@@ -47,7 +48,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, r
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }
-      const page = pageOf({
+      const page = fillTemplate(template, {
         version,
         description,
         origin: escapeHtml(`${request.protocol}://${request.host}`),
@@ -61,9 +62,6 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, r
   );
 };
 
-const pageOf = (parts: Record<string, string>) =>
-  template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 const countHtml = ([name, count]: [string, number]) =>
   `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
 const linkHtml = ({ path, text }: { path: string; text: string }) =>

@@ -29,8 +29,10 @@ export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** Says that the response depends on a header of the request. */
-export const vary = (reply: FastifyReply, name: 'accept' | 'authorization'): FastifyReply =>
-  reply.header('vary', [reply.getHeader('vary') ?? [], name].flat().join(', '));
+export const vary = (
+  reply: FastifyReply,
+  name: 'accept' | 'accept-encoding' | 'authorization',
+): FastifyReply => reply.header('vary', [reply.getHeader('vary') ?? [], name].flat().join(', '));
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 

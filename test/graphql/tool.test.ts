@@ -15,12 +15,20 @@ t.test('a browser gets the tool at the same path, and all of it from this server
   const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
   t.equal(parts.length, 5);
   for (const path of parts) {
-    const { statusCode, headers } = await app.inject(path);
+    const { statusCode, headers } = await app.inject({
+      url: path,
+      headers: { 'accept-encoding': 'gzip, br' },
+    });
     t.equal(statusCode, 200, path);
     t.match(headers, {
       'content-encoding': 'gzip',
-      'content-type': path.endsWith('css') ? /css/ : /javascript/,
+      'content-type': path.includes('.css') ? /css/ : /javascript/,
+      'cache-control': 'public, max-age=31536000, immutable',
     });
+    const [url = ''] = path.split('?');
+    const plain = await app.inject(`${url}?v=another`);
+    t.equal(plain.headers['content-encoding'], undefined);
+    t.match(plain.headers, { 'cache-control': 'no-cache', vary: 'accept-encoding' });
   }
 });
 

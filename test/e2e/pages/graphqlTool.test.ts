@@ -1,20 +1,8 @@
-import { join } from 'node:path';
-import { chromium } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { build } from '../helper/app.ts';
-import { fill } from '../helper/graphql.ts';
-import { folderOf } from '../rig/openCluster.ts';
-import { until } from '../rig/process.ts';
-
-const executablePath = join(folderOf('chromium') ?? '', 'chromium');
-const args =
-  '--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync';
-
-async function openBrowser(t: Test) {
-  const browser = await chromium.launch({ executablePath, args: args.split(' ') });
-  t.teardown(() => browser.close());
-  return browser;
-}
+import t from 'tap';
+import { build } from '../../helper/app.ts';
+import { fill } from '../../helper/graphql.ts';
+import { openBrowser, openPage } from '../../rig/browser.ts';
+import { until } from '../../rig/process.ts';
 
 t.test('the tool runs its first query in Chromium, light and dark, within its security policy', async t => {
   const { app, database } = await build(t);
@@ -22,13 +10,7 @@ t.test('the tool runs its first query in Chromium, light and dark, within its se
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const browser = await openBrowser(t);
   for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await browser.newPage({ colorScheme });
-    const errors: string[] = [];
-    page.on('console', message => message.type() === 'error' && errors.push(message.text()));
-    page.on('pageerror', error => errors.push(error.message));
-    page.on('request', request => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) errors.push(request.url());
-    });
+    const { page, errors } = await openPage(browser, origin, { colorScheme });
     await page.goto(`${origin}/api/graphql`);
     await page.click('.graphiql-execute-button');
     await page.waitForSelector('.result-window :text("Post 2 of 2")');

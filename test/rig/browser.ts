@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { folderOf } from './openCluster.ts';
+
+const executablePath = join(folderOf('chromium') ?? '', 'chromium');
+const args =
+  '--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+export const wide = { width: 1280, height: 900 };
+export const phone = { width: 390, height: 844 };
+
+export async function openBrowser(t: Test) {
+  const browser = await chromium.launch({ executablePath, args: args.split(' ') });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** A page in a profile of its own; `errors` collects what its console reports and each request to another host. */
+export async function openPage(
+  browser: Awaited<ReturnType<typeof openBrowser>>,
+  origin: string,
+  options: BrowserContextOptions = {},
+) {
+  const page = await browser.newPage({ viewport: wide, ...options });
+  const errors: string[] = [];
+  page.on('console', message => message.type() === 'error' && errors.push(message.text()));
+  page.on('pageerror', error => errors.push(error.message));
+  page.on('request', request => {
+    if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) errors.push(request.url());
+  });
+  return { page, errors };
+}
+
+const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds on the page: the rule, and the elements that break it. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(await axe);
+  return page.evaluate(`axe.run().then(({ violations }) => violations.map(
+    ({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`);
+}
+/** Whether the page is wider than the screen: one must scroll sideways to read it. */
+export const scrollsSideways = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
