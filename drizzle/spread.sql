@@ -13,9 +13,6 @@ begin
 	delete from public.commits where id = 0;
 end $$;
 --> statement-breakpoint
--- Only servers of an earlier release write to it, and it refers to the key that is replaced.
-drop table if exists "webhook_repeats";
---> statement-breakpoint
 -- Every unique key of a spread table must contain the column that places its rows.
 alter table "webhook_event_repeats" drop constraint "webhook_event_repeats_event_fkey";
 --> statement-breakpoint

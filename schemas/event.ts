@@ -65,6 +65,10 @@ export const WebhookEventDetail = strict(
   {
     ...members,
     replays: integer('How many times an operator replayed it.', 0),
+    traceId: nullableText(
+      'The id of the trace of its delivery; null if traces are off.',
+      '4bf92f3577b34da6a3ce929d0e0e4736',
+    ),
     failures: Type.Array(Failure, { description: 'The attempts that failed since the last replay.' }),
     body: string('The body exactly as it was received.', '{"id":"evt_1"}'),
   },
@@ -96,6 +100,9 @@ export const ReplayFilter = strict(
     status: Type.Optional(
       oneOf(replayable, 'Only events in this state; if absent, the `failed` and the `dead` ones.', 'dead'),
     ),
+    dryRun: Type.Optional(
+      Type.Boolean({ description: 'Only count the events that match, as `remaining`.', examples: [false] }),
+    ),
   },
   { $id: 'ReplayFilter', description: 'The events to process again.' },
 );
@@ -111,6 +118,23 @@ export const Replayed = strict(
 export type Replayed = Static<typeof Replayed>;
 
 export const WebhookEventList = logOf(WebhookEvent, 'WebhookEventList');
+
+export const Backlog = strict(
+  {
+    counts: strict({
+      received: integer('Those that wait for their first attempt.', 3),
+      processing: integer('Those with an attempt that runs.', 1),
+      failed: integer('Those that failed and will be tried again.', 0),
+      dead: integer('Those that failed every attempt.', 0),
+    }),
+    oldestWaitingSeconds: Type.Number({
+      description: 'For how long the oldest event has waited for its first attempt; 0 if none waits.',
+      examples: [0.4],
+    }),
+  },
+  { $id: 'Backlog', description: 'How many events are not done, by state.' },
+);
+export type Backlog = Static<typeof Backlog>;
 
 /** The members that the service reads. Providers send many more, and all of them are stored. */
 export const ProviderEvent = component(

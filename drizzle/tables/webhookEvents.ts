@@ -20,6 +20,7 @@ export const webhookEvents = pgTable(
     preset: textByCode().notNull().default('stripe'),
     occurredAt: instant('occurred_at'),
     reason: textByCode(),
+    traceId: textByCode('trace_id'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
     processedAt: instant('processed_at'),

@@ -1,12 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import {
+  Backlog,
   EventQuery,
   Replayed,
   ReplayFilter,
   WebhookEventDetail,
   WebhookEventList,
 } from '../../schemas/event.ts';
+import { getBacklog } from '../../src/webhooks/backlog.ts';
 import { getEvent, listEvents, notReplayable, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendResult } from './replies.ts';
@@ -23,6 +25,13 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ref(WebhookEventList) },
     }),
     async (request, reply) => sendPage(reply, await listEvents(request.context, request.query)),
+  );
+  app.get(
+    '/webhook-backlog',
+    route('getWebhookBacklog', 'Get the numbers of events that are not done', 'admin', {
+      response: { 200: ref(Backlog) },
+    }),
+    async request => getBacklog(request.context),
   );
   app.get(
     '/webhook-events/:event_id',

@@ -1,20 +1,21 @@
 import { count, inArray, min } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import type { EventStatus } from '../../schemas/event.ts';
-import { orm } from '../database/connection.ts';
+import type { Backlog } from '../../schemas/event.ts';
+import { need } from '../access/need.ts';
+import type { Context } from '../core/context.ts';
+import { type Connection, orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { readForMetrics } from '../database/metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-const open: EventStatus[] = ['received', 'processing', 'failed', 'dead'];
+const open = ['received', 'processing', 'failed', 'dead'] as const;
 const { status, createdAt } = webhookEvents;
 
-/** How many events have each status, and the seconds since the oldest one without an attempt arrived. */
-async function readBacklog({ reads }: Database) {
-  const rows = await orm(reads)
+async function readBacklog(db: Connection) {
+  const rows = await orm(db)
     .select({ status, total: count(), oldest: min(createdAt) })
     .from(webhookEvents)
-    .where(inArray(status, open))
+    .where(inArray(status, [...open]))
     .groupBy(status);
   const waiting = rows.find(row => row.status === 'received')?.oldest;
   return {
@@ -23,9 +24,16 @@ async function readBacklog({ reads }: Database) {
   };
 }
 
+/** How many events are in each state that is not final, and for how long the oldest has waited. */
+export async function getBacklog(context: Context): Promise<Backlog> {
+  need(context, 'admin');
+  const { counts, oldest } = await readBacklog(context.db);
+  return { counts: Object.fromEntries(counts) as Backlog['counts'], oldestWaitingSeconds: oldest };
+}
+
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 export function watchBacklog(metrics: Metrics, database: Database): void {
-  const read = readForMetrics(database, () => readBacklog(database));
+  const read = readForMetrics(database, () => readBacklog(database.reads));
   const counts = async () => (await read())?.counts;
   metrics.watch('webhook_events', 'Events that are not done, by status.', counts, 'status');
   const oldest = async () => (await read())?.oldest;

@@ -26,7 +26,7 @@ const { fingerprint, preset: _, ...stored } = getTableColumns(webhookEvents);
 const { id, provider, eventId, type, customer, status, updatedAt } = stored;
 const repeats = sql`(select repeats from ${webhookRepeats} r where r.fingerprint = ${fingerprint} and r.provider = ${provider})`;
 const detailed = { ...stored, deliveries: sql<number>`1 + coalesce(${repeats}, 0)` };
-const { body, failures, replays, ...columns } = detailed;
+const { body, failures, replays, traceId, ...columns } = detailed;
 
 type Filter = 'event' | 'customer' | 'type' | 'status' | 'provider';
 const listFiltered = cursorLog<WebhookEvent, Filter>({
@@ -89,13 +89,14 @@ const step = 500;
 const mostReplayed = 10_000;
 
 /** Processes all matching events again, oldest first. */
-export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
+export async function replayEvents(context: Context, given: ReplayFilter): Promise<Replayed> {
   need(context, 'admin');
-  await queueReady(context);
+  const { dryRun, ...filter } = given;
+  if (!dryRun) await queueReady(context);
   // An event that fails again meanwhile is not replayed again.
   const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;
-  for (let done = 0; replayed < mostReplayed; replayed += done) {
+  for (let done = 0; !dryRun && replayed < mostReplayed; replayed += done) {
     done = await inTransaction(context, async inside => {
       const rows = await orm(inside.db)
         .select({ id })
@@ -114,7 +115,7 @@ export async function replayEvents(context: Context, filter: ReplayFilter): Prom
   return { replayed, remaining: left?.total ?? 0 };
 }
 
-function conditions(filter: ReplayFilter) {
+function conditions(filter: Omit<ReplayFilter, 'dryRun'>) {
   const { status: state, ...equal } = filter;
   return [
     inArray(status, state ? [state] : ['failed', 'dead']),

@@ -12,7 +12,7 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 import { prepareInsert } from '../database/statements/prepareInsert.ts';
 import { statement } from '../database/statements/statement.ts';
 import { commitOnAllNodes, inTransaction } from '../database/transaction.ts';
-import { traceparent } from '../telemetry/tracing.ts';
+import { traceIds, traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { fingerprintsOf, hasFingerprint } from './fingerprints.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
@@ -85,7 +85,8 @@ function rowOf({ now }: Context, handlers: Handlers, { provider, headers, body }
     typeof handler === 'string'
       ? { status: 'ignored' as const, reason: problem ?? handler }
       : { status: 'received' as const };
-  return { ...known, ...fate, body, createdAt, updatedAt: createdAt };
+  const traceId = traceIds().trace_id ?? null;
+  return { ...known, ...fate, body, traceId, createdAt, updatedAt: createdAt };
 }
 
 /** So that two transactions with the same events do not lock crosswise. */

@@ -88,7 +88,11 @@ t.test('events are replayed by filter, and the answer counts them', async t => {
   // The pause lets timers run: back-to-back calls to the embedded database starve them.
   for (const end = Date.now() + 60_000; (await dead()) < 6 && Date.now() < end; ) await sleep(25);
   broken = false;
+  t.match((await call('GET', '/api/webhook-backlog', 200)).body, { counts: { received: 0, dead: 6 } });
   const path = '/api/webhook-events/replay';
+  const counted = await call('POST', path, 200, { body: { customer: 'cus_a', dryRun: true } });
+  t.same(counted.body, { replayed: 0, remaining: 4 });
+  t.equal(await dead(), 6, 'a dry run only counts');
   t.same((await call('POST', path, 200, { body: { customer: 'cus_a', status: 'failed' } })).body, {
     replayed: 0,
     remaining: 0,

@@ -33,5 +33,8 @@ t.test('one trace connects the process that stores a webhook with the one that p
   );
   t.match(arrival, { service: 'receiver', parentSpanId: 'b'.repeat(16) });
   t.match(processed, { service: 'worker', parentSpanId: arrival?.spanId });
+  const stored = await fetch(`${service.url}/api/webhook-events?limit=1`);
+  const [{ id }] = ((await stored.json()) as { data: [{ id: string }] }).data;
+  t.match(await (await fetch(`${service.url}/api/webhook-events/${id}`)).json(), { traceId });
   t.equal(await service.kill('SIGTERM'), 0);
 });
