@@ -13,7 +13,7 @@ t.test('a browser gets the tool at the same path, and all of it from this server
   t.notMatch(policy, /https?:|unsafe-eval|script-src[^;]*unsafe-inline/);
 
   const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
-  t.equal(parts.length, 5);
+  t.equal(parts.length, 7);
   for (const path of parts) {
     const { statusCode, headers } = await app.inject({
       url: path,

@@ -1,29 +1,71 @@
 import t from 'tap';
+import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
 import { fill } from '../../helper/graphql.ts';
-import { openBrowser, openPage } from '../../rig/browser.ts';
+import {
+  accessibilityProblems,
+  openBrowser,
+  openPage,
+  phone,
+  scrollsSideways,
+  wide,
+} from '../../rig/browser.ts';
 import { until } from '../../rig/process.ts';
 
-t.test('the tool runs its first query in Chromium, light and dark, within its security policy', async t => {
+t.test('the tool runs its first query, light and dark, on a screen and on a phone', async t => {
   const { app, database } = await build(t);
   await fill(database, 2, 2);
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const browser = await openBrowser(t);
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const { page, errors } = await openPage(browser, origin, { colorScheme });
-    await page.goto(`${origin}/api/graphql`);
-    await page.click('.graphiql-execute-button');
-    await page.waitForSelector('.result-window :text("Post 2 of 2")');
-    const colour = await page.evaluate(
-      'getComputedStyle(document.querySelector(".graphiql-container")).backgroundColor',
-    );
-    t.equal(
-      /255, 255, 255|100%\)/.test(String(colour)),
-      colorScheme === 'light',
-      `${colorScheme}: ${colour}`,
-    );
-    t.same(errors, []);
-  }
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const viewport of [wide, phone]) {
+      const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
+      const name = `${colorScheme}, ${viewport.width} pixels`;
+      await page.goto(`${origin}/api/graphql`);
+      await page.click('.graphiql-execute-button');
+      await page.waitForSelector('.result-window :text("usersCount")');
+      const result = await page.locator('.result-window').boundingBox();
+      t.ok(Number(result?.width) > 300, `${name}: there is room to read the result`);
+      const colour = await page.evaluate(
+        'getComputedStyle(document.querySelector(".graphiql-container")).backgroundColor',
+      );
+      t.equal(/255, 255, 255|100%\)/.test(String(colour)), colorScheme === 'light', `${name}: ${colour}`);
+      t.notOk(await scrollsSideways(page), name);
+      t.same(await accessibilityProblems(page), [], name);
+      t.same(errors, [], name);
+      await page.close();
+    }
+});
+
+t.test('the second tab creates a user', async t => {
+  const { app, call } = await build(t);
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+  const { page } = await openPage(await openBrowser(t), origin);
+  await page.goto(`${origin}/api/graphql`);
+  await page.click(':text("CreateUser")');
+  await page.click('.graphiql-execute-button');
+  await page.waitForSelector('.result-window :text("Ada Lovelace")');
+  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 1);
+});
+
+t.test('the tool asks for a key in words, and loads the schema once it has one', async t => {
+  const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const { key } = await makeKey(database, ['read']);
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+  const { page } = await openPage(await openBrowser(t), origin);
+  await page.goto(`${origin}/api/graphql`);
+  const field = page.getByLabel('This service requires an API key or a token.');
+  await field.fill('nonsense');
+  t.same(await accessibilityProblems(page), []);
+  await page.keyboard.press('Enter');
+  await page.getByLabel('The service refuses this key. Enter another one.').fill(key);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#key', { state: 'hidden' });
+  await page.click('[aria-label="Show Documentation Explorer"]');
+  await page.waitForSelector('.graphiql-doc-explorer :text("Mutation")');
+  await page.reload();
+  await page.click('.graphiql-execute-button');
+  await page.waitForSelector('.result-window :text("usersCount")');
 });
 
 t.test('bug: Run right after an edit sent the old name of the operation', async t => {
