@@ -84,7 +84,7 @@ export async function buildApp(parts: Parts) {
   await app.register(contexts, { database, queue, replicas, limits: allowance, now });
   await app.register(docs, { version, open: credentials === undefined, resources });
 
-  await app.register(home, { version, resources, kinds });
+  await app.register(home, { version, open: credentials === undefined, resources, kinds });
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   for (const { routes } of resources) await app.register(routes, { prefix: '/api' });

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply } from 'fastify';
 import { ref } from '../../schemas/common.ts';
@@ -8,31 +8,44 @@ import { counterOf } from '../../src/services/counts.ts';
 import type { Kind } from '../../src/services/kinds.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
+import { serveAsset } from '../pages/assets.ts';
 import { escapeHtml, fillTemplate } from '../pages/template.ts';
 
 interface Options {
   version: string;
+  /** Whether callers need no credentials. */
+  open: boolean;
   resources: { name: string }[];
   kinds: Kind[];
 }
 
 const route = routesOf('Service');
 const description = 'One application backend: REST, GraphQL and signed payment webhooks over the same data.';
-const linksTo = (resources: Options['resources']) => [
-  { name: 'docs', path: '/docs', text: 'Read the API and try it in the browser' },
-  { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document' },
-  { name: 'graphql', path: '/api/graphql', text: 'The same data over GraphQL, with a tool to explore it' },
-  ...resources.map(({ name }) => ({ name, path: `/api/${name}`, text: `The ${name}, as JSON` })),
+const here = (name: string) => join(import.meta.dirname, name);
+const pages = [
+  { name: 'docs', path: '/docs', text: 'Read the API, and try it in the browser' },
+  { name: 'graphql', path: '/api/graphql', text: 'Explore the same data over GraphQL' },
+  { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document, for tools' },
   { name: 'health', path: '/health/ready', text: 'Whether the service is ready' },
 ];
 
-const template = readFileSync(new URL('page.html', import.meta.url), 'utf8');
-const style = /<style>([\s\S]*)<\/style>/.exec(template)?.[1] ?? '';
-const styleHash = createHash('sha256').update(style).digest('base64');
-const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+const policy =
+  "default-src 'none'; img-src data:; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, resources, kinds }) => {
-  const links = linksTo(resources);
+const access = `<p>This service requires a key. Its administrator creates the first one on the server, before the start if the
+  database is embedded:</p><pre>KEY=$(npm run -s keys -- create --name first --scopes admin)</pre>`;
+
+export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
+  const { version, open, resources, kinds } = options;
+  const template = await readFile(here('page.html'), 'utf8');
+  const urls = {
+    theme: await serveAsset(app, '/home/theme.css', here('../pages/theme.css')),
+    style: await serveAsset(app, '/home/style.css', here('style.css')),
+  };
+  const forms = open
+    ? {}
+    : { access, credentials: ' -H "Authorization: Bearer $KEY"', option: ' --key "$KEY"' };
+  const links = [...pages, ...resources.map(({ name }) => ({ name, path: `/api/${name}` }))];
   const countRecords = counterOf(kinds);
   app.get(
     '/',
@@ -49,13 +62,15 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, r
         return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
       }
       const page = fillTemplate(template, {
+        ...urls,
+        ...forms,
         version,
         description,
         origin: escapeHtml(`${request.protocol}://${request.host}`),
         counts: Object.entries(counts ?? {})
           .map(countHtml)
           .join(''),
-        links: links.map(linkHtml).join(''),
+        links: pages.map(linkHtml).join(''),
       });
       return sendHtml(reply as FastifyReply, page, policy);
     },
@@ -63,6 +78,6 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, { version, r
 };
 
 const countHtml = ([name, count]: [string, number]) =>
-  `<div><dt>${name}</dt><dd>${count.toLocaleString('en')}</dd></div>`;
+  `<div><dt><a href="/api/${name}">${name}</a></dt><dd>${count.toLocaleString('en')}</dd></div>`;
 const linkHtml = ({ path, text }: { path: string; text: string }) =>
   `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`;
