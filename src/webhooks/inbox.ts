@@ -149,15 +149,12 @@ async function store(db: Connection, arrivals: Arrival[]): Promise<(string | und
   async function work(inside: { db: Connection }) {
     await commitOnAllNodes(inside.db);
     const inserted = new Set((await insertEvents(inside.db, rows)).map(({ id }) => id));
-    const [fresh, repeated] = [true, false].map(isNew =>
-      arrivals.filter(({ row }) => inserted.has(row.id) === isNew),
-    ) as [Arrival[], Arrival[]];
-    await queue.add(inside.db, fresh.filter(({ row }) => row.status === 'received').map(jobOf));
-    const stored = await countRepeated(
-      inside.db,
-      repeated.map(({ row }) => row),
-    );
-    return arrivals.map(({ row }) => (inserted.has(row.id) ? row.id : stored.get(keyOf(row))));
+    const isNew = ({ id }: Row) => inserted.has(id);
+    const jobs = arrivals.filter(({ row }) => isNew(row) && row.status === 'received').map(jobOf);
+    await queue.add(inside.db, jobs);
+    const repeated = rows.filter(row => !isNew(row));
+    const stored = await countRepeated(inside.db, repeated);
+    return arrivals.map(({ row }) => (isNew(row) ? row.id : stored.get(keyOf(row))));
   }
   const storeAll = () => inTransaction({ db }, work, { forSeveral: arrivals.length > 1 });
   return storeAll().catch(error => {

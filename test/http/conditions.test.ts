@@ -133,7 +133,11 @@ function check(t: Test, { status, names = M }: Row, method: Method, answer: Answ
   if (status === 412) t.equal(headers.etag, '"2"', 'the client need not read it again to know the tag');
   if (status === 'done') t.equal(headers.etag, tagAfter[method], method);
   if (status === 304 || (status === 'done' && headers.etag))
-    t.match(headers['cache-control'], 'no-transform', 'a proxy that compresses the record would weaken its tag');
+    t.match(
+      headers['cache-control'],
+      'no-transform',
+      'a proxy that compresses the record would weaken its tag',
+    );
   if (method === 'HEAD') return;
   if (status === 412) {
     t.same(body.error.details, { code: 'version_mismatch', version: 2 });

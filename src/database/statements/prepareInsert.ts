@@ -10,15 +10,15 @@ type Insert<T extends PgTable> = ReturnType<ReturnType<typeof builder.insert<T>>
 /**
  * A function that inserts any number of rows, by a few statements that are made once: of 64 rows, of 48, and so on. A
  * distributed database sends each row of such a statement to its node; of a `select` it would first keep copies on all.
- * The members in `left` are left to their defaults: the driver has work with each value.
+ * `defaulted` names members that every row leaves to the database: the driver has work with each value.
  */
 export function prepareInsert<T extends PgTable, C extends Columns>(
   table: T,
   columns: C,
   build: (insert: Insert<T>, columns: C) => { toSQL(): ReturnType<Insert<T>['toSQL']> },
-  left: Extract<keyof T['$inferInsert'], string>[] = [],
+  defaulted: Extract<keyof T['$inferInsert'], string>[] = [],
 ): (db: Connection, rows: T['$inferInsert'][]) => Promise<Row<C>[]> {
-  const leftOut = new Set<string>(left);
+  const leftOut = new Set<string>(defaulted);
   const members = Object.entries(getTableColumns(table)).filter(([name]) => !leftOut.has(name));
   const toRecord = rowMapper(columns);
   const texts = new Map<number, string>();
