@@ -8,7 +8,7 @@ import { counterOf } from '../../src/services/counts.ts';
 import type { Kind } from '../../src/services/kinds.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
-import { serveAsset } from '../pages/assets.ts';
+import { serveAssets, themeFile } from '../pages/assets.ts';
 import { escapeHtml, fillTemplate } from '../pages/template.ts';
 
 interface Options {
@@ -38,10 +38,7 @@ const access = `<p>This service requires a key. Its administrator creates the fi
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { version, open, resources, kinds } = options;
   const template = await readFile(here('page.html'), 'utf8');
-  const urls = {
-    theme: await serveAsset(app, '/home/theme.css', here('../pages/theme.css')),
-    style: await serveAsset(app, '/home/style.css', here('style.css')),
-  };
+  const urls = await serveAssets(app, '/home', { 'theme.css': themeFile, 'style.css': here('style.css') });
   const forms = open
     ? {}
     : { access, credentials: ' -H "Authorization: Bearer $KEY"', option: ' --key "$KEY"' };

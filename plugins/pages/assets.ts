@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { vary } from '../http/headers.ts';
-import { targetOf } from '../http/routes.ts';
+
+/** The look that all pages share. */
+export const themeFile = join(import.meta.dirname, 'theme.css');
 
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -13,19 +15,31 @@ const types: Record<string, string> = {
   '.png': 'image/png',
 };
 
-/** Serves a file of a page, compressed, and returns its URL. Browsers keep it for a year: a changed file has another URL. */
-export async function serveAsset(app: FastifyInstance, url: string, path: string): Promise<string> {
-  const version = createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex')
-    .slice(0, 12);
+/**
+ * Serves the files of a page, compressed, and returns their URLs by name. Browsers keep them for a year: each change of a
+ * file changes all URLs, which share a folder, so that modules can import each other by their names.
+ */
+export async function serveAssets(
+  app: FastifyInstance,
+  folder: string,
+  files: Record<string, string>,
+): Promise<Record<string, string>> {
+  const contents = await Promise.all(Object.values(files).map(path => readFile(path)));
+  const version = createHash('sha256').update(Buffer.concat(contents)).digest('hex').slice(0, 12);
+  for (const [name, path] of Object.entries(files)) serve(app, `${folder}/:version/${name}`, version, path);
+  return Object.fromEntries(
+    Object.keys(files).map(name => [name, `${app.prefix}${folder}/${version}/${name}`]),
+  );
+}
+
+function serve(app: FastifyInstance, url: string, version: string, path: string): void {
   let compressed: Promise<Buffer> | undefined;
-  app.get(
+  app.get<{ Params: { version: string } }>(
     url,
-    { config: { scope: 'public', rateLimit: false }, schema: { hide: true } },
+    { config: { scope: 'public', rateLimit: false, quiet: true }, schema: { hide: true } },
     async (request, reply) => {
       // While two releases run, the older must not have its file kept under the newer's URL.
-      const isCurrent = targetOf(request).searchParams.get('v') === version;
+      const isCurrent = request.params.version === version;
       vary(reply, 'accept-encoding')
         .type(types[extname(path)] ?? 'application/octet-stream')
         .header('cache-control', isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache');
@@ -35,5 +49,4 @@ export async function serveAsset(app: FastifyInstance, url: string, path: string
       return reply.header('content-encoding', 'gzip').send(await compressed);
     },
   );
-  return `${app.prefix}${url}?v=${version}`;
 }

@@ -1,7 +1,7 @@
-const escapes = /[&<>"']/g;
+const special = /[&<>"']/g;
 export const escapeHtml = (text: string) =>
-  text.replace(escapes, character => `&#${character.charCodeAt(0)};`);
+  text.replace(special, character => `&#${character.charCodeAt(0)};`);
 
 /** Fills the `{{name}}` of a template. The values are HTML. */
 export const fillTemplate = (template: string, values: Record<string, string>) =>
-  template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
+  template.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => values[name] ?? '');

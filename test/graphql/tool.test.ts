@@ -22,11 +22,11 @@ t.test('a browser gets the tool at the same path, and all of it from this server
     t.equal(statusCode, 200, path);
     t.match(headers, {
       'content-encoding': 'gzip',
-      'content-type': path.includes('.css') ? /css/ : /javascript/,
+      'content-type': path.endsWith('.css') ? /css/ : /javascript/,
       'cache-control': 'public, max-age=31536000, immutable',
     });
-    const [url = ''] = path.split('?');
-    const plain = await app.inject(`${url}?v=another`);
+    const plain = await app.inject(path.replace(/\/\w+\/([\w.-]+)$/, '/of-another-release/$1'));
+    t.equal(plain.statusCode, 200);
     t.equal(plain.headers['content-encoding'], undefined);
     t.match(plain.headers, { 'cache-control': 'no-cache', vary: 'accept-encoding' });
   }
@@ -42,5 +42,5 @@ t.test('a query from a browser is executed, and a client without a query gets an
 t.test('without introspection there is no tool', async t => {
   const { app, call } = await build(t, { settings: { GRAPHQL_INTROSPECTION: 'off' } });
   await call('GET', '/api/graphql', 400, { headers: html });
-  t.equal((await app.inject('/api/graphql/tool/graphiql.js')).statusCode, 404);
+  t.equal((await app.inject('/api/graphql/tool/x/graphiql.js')).statusCode, 404);
 });

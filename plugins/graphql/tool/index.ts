@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { sendHtml, toolPolicy } from '../../http/headers.ts';
-import { serveAsset } from '../../pages/assets.ts';
+import { serveAssets, themeFile } from '../../pages/assets.ts';
 import { fillTemplate } from '../../pages/template.ts';
 
 const { resolve } = createRequire(import.meta.url);
@@ -11,21 +11,19 @@ const inPackage = (name: string, file: string) => join(dirname(resolve(`${name}/
 const here = (name: string) => join(import.meta.dirname, name);
 
 /** GraphiQL 3 is the last with a browser bundle; it needs React 18. */
-const files: Record<string, [url: string, path: string]> = {
-  react: ['react.js', inPackage('react', 'umd/react.production.min.js')],
-  reactDom: ['react-dom.js', inPackage('react-dom', 'umd/react-dom.production.min.js')],
-  tool: ['graphiql.js', inPackage('graphiql', 'graphiql.min.js')],
-  graphiql: ['graphiql.css', inPackage('graphiql', 'graphiql.min.css')],
-  theme: ['theme.css', join(import.meta.dirname, '../../pages/theme.css')],
-  style: ['style.css', here('style.css')],
-  start: ['start.js', here('start.js')],
+const files = {
+  'react.js': inPackage('react', 'umd/react.production.min.js'),
+  'react-dom.js': inPackage('react-dom', 'umd/react-dom.production.min.js'),
+  'graphiql.js': inPackage('graphiql', 'graphiql.min.js'),
+  'graphiql.css': inPackage('graphiql', 'graphiql.min.css'),
+  'theme.css': themeFile,
+  'style.css': here('style.css'),
+  'start.js': here('start.js'),
 };
 
 /** Serves the files of the browser tool, and returns the function that sends its page. */
 export async function makeTool(app: FastifyInstance) {
-  const urls: Record<string, string> = {};
-  for (const [name, [url, path]] of Object.entries(files))
-    urls[name] = await serveAsset(app, `/graphql/tool/${url}`, path);
+  const urls = await serveAssets(app, '/graphql/tool', files);
   const page = fillTemplate(await readFile(here('page.html'), 'utf8'), urls);
   return (reply: FastifyReply) => sendHtml(reply, page, toolPolicy);
 }
