@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
+import { operatorConsole } from '../plugins/console/index.ts';
 import { docs } from '../plugins/docs/index.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
@@ -85,6 +86,7 @@ export async function buildApp(parts: Parts) {
   await app.register(docs, { version, open: credentials === undefined, resources });
 
   await app.register(home, { version, open: credentials === undefined, resources, kinds });
+  await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   for (const { routes } of resources) await app.register(routes, { prefix: '/api' });

@@ -25,6 +25,7 @@ const here = (name: string) => join(import.meta.dirname, name);
 const pages = [
   { name: 'docs', path: '/docs', text: 'Read the API, and try it in the browser' },
   { name: 'graphql', path: '/api/graphql', text: 'Explore the same data over GraphQL' },
+  { name: 'console', path: '/console', text: 'Events, customers, keys and the audit log, for operators' },
   { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document, for tools' },
   { name: 'health', path: '/health/ready', text: 'Whether the service is ready' },
 ];

@@ -1,0 +1,157 @@
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { makeKey } from '../../helper/access.ts';
+import { paymentEvent } from '../../helper/webhooks.ts';
+import { accessibilityProblems, phone, scrollsSideways, wide } from '../../rig/browser.ts';
+import { startOperated } from '../../rig/operated.ts';
+
+const rowsOf = (page: Page) => page.locator('tbody tr');
+const rowWith = (page: Page, text: string) => rowsOf(page).filter({ hasText: text }).first();
+
+/** Enters a key in the dialog, which must be open. */
+async function enterKey(page: Page, key: string) {
+  await page.locator('dialog input').fill(key);
+  await page.keyboard.press('Enter');
+}
+
+t.test('a key is asked for in words, and is kept in memory alone', async t => {
+  const { database, key, visit } = await startOperated(t, 'required');
+  const { page } = await visit('');
+  await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
+  t.same(await accessibilityProblems(page), []);
+  await page.keyboard.press('Escape');
+  await enterKey(page, 'nonsense');
+  await page.getByRole('heading', { name: 'The service refuses this key' }).waitFor();
+  await enterKey(page, (await makeKey(database, ['read'])).key);
+  await page.getByText('The scope "admin" is missing.').first().waitFor();
+  await page.getByRole('button', { name: 'Forget the key' }).click();
+  await enterKey(page, key);
+  await rowWith(page, 'charge.dispute.created').waitFor();
+  t.same(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]'), [0, 0, '']);
+  t.notMatch(page.url(), 'triport_');
+});
+
+t.test('events come in while one looks, and failed ones are replayed: one, then all of them', async t => {
+  const { deliver, eventually, repair, visit } = await startOperated(t, 'open');
+  const { page, errors } = await visit('#events');
+  await rowWith(page, 'dead').waitFor();
+  await deliver(paymentEvent({ id: 'evt_new', customer: 'cus_new' }));
+  await rowWith(page, 'cus_new').getByText('processed').waitFor();
+
+  repair();
+  await page.getByLabel("Provider's id").fill('evt_dispute_1');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/event=evt_dispute_1/);
+  t.ok(await page.getByRole('button', { name: 'Replay all' }).isDisabled(), 'one has no use for that');
+  await rowWith(page, 'charge.dispute.created').getByRole('link').first().click();
+  const dialog = page.getByRole('dialog', { name: 'charge.dispute.created' });
+  await dialog.getByText('the ledger does not answer').first().waitFor();
+  await dialog.getByText('"payment_intent"').first().waitFor();
+  await dialog.getByRole('button', { name: 'Replay' }).click();
+  await dialog.getByText('processed', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await rowWith(page, 'processed').waitFor();
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'charge.dispute.created');
+
+  await page.getByRole('link', { name: '2', exact: true }).click();
+  await page.waitForURL(/status=dead/);
+  await rowWith(page, 'dead').waitFor();
+  await page.getByRole('button', { name: 'Replay all that match' }).click();
+  const question = page.getByRole('dialog', { name: 'Replay 2 events?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  t.equal((await eventually('status=dead', 'dead')).status, 'dead', 'nothing happened');
+  await page.getByRole('button', { name: 'Replay all that match' }).click();
+  await question.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText('2 events are replayed.').waitFor();
+  await eventually('event=evt_dispute_3', 'processed');
+  t.same(errors, []);
+});
+
+t.test('a customer has a history of states, each with its event', async t => {
+  const { eventually, visit } = await startOperated(t, 'open');
+  await eventually('event=evt_cus_ada_8', 'processed');
+  const { page } = await visit('#customers');
+  await page.getByLabel('Customer').fill('cus_ada');
+  await page.keyboard.press('Enter');
+  await rowWith(page, 'evt_cus_ada_0').waitFor();
+  const states = await page.locator('tbody td[data-head="To"]').allInnerTexts();
+  t.same(states.toReversed(), ['incomplete', 'active', 'past due', 'unpaid', 'active', 'canceled']);
+  await page.getByRole('link', { name: 'evt_cus_ada_5' }).click();
+  await page.getByRole('dialog').getByText('"unpaid"').first().waitFor();
+  await page.goBack();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await page.getByLabel('Customer').fill('cus_nobody');
+  await page.keyboard.press('Enter');
+  await page.getByText('cus_nobody has no subscription.').waitFor();
+});
+
+t.test('a key is created, shown once, works, is revoked, and the audit log says so', async t => {
+  const { key, origin, visit } = await startOperated(t, 'required');
+  const { page } = await visit('#keys');
+  await enterKey(page, key);
+  await page.getByLabel('Name').fill('import');
+  await page.getByLabel('Scope').selectOption('read');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByRole('button', { name: 'Copy' }).click();
+  const created = String(await page.evaluate('navigator.clipboard.readText()'));
+  const status = async () =>
+    (await fetch(`${origin}/api/users`, { headers: { authorization: `Bearer ${created}` } })).status;
+  t.equal(await status(), 200);
+  await page.getByRole('button', { name: 'Revoke import' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByText('The key "import" is revoked.').waitFor();
+  t.equal(await status(), 401);
+  await page.getByRole('link', { name: 'Audit' }).click();
+  await rowWith(page, 'key.revoke').waitFor();
+  await rowWith(page, 'Ada on call').waitFor();
+});
+
+t.test('what strangers wrote stays text', async t => {
+  const { deliver, eventually, visit } = await startOperated(t, 'open');
+  const attack = '<img src=x onerror="document.title=1">';
+  const { page, errors } = await visit('');
+  await deliver({ id: attack, type: attack, data: { object: { customer: attack, note: attack } } });
+  await eventually(`type=${encodeURIComponent(attack)}`, 'ignored');
+  await rowWith(page, attack).getByRole('link').first().click();
+  await page.getByRole('dialog').getByText(attack).first().waitFor();
+  t.equal(await page.title(), 'Triport console');
+  t.same(errors, [], 'not even tried: the browser would report the violated policy');
+});
+
+t.test('without the service the page says so, and goes on when it is back', async t => {
+  const { visit } = await startOperated(t, 'open');
+  const { page } = await visit('');
+  await rowWith(page, 'dead').waitFor();
+  await page.route('**/api/**', route => route.abort());
+  await page.getByText(/cannot be reached. Trying again in \d+ s/).waitFor();
+  await page.unroute('**/api/**');
+  await page.getByText(/cannot be reached/).waitFor({ state: 'hidden' });
+});
+
+t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {
+  const { eventually, visit } = await startOperated(t, 'open');
+  const { id } = await eventually('event=evt_dispute_2', 'dead');
+  const views = {
+    events: '#events',
+    event: `#events?open=${id}`,
+    customer: '#customers?customer=cus_ada',
+    keys: '#keys',
+    audit: '#audit',
+  };
+  for (const [colorScheme, viewport] of [
+    ['light', wide],
+    ['dark', phone],
+  ] as const) {
+    const { page, errors } = await visit('', { colorScheme, viewport });
+    for (const [name, view] of Object.entries(views)) {
+      await page.goto(`${page.url().split('#')[0]}${view}`);
+      await page.locator('dialog pre, main tbody tr, main h3').first().waitFor({ state: 'attached' });
+      t.same(await accessibilityProblems(page), [], `${name}, ${colorScheme}`);
+      t.notOk(await scrollsSideways(page), `${name}, ${viewport.width} pixels`);
+      // The pictures of docs/console.md.
+      const { SCREENSHOTS } = process.env;
+      if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/console-${name}-${colorScheme}.png` });
+    }
+    t.same(errors, []);
+  }
+});

@@ -1,0 +1,41 @@
+import type { Test } from 'tap';
+import { stripe } from '../../src/webhooks/handlers/stripe.ts';
+import { makeKey } from '../helper/access.ts';
+import { lifeOf } from '../helper/stripeLife.ts';
+import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { openBrowser, openPage } from './browser.ts';
+
+/** A service with a history that an operator would look at: lives of customers, and events that fail until `repair`. */
+export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
+  let broken = true;
+  const handle = async () => {
+    if (broken) throw new Error('the ledger does not answer');
+    return {};
+  };
+  const door = await buildDoor(t, {
+    settings: { AUTH_MODE, WEBHOOK_RETRIES: 0 },
+    handlers: new Map([...stripe, ['charge.dispute.created', { effect: '', needsCustomer: true, handle }]]),
+  });
+  for (const event of lifeOf('cus_ada')) {
+    await door.deliver(event);
+    // Some have no effect when they overtake each other.
+    if (AUTH_MODE === 'open') await door.eventually(`event=${event.id}`, 'processed');
+  }
+  const dispute = (number: number) =>
+    door.deliver({ ...paymentEvent({ id: `evt_dispute_${number}` }), type: 'charge.dispute.created' });
+  for (let number = 1; number <= 3; number++) await dispute(number);
+  const { key } = await makeKey(door.database, ['admin'], { name: 'Ada on call' });
+  const origin = await door.app.listen({ port: 0, host: '127.0.0.1' });
+  const repair = () => {
+    broken = false;
+  };
+  const browser = await openBrowser(t);
+  const visit = (path: string, options = {}) =>
+    openPage(browser, origin, { permissions: ['clipboard-read', 'clipboard-write'], ...options }).then(
+      async opened => {
+        await opened.page.goto(`${origin}/console${path}`);
+        return opened;
+      },
+    );
+  return { ...door, key, origin, repair, visit };
+}
