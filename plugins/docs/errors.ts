@@ -1,7 +1,7 @@
-import { ErrorEnvelope } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
+import { errorSchema, errorSchemas, nameOf } from './errorSchemas.ts';
 import { always, header, headers, limitHeaders } from './headers.ts';
 
 /**
@@ -48,10 +48,6 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
   ],
 };
 
-const nameOf = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-const schema = { $ref: `#/components/schemas/${ErrorEnvelope.$id}` };
-
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
   forbidden: { 'WWW-Authenticate': header('WWWAuthenticate') },
@@ -64,10 +60,14 @@ export const errorResponses = Object.fromEntries(
   Object.entries(described).map(([name, [description, message = description, details]]) => {
     const code = name as ErrorCode;
     const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
-    const content = { 'application/json': { schema, example } };
+    const content = { 'application/json': { schema: errorSchema([code]), example } };
     return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),
 );
+
+/** The schemas of all errors, if these are the conflicts. */
+export const schemasOfErrors = (conflicts: Conflict[]) =>
+  errorSchemas(Object.keys(described) as ErrorCode[], conflicts);
 
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>
@@ -85,6 +85,7 @@ function conflictResponse(conflicts: readonly Conflict[]) {
   const examples = Object.fromEntries(
     conflicts.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
   );
+  const schema = errorSchema(conflicts.map(({ code }) => code));
   return {
     description: 'The request conflicts with stored data; `details.code` says how.',
     headers: { ...always, ...(conflicts.includes(inProgress) && { 'Retry-After': retryAfter }) },

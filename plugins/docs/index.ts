@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
 import { completeOperation, conflictsOf, documentFor, type Operation, type Section } from './document.ts';
-import { conflictExamples } from './errors.ts';
+import { conflictExamples, schemasOfErrors } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -30,9 +30,9 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     transformObject: source => {
       const document = 'openapiObject' in source ? source.openapiObject : {};
       completeOperations(document.paths, app.routes, open);
-      Object.assign(document.components ?? {}, {
-        examples: conflictExamples(app.routes.flatMap(conflictsOf)),
-      });
+      const conflicts = app.routes.flatMap(conflictsOf);
+      Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
+      Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
       return JSON.parse(JSON.stringify(document));
     },

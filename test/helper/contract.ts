@@ -61,22 +61,28 @@ export class Contract {
     if (Object.values(answer.headers).includes('')) return 'a header is empty';
     if (method === 'HEAD') return undefined;
     // The shared error responses; a transport with errors of another shape lists its own.
-    if (listed.$ref) return this.#noEnvelope(answer);
+    if (listed.$ref)
+      return this.#noEnvelope(
+        answer,
+        `${listed.$ref.slice(1)}/content/${pointer('application/json')}/schema`,
+      );
     const type = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
     if (!reply.content) return answer.text === '' ? undefined : 'there is a body';
     if (type === 'text/html' && reply.content['application/json']) return undefined;
     if (!reply.content[type]) return `the media type ${type} is not listed`;
     if (!type.includes('json')) return undefined;
     const { examples } = reply.content[type];
-    if (examples) return this.#noEnvelope(answer) ?? this.#noExample(examples, answer.body as ErrorEnvelope);
     const location = `/paths/${pointer(path)}/${verb}/responses/${status}/content/${pointer(type)}/schema`;
+    if (examples)
+      return this.#noEnvelope(answer, location) ?? this.#noExample(examples, answer.body as ErrorEnvelope);
     return this.#invalid(location, answer.body);
   }
 
-  #noEnvelope({ status, headers, body }: Answer): string | undefined {
+  /** How an error contradicts this schema, or that of all errors. */
+  #noEnvelope({ status, headers, body }: Answer, location = '/components/schemas/Error'): string | undefined {
     if (headers['content-type'] !== 'application/json') return 'an error must be application/json';
     if ((body as ErrorEnvelope).error.status !== status) return 'the status differs from the one in the body';
-    return this.#invalid('/components/schemas/Error', body);
+    return this.#invalid(location, body);
   }
 
   /** An error must have the `details` of the example of its code: clients rely on them. */
