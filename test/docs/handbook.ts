@@ -112,7 +112,8 @@ export async function runBlocks(
   origin: string,
   { heading, folder, variables = {} }: Where = {},
 ) {
-  const blocks = blocksOf(page, heading).filter(({ kind }) => ['sh', 'json', 'http', 'text'].includes(kind));
+  const kinds = ['sh', 'json', 'http', 'text'];
+  const blocks = blocksOf(page, heading).filter(({ kind, file }) => !file && kinds.includes(kind));
   const separator = 'next block';
   const given = Object.entries({ ...variables, PORT: new URL(origin).port });
   const lines = [

@@ -1,15 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
+import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/lossyProxy.ts';
 import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;
-type Fault = (answer: Response | undefined, response: ServerResponse) => void;
 
 /** The function that the guide shows. */
 async function sendOfGuide(t: Test): Promise<Send> {
@@ -20,40 +18,6 @@ async function sendOfGuide(t: Test): Promise<Send> {
   writeFileSync(path, block?.text ?? '');
   return (await import(pathToFileURL(path).href)).send;
 }
-
-/** A service behind a proxy that treats each request by the next fault. Returns its origin and how many came. */
-async function serveBehind(t: Test, origin: string, faults: Fault[]) {
-  let requests = 0;
-  const server = createServer(async (request, response) => {
-    const fault = faults[requests++];
-    fault?.(await forward(origin, request), response);
-  });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests };
-}
-
-async function forward(origin: string, request: IncomingMessage): Promise<Response> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const { 'content-type': type = '', 'idempotency-key': key } = request.headers;
-  const headers = { 'content-type': type, ...(key !== undefined && { 'idempotency-key': String(key) }) };
-  const body = chunks.length > 0 ? Buffer.concat(chunks) : null;
-  return fetch(`${origin}${request.url}`, { method: request.method ?? 'GET', headers, body });
-}
-
-const lose: Fault = (_, response) => response.destroy();
-const cut: Fault = (_, response) => {
-  response.writeHead(201, { 'Content-Length': '100' }).write('{');
-  setTimeout(() => response.destroy(), 50);
-};
-const refuse: Fault = (_, response) => response.writeHead(503, { 'Retry-After': '0' }).end();
-const fail: Fault = (_, response) => response.writeHead(502).end();
-const pass: Fault = async (answer, response) => {
-  const headers = Object.fromEntries(answer?.headers ?? []);
-  delete headers['content-encoding'];
-  response.writeHead(answer?.status ?? 500, headers).end(await answer?.text());
-};
 
 const post = (email: string) => ({
   method: 'POST',
