@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { blocksOf, copyProject, missingPrograms, runBlocks, succeeds, walk, write } from './handbook.ts';
 
@@ -34,6 +35,15 @@ t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases
   const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
   t.ok(steps.length > 10, 'there are steps');
   await walk(t, steps, folder, check);
+});
+
+t.test('the client of a service with a new resource has its operations and its conflicts', async t => {
+  const out = t.testdir();
+  await succeeds(t, `npm run -s client -- '${out}'`, folder);
+  const types = readFileSync(join(out, 'api.ts'), 'utf8');
+  for (const name of ['"/api/comments/{comment_id}": {', 'CommentCreate: {', 'UserHasCommentsError: {'])
+    t.ok(types.includes(name), name);
+  t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
 });
 
 t.test('a new resource can have no parent and no text, or a parent that is new itself', async t => {

@@ -1,0 +1,36 @@
+import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { clientFile } from './lib/client/clientFile.ts';
+import { contractOf, projectContract } from './lib/client/contract.ts';
+import { writeGenerated } from './lib/client/generated.ts';
+import { graphqlTypes, restTypes } from './lib/client/types.ts';
+
+const usage = `npm run client -- <folder> [--from http://127.0.0.1:3000]: writes a typed TypeScript client into a folder: api.ts and
+client.ts for REST, graphql-env.d.ts and schema.graphql for GraphQL. docs/client.md shows how to use them.
+
+  --from  a running service whose contract is taken; by default it is openapi.yaml and schema.graphql of this project
+  --key   an API key for that service, if it requires one; API_KEY of the environment by default
+
+Run it again after a change of the API. Files that it did not write are never overwritten.`;
+
+const options = { from: { type: 'string' }, key: { type: 'string' } } as const;
+
+async function writeClient({
+  values: { from, key = process.env.API_KEY },
+  positionals,
+}: Given<typeof options>) {
+  const [folder] = positionals;
+  if (!folder) throw new UsageError('Name the folder of the client');
+  const { document, schema } = from === undefined ? projectContract() : await contractOf(from, key);
+  const written = writeGenerated(folder, {
+    'api.ts': await restTypes(document),
+    'client.ts': clientFile,
+    'graphql-env.d.ts': graphqlTypes(schema),
+    'schema.graphql': schema,
+  });
+  for (const { path, bytes } of written) console.log(`${path}  ${(bytes / 1000).toFixed(1)} kB`);
+  console.log(
+    'The project that uses them needs: npm install openapi-fetch; for GraphQL also gql.tada and graphql.',
+  );
+}
+
+await runCommand({ usage, options, most: 1, run: writeClient });
