@@ -16,13 +16,19 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
 ) => {
   app.get(
     '/live',
-    route('getLive', 'Check that the process responds', 'public', { config, response: { 200: ref(Live) } }),
+    route('getLive', 'Check that the process responds', 'public', {
+      config,
+      description: 'Says nothing about the database: a process must not be restarted because that is away.',
+      response: { 200: ref(Live) },
+    }),
     () => ({ status: 'ok' }),
   );
   app.get(
     '/ready',
     route('getReady', 'Check that requests can be served', 'public', {
       config,
+      description:
+        'Balancers should stop sending requests on a 503. A server that is about to end answers with one, too.',
       response: { 200: ref(Ready) },
     }),
     async () => {

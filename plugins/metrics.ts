@@ -18,7 +18,11 @@ const response = {
 export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app, { metrics }) => {
   app.get(
     '/metrics',
-    route('getMetrics', 'Get the metrics, for Prometheus', 'admin', { config: { shed: false }, response }),
+    route('getMetrics', 'Get the metrics, for Prometheus', 'admin', {
+      config: { shed: false },
+      description: 'With `METRICS_PORT` they are on that port instead, without credentials.',
+      response,
+    }),
     async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()),
   );
 };

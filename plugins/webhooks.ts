@@ -45,6 +45,12 @@ Events of these types have an effect, by the format of the provider; all others 
 
 `;
 
+/** As a provider does it; with its package or `npm run webhook -- send` it is one line. */
+const signedRequest = `BODY='{"id":"evt_1","type":"payment_intent.succeeded","data":{"object":{"customer":"cus_123"}}}'
+TIME=$(date +%s)
+V1=$(printf '%s.%s' "$TIME" "$BODY" | openssl dgst -sha256 -hmac "$SIGNING_SECRET" -r | cut -d ' ' -f 1)
+curl https://api.example.com/api/webhooks/stripe -H "stripe-signature: t=$TIME,v1=$V1" -d "$BODY"`;
+
 function describeHandlers(handlers: Handlers): string {
   const ofPresets = [...Map.groupBy(handlers, ([, own]) => own)].map(([own, presets]) => {
     const effects = [...Map.groupBy(own, ([, { effect }]) => effect)];
@@ -58,7 +64,8 @@ const listNames = (entries: [string, unknown][]) => entries.map(([name]) => `\`$
 
 const postOf = (handlers: Handlers) => ({
   ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
-    config: { door: 'webhook', rateLimit: false, anyMediaType: true },
+    config: { door: 'webhook', rateLimit: false, anyMediaType: true, record: 'webhook provider' },
+    'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: signedRequest }],
     description: description + describeHandlers(handlers),
     params,
     body: ref(ProviderEvent),

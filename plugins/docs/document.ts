@@ -5,16 +5,22 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf } from './errors.ts';
+import { exampleRequest, type Schemas } from './exampleRequest.ts';
 import { headers, headersOf } from './headers.ts';
+import { ownErrors } from './ownErrors.ts';
 import { featuresOf, parameters, parametersOf } from './parameters.ts';
+import { samplesOf } from './samples.ts';
 
-const description = `Users and posts over REST. The same data is available over GraphQL.
+const list = new Intl.ListFormat('en-GB');
+const descriptionOf = (
+  resources: Section[],
+) => `${capitalize(list.format(resources.map(({ name }) => name)))} over REST. The same data is available over GraphQL.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
 - **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have cursors alone. Filters compare for equality.
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
-- **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation names the scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
+- **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
 - **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made meanwhile is never overwritten. Send it as \`If-None-Match\` to read only what is new.
 - **Safe retries**: send an \`Idempotency-Key\` with a \`POST\`, and repeat it until there is an answer: it takes effect once.
 - Every response has an \`X-Request-Id\`, which is also in the log.
@@ -50,7 +56,7 @@ export const documentFor = (version: string, resources: Section[]) => ({
     title: 'Triport',
     version,
     summary: 'One application backend: REST, GraphQL and payment webhooks over the same data.',
-    description,
+    description: descriptionOf(resources),
     license: { name: 'MIT', identifier: 'MIT' },
   } as object as OpenAPIV3_1.InfoObject,
   servers: [{ url: '/', description: 'This service' }],
@@ -64,6 +70,7 @@ export const documentFor = (version: string, resources: Section[]) => ({
 
 export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
   responses: Record<string, object>;
+  'x-codeSamples'?: object[];
 };
 
 export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): readonly Conflict[] => [
@@ -71,12 +78,25 @@ export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): read
   ...(config.idempotencyKey === 'accepted' ? [inProgress] : []),
 ];
 
-/** Adds what every operation has: its security, its errors, and the headers of its responses. */
-export function completeOperation(operation: Operation, route: RouteOptions, open: boolean): void {
+/** Where an operation is, and what it needs to know of the rest of the document. */
+interface Surroundings {
+  path: string;
+  method: string;
+  schemas: Schemas;
+  /** Whether callers need no credentials. */
+  open: boolean;
+}
+
+const needs = (scope: string | undefined) =>
+  scope === undefined || scope === 'public' ? 'Needs no credentials.' : `Needs the scope \`${scope}\`.`;
+
+/** Adds what every operation has: its security, its errors, examples, and the headers of its responses. */
+export function completeOperation(operation: Operation, route: RouteOptions, around: Surroundings): void {
   const { config = {} } = route;
   const { scope, anyMediaType = false } = config;
+  operation.description = [operation.description, needs(scope)].filter(Boolean).join('\n\n');
   const isGuarded = scope !== undefined && scope !== 'public';
-  if (isGuarded) operation.security = [...(open ? [{}] : []), { bearer: [scope] }];
+  if (isGuarded) operation.security = [...(around.open ? [{}] : []), { bearer: [scope] }];
   const own = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
   for (const parameter of own.filter(each => each.in === 'query')) {
     // Required by the type, because of the default; a client may leave it out.
@@ -102,6 +122,12 @@ export function completeOperation(operation: Operation, route: RouteOptions, ope
   if (features.excluding) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');
   if (isLimited) codes.push('rate_limited');
+  const request = exampleRequest(around.path, around.method, operation, around.schemas);
+  operation['x-codeSamples'] ??= samplesOf(request, isGuarded && !around.open);
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
-  operation.responses = { ...errorResponsesOf(codes, conflictsOf(route)), ...operation.responses };
+  operation.responses = {
+    ...errorResponsesOf(codes, conflictsOf(route)),
+    ...ownErrors(request, codes.includes('not_found') ? config.record : undefined),
+    ...operation.responses,
+  };
 }

@@ -12,7 +12,7 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
   invalid: [
     'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
     'The input is not valid.',
-    [{ in: 'body', path: '/emial', message: 'is not known; did you mean "email"?' }],
+    [{ in: 'query', path: '/pretty', message: 'is not known' }],
   ],
   unauthenticated: [
     'The credentials are missing, invalid, expired or revoked.',
@@ -56,14 +56,22 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unavailable: { 'Retry-After': header('RetryAfter') },
 };
 
+export interface SharedError {
+  content: { 'application/json': { schema: object; example: { error: object } } };
+}
+
 export const errorResponses = Object.fromEntries(
   Object.entries(described).map(([name, [description, message = description, details]]) => {
     const code = name as ErrorCode;
     const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
     const content = { 'application/json': { schema: errorSchema([code]), example } };
-    return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
+    // The page shows all shared errors as one line.
+    return [
+      nameOf(code),
+      { description, headers: { ...always, ...errorHeaders[code] }, content, 'x-shared': true },
+    ];
   }),
-);
+) as Record<string, SharedError>;
 
 /** The schemas of all errors, if these are the conflicts. */
 export const schemasOfErrors = (conflicts: Conflict[]) =>

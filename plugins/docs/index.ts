@@ -2,10 +2,13 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
 import { completeOperation, conflictsOf, documentFor, type Operation, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
+import type { Schemas } from './exampleRequest.ts';
+import { makePage } from './page/index.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,6 +17,8 @@ declare module 'fastify' {
     anyMediaType?: true;
     /** For a record with a version. */
     versioned?: true;
+    /** What a 404 says that there is none of. */
+    record?: string;
   }
 }
 
@@ -29,7 +34,7 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
       const document = 'openapiObject' in source ? source.openapiObject : {};
-      completeOperations(document.paths, app.routes, open);
+      completeOperations(document as OpenAPIV3_1.Document, app.routes, open);
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
       Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
@@ -37,25 +42,28 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       return JSON.parse(JSON.stringify(document));
     },
   });
+  const sendPage = await makePage(app);
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    // The default policy of the plugin would forbid the inline styles of its own page.
     staticCSP: toolPolicy,
-    uiConfig: {
-      docExpansion: 'list',
-      displayRequestDuration: true,
-      validatorUrl: null,
-      layout: 'BaseLayout',
+    uiHooks: {
+      // The plugin's own page fits no phone, and its files are sent anew each time.
+      onRequest: async (request, reply) =>
+        /^\/docs\/?$/.test(request.routeOptions.url ?? '') ? sendPage(reply) : undefined,
     },
-    theme: { title: 'Triport API' },
   });
 });
 
-function completeOperations(paths: object | undefined, routes: readonly RouteOptions[], open: boolean): void {
-  for (const [path, item] of Object.entries<Record<string, Operation>>({ ...paths }))
+function completeOperations(
+  { paths, components }: OpenAPIV3_1.Document,
+  routes: readonly RouteOptions[],
+  open: boolean,
+): void {
+  const schemas = { ...components?.schemas } as Schemas;
+  for (const [path, item] of Object.entries({ ...paths } as Record<string, Record<string, Operation>>))
     for (const [method, operation] of Object.entries(item)) {
       const url = path.replace(/\{(\w+)\}/g, ':$1');
       const route = routes.find(each => each.url === url && each.method === method.toUpperCase());
-      if (route) completeOperation(operation, route, open);
+      if (route) completeOperation(operation, route, { path, method, schemas, open });
     }
 }

@@ -6,6 +6,7 @@ import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
+const config = { record: 'API key' };
 const params = strict({ key_id: idInPath('key') });
 
 /** `onRevoked` makes this instance forget a key at once; other instances stop accepting it within seconds. */
@@ -16,6 +17,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
   app.get(
     '/keys',
     route('listApiKeys', 'List API keys', 'admin', {
+      description: 'Revoked and expired keys too. None contains its secret.',
       querystring: ApiKeyQuery,
       response: { 200: ref(ApiKeyList) },
     }),
@@ -38,12 +40,18 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
   );
   app.get(
     '/keys/:key_id',
-    route('getApiKey', 'Get an API key', 'admin', { params, response: { 200: ref(ApiKey) } }),
+    route('getApiKey', 'Get an API key', 'admin', {
+      config,
+      description: 'Says what the key may do, and when it was last used; not its secret.',
+      params,
+      response: { 200: ref(ApiKey) },
+    }),
     async request => getKey(request.context, request.params.key_id),
   );
   app.delete(
     '/keys/:key_id',
     route('revokeApiKey', 'Revoke an API key', 'admin', {
+      config,
       description:
         'The key stops working on every instance within 5 seconds. Its record stays, with `revokedAt`.',
       params,

@@ -14,6 +14,7 @@ import { routesOf } from '../http/routes.ts';
 import { sendPage, sendResult } from './replies.ts';
 
 const route = routesOf('Webhook events');
+const config = { record: 'webhook event' };
 const one = { params: strict({ event_id: idInPath('event') }), response: { 200: ref(WebhookEventDetail) } };
 
 export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
@@ -29,19 +30,24 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/webhook-backlog',
     route('getWebhookBacklog', 'Get the numbers of events that are not done', 'admin', {
+      description: 'For people and scripts; `/metrics` has the same for alerts.',
       response: { 200: ref(Backlog) },
     }),
     async request => getBacklog(request.context),
   );
   app.get(
     '/webhook-events/:event_id',
-    route('getWebhookEvent', 'Get an event with its body and its failed attempts', 'admin', one),
+    route('getWebhookEvent', 'Get an event with its body and its failed attempts', 'admin', {
+      ...one,
+      config,
+      description: 'The body is what the provider sent, byte for byte if it is valid UTF-8.',
+    }),
     async request => getEvent(request.context, request.params.event_id),
   );
   app.post(
     '/webhook-events/:event_id/replay',
     route('replayWebhookEvent', 'Process an event again', 'admin', {
-      config: { conflicts: [notReplayable], idempotencyKey: 'accepted' },
+      config: { ...config, conflicts: [notReplayable], idempotencyKey: 'accepted' },
       description:
         'Possible for `failed`, `dead` and `ignored` events. The count of attempts starts again at 0.',
       ...one,

@@ -21,6 +21,8 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions',
     route('listSubscriptions', 'List subscriptions', 'read', {
+      description:
+        'Payment events write them; there is no request that changes one. Filters compare for equality.',
       querystring: SubscriptionQuery,
       response: { 200: ref(SubscriptionList) },
     }),
@@ -29,7 +31,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions/:customer',
     route('getSubscription', "Get a customer's subscription", 'read', {
-      config: { versioned: true, conflicts: [severalProviders] },
+      config: { versioned: true, conflicts: [severalProviders], record: 'subscription' },
       description:
         'A customer with subscriptions from several providers gets a 409 whose `details` lists them, unless `provider` selects one.',
       params,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import type { Settings } from '../../schemas/settings.ts';
 import { blocksOf } from '../docs/handbook.ts';
 import { inside, makeKey } from '../helper/access.ts';
@@ -41,6 +42,18 @@ t.test(
     t.equal(await problemsOf(folder), '');
   },
 );
+
+t.test('every TypeScript sample of the document compiles', { skip }, async t => {
+  const samples = Object.values<Record<string, { 'x-codeSamples': { lang: string; source: string }[] }>>(
+    parse(readFileSync('openapi.yaml', 'utf8')).paths,
+  ).flatMap(item => Object.values(item).flatMap(operation => operation['x-codeSamples']));
+  const sources = samples.filter(({ lang }) => lang === 'TypeScript').map(({ source }) => source);
+  t.ok(sources.length > 20, `${sources.length} samples`);
+  const blocks = sources.map(source => `{\n${source}\nvoid [data, error];\n}`);
+  const head = "import { createClient } from './api/client.ts';\nconst client = createClient({ url: '' });\n";
+  writeFileSync(join(folder, 'samples.ts'), head + blocks.join('\n'));
+  t.equal(await problemsOf(folder), '');
+});
 
 t.test('the client calls every operation of users, posts and subscriptions', async t => {
   const { users, posts, subscriptions } = await load('operations.ts');

@@ -1,0 +1,76 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call } = await build(t);
+const { body: document } = await call('GET', '/docs/json', 200);
+interface Operation {
+  operationId: string;
+  description: string;
+  security?: Record<string, string[]>[];
+  requestBody?: object;
+  responses: Record<string, { content?: Record<string, { example?: { error: { details: Mistake[] } } }> }>;
+  'x-codeSamples': { label: string; source: string }[];
+}
+type Mistake = { in: string; path: string };
+const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+const exampleOf = ({ responses }: Operation, status: number) =>
+  responses[status]?.content?.['application/json']?.example;
+
+/** The body that a code sample sends. */
+const sampleBody = (operation: Operation) =>
+  JSON.parse(/-d '(.*)'/s.exec(operation['x-codeSamples'][0]?.source ?? '')?.[1] ?? '{}');
+
+t.test('every operation has a description, which says the scope', async t => {
+  for (const { path, method, operation } of operations) {
+    const [scope] = (operation.security ?? []).flatMap(({ bearer = [] }) => bearer);
+    const [own = '', needs] = operation.description.split(/\n\n(?=Needs )/);
+    t.match(own, /^[A-Z][^]{30,}/, `${method} ${path}`);
+    t.equal(needs, scope ? `Needs the scope \`${scope}\`.` : 'Needs no credentials.', `${method} ${path}`);
+  }
+});
+
+t.test('the example of a 400 is what the service answers to this mistake', async t => {
+  const checked: string[] = [];
+  for (const { path, method, operation } of operations) {
+    const example = exampleOf(operation, 400);
+    const [mistake] = example?.error.details ?? [];
+    if (!mistake || path.includes('{') || path === '/api/graphql') continue;
+    const name = mistake.path.slice(1);
+    const request = mistake.in === 'body' ? { body: { ...sampleBody(operation), [name]: 1 } } : {};
+    const url = mistake.in === 'query' ? `${path}?${name}=1` : path;
+    const answer = await call(method.toUpperCase(), url, 400, request);
+    t.same(answer.body, example, `${method} ${path}`);
+    checked.push(operation.operationId);
+  }
+  for (const name of ['listUsers', 'createUser', 'createPost', 'createApiKey', 'listAudit'])
+    t.ok(checked.includes(name), name);
+});
+
+t.test('the example of a 404 names the record of its operation', async t => {
+  for (const { path, method, operation } of operations) {
+    if (!path.includes('{') || method !== 'get') continue;
+    const id = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
+    const answer = await call('GET', path.replace(/\{\w+\}/, id), 404);
+    t.same(answer.body, exampleOf(operation, 404), path);
+  }
+});
+
+t.test('every operation has code samples, whose requests are accepted', async t => {
+  for (const { path, method, operation } of operations) {
+    const [curl] = operation['x-codeSamples'];
+    t.match(curl, { label: 'curl', source: /curl .*https:\/\/api\.example\.com/ }, `${method} ${path}`);
+  }
+  const create = operations.find(({ operation }) => operation.operationId === 'createUser')?.operation;
+  const { body } = await call('POST', '/api/users', 201, { body: sampleBody(create as Operation) });
+  t.equal(body.name, 'Ada Lovelace');
+});
+
+t.test('where keys are required, the samples send one', async t => {
+  const guarded = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const { body } = await guarded.call('GET', '/docs/json', 200);
+  const sourceOf = (path: string) => body.paths[path].get['x-codeSamples'][0].source;
+  t.match(sourceOf('/api/users'), '-H "Authorization: Bearer $KEY"');
+  t.notMatch(sourceOf('/health/live'), 'Authorization');
+});

@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { command } from '../../docs/handbook.ts';
+import { makeKey } from '../../helper/access.ts';
+import { build } from '../../helper/app.ts';
+import {
+  accessibilityProblems,
+  openBrowser,
+  openPage,
+  phone,
+  scrollsSideways,
+  wide,
+} from '../../rig/browser.ts';
+
+const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
+
+t.test('the page is for everybody: light and dark, on a screen and on a phone', async t => {
+  const { app } = await build(t);
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+  const browser = await openBrowser(t);
+  for (const [colorScheme, viewport] of [
+    ['light', wide],
+    ['dark', wide],
+    ['dark', phone],
+  ] as const) {
+    const name = `${colorScheme}, ${viewport.width} pixels`;
+    const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
+    await page.goto(`${origin}/docs#/Users/updateUser`);
+    const opened = operation(page, 'updateUser');
+    await opened.getByText('Needs the scope write.').waitFor();
+    const shared = opened.getByText('Errors that many operations share');
+    t.match(await shared.innerText(), /: 400, 401, 403, 404/);
+    const text = 'The request did not arrive in time.';
+    t.notOk(await opened.getByText(text, { exact: true }).isVisible(), 'they are one line');
+    t.notOk(await scrollsSideways(page), name);
+    for (const summary of await opened.locator('summary:visible').all()) await summary.click();
+    await opened.getByText(text, { exact: true }).waitFor();
+    t.same(await accessibilityProblems(page), [], name);
+    t.notOk(await scrollsSideways(page), name);
+    const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    t.equal(colour === 'rgb(245, 247, 250)', colorScheme === 'light', `${name}: ${colour}`);
+    t.same(errors, [], name);
+    await page.close();
+  }
+});
+
+t.test('a request is tried at once, and the code of another is copied and works', async t => {
+  const { app, call } = await build(t);
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  const { page } = await openPage(await openBrowser(t), origin, { permissions });
+  await page.goto(`${origin}/docs`);
+  await page.getByLabel('Filter operations').fill('users');
+  await page.locator('.opblock-summary-path', { hasText: 'posts' }).first().waitFor({ state: 'detached' });
+
+  await operation(page, 'createUser').locator('.opblock-summary-control').click();
+  await operation(page, 'createUser').getByRole('button', { name: 'Execute' }).click();
+  await operation(page, 'createUser').locator('.live-responses-table', { hasText: '201' }).waitFor();
+  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 1);
+  t.match(page.url(), '#/Users/createUser', 'the operation has a link of its own');
+
+  await operation(page, 'listUsers').locator('.opblock-summary-control').click();
+  await operation(page, 'listUsers').getByText('Code samples').click();
+  await page.getByRole('button', { name: 'Copy curl' }).first().click();
+  const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+  t.match((await command(copied)).output, '"name":"Ada Lovelace"');
+});
+
+t.test('the credential is kept on reload', async t => {
+  const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const { key } = await makeKey(database, ['read']);
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+  const { page } = await openPage(await openBrowser(t), origin);
+  await page.goto(`${origin}/docs#/Users/listUsers`);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  await page.locator('.auth-container input').fill(key);
+  await page.locator('.auth-container button[type=submit]').click();
+  await page.reload();
+  await operation(page, 'listUsers').getByRole('button', { name: 'Execute' }).click();
+  await operation(page, 'listUsers').locator('.live-responses-table', { hasText: '200' }).waitFor();
+});
