@@ -5,12 +5,14 @@ import { setBounded } from '../core/boundedMap.ts';
 import { AppError, invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 
+/** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
+export const signatureAlgorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+
 const checks = {
-  // No `none`, and no HMAC, which would let anyone sign with the issuer's public key.
-  algorithms: [
-    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-    ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-  ],
+  algorithms: signatureAlgorithms,
   requiredClaims: ['exp', 'sub'],
   /** Seconds. */
   clockTolerance: 30,

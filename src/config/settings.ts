@@ -11,8 +11,11 @@ export type Environment = Record<string, string | undefined>;
 
 /** Settings that stop the start; the message lists every problem. */
 export class SettingsError extends OperatorError {
+  readonly problems: string[];
+
   constructor(problems: string[]) {
     super(['The service cannot start because of its settings:', ...problems].join('\n  - '));
+    this.problems = problems;
   }
 }
 

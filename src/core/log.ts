@@ -6,6 +6,9 @@ import { LogOutput } from './logOutput.ts';
 
 export type Log = Logger;
 
+/** For commands whose findings are their output. */
+export const silentLog: Log = pino({ level: 'silent' });
+
 /** The log of the process: readable lines on a terminal, JSON elsewhere. */
 export function openLog(
   settings: Pick<Settings, 'LOG_LEVEL'>,

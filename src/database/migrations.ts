@@ -41,6 +41,15 @@ async function runMigrations(inside: Connection): Promise<void> {
   }
 }
 
+/** How many migrations the next start runs, and whether a newer release has been here. Changes nothing. */
+export async function migrationState(db: Connection): Promise<{ pending: number; isNewer: boolean }> {
+  const [[exists] = []] = await db.rows(`select to_regclass('${table}')::text`, []);
+  const [[last] = []] = exists ? await db.rows(`select max(created_at) from ${table}`, []) : [];
+  const known = readMigrationFiles({ migrationsFolder }).map(({ folderMillis }) => folderMillis);
+  const applied = Number(last ?? 0);
+  return { pending: known.filter(time => time > applied).length, isNewer: applied > Math.max(...known) };
+}
+
 /** SQL_ASCII counts bytes where we promise characters, and other encodings lack most characters. */
 export async function refuseOtherEncodings(db: Connection): Promise<void> {
   const [[encoding] = []] = await db.rows(`select current_setting('server_encoding')`, []);

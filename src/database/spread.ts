@@ -16,13 +16,18 @@ export async function spread(db: Connection): Promise<boolean> {
     await withoutTimeouts(inside);
     // Of two calls at once, the second waits here.
     await inside.rows('lock table webhook_events', []);
-    const [[isSpread] = []] = await inside.rows(
-      `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,
-      [],
-    );
-    if (isSpread) return false;
+    if (await isSpread(inside)) return false;
     for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
       await inside.rows(text, []);
     return true;
   });
+}
+
+/** Whether the tables of a database with Citus are spread. */
+export async function isSpread(db: Connection): Promise<boolean> {
+  const found = await db.rows(
+    `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,
+    [],
+  );
+  return found.length > 0;
 }

@@ -7,11 +7,11 @@ import { makeServer } from './cluster/postgres.ts';
 import { freePort, makeFolder } from './process.ts';
 
 /** Creates a PostgreSQL server that a test can crash or freeze. It is not started yet. */
-export async function makePostgres(t: Test) {
+export async function makePostgres(t: Test, fsync: 'on' | 'off' = 'off') {
   const port = await freePort();
   // Acknowledged writes must survive a crash of the server, which needs no fsync; a power failure would.
   const server = makeServer(join(makeFolder(t), 'postgres'), port, [
-    'fsync=off',
+    `fsync=${fsync}`,
     'max_prepared_transactions=10',
   ]);
   await server.initialise();

@@ -3,7 +3,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 
 /** Four segments of Postgres' log. Without space for the next one, the whole process stops. */
-const reserve = 64 * 1024 * 1024;
+export const reserve = 64 * 1024 * 1024;
 const checkEvery = 1000;
 
 /** Watches the disk of a folder, so that requests are refused before it is full. */

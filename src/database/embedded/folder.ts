@@ -53,3 +53,17 @@ export function lockFolder(folder: string): () => void {
   return () => lock?.close();
 }
 const sqliteBusy = 5;
+
+/** Whether a process uses this folder. Asks by reading, so that a service which starts meanwhile is not refused. */
+export function isOwned(folder: string): boolean {
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(join(folder, 'owner.lock'), { readOnly: true, timeout: 0 });
+    lock.exec('select 1 from sqlite_schema');
+    return false;
+  } catch (error) {
+    return (error as { errcode?: number }).errcode === sqliteBusy;
+  } finally {
+    lock?.close();
+  }
+}

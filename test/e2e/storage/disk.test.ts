@@ -1,23 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { call, makeFolder, spawnService, startService, until } from '../../rig/process.ts';
-
-/** Mounts a small disk; undefined if this user may not. */
-function makeDisk(t: Test, size: string): string | undefined {
-  const folder = makeFolder(t);
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]);
-  if (status !== 0) return undefined;
-  t.teardown(() => void spawnSync('umount', ['--lazy', folder]));
-  return folder;
-}
-
-/** Fills the disk except for `left` MiB. */
-function fill(disk: string, left: number): void {
-  const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(join(disk, 'filling'), Buffer.alloc(bavail * bsize - left * 1024 * 1024));
-}
+import t from 'tap';
+import { fill, makeDisk } from '../../rig/disk.ts';
+import { call, spawnService, startService, until } from '../../rig/process.ts';
 
 t.test('a full disk: writes are refused, nothing is lost, and freeing space ends the outage', async t => {
   const disk = makeDisk(t, '200m');

@@ -1,62 +1,22 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { readSettings } from '../../../src/config/settings.ts';
 import { statementTimeout } from '../../../src/config/timeouts.ts';
 import { openLog } from '../../../src/core/log.ts';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { has, openLocalPostgres } from '../../rig/openCluster.ts';
+import { openLocalPostgres } from '../../rig/openCluster.ts';
+import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../../rig/pgbouncer.ts';
 import { queryPostgres } from '../../rig/postgresServer.ts';
 import { call, freePort, makeFolder, startService, until } from '../../rig/process.ts';
 import { hasRedis, startRedis } from '../../rig/redis.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
-const sessions = 3;
-
-/** The timeouts of docs/running-many.md; without a pooler the service sets them itself. */
-const [connectQuery = ''] = /connect_query='[^']+'/.exec(readFileSync('docs/running-many.md', 'utf8')) ?? [];
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 
-/** Starts a PgBouncer in transaction mode in front of a database. */
-async function startPgBouncer(t: Test, databaseUrl: string): Promise<string> {
-  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
-  const folder = makeFolder(t);
-  const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')];
-  writeFileSync(
-    file,
-    `[databases]
-pooled = host=${hostname} port=${port} user=${username} password=${password} dbname=${pathname.slice(1)} ${connectQuery}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${listen}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = ${sessions}
-max_client_conn = 500
-`,
-  );
-  chmodSync(file, 0o644);
-  // PgBouncer refuses to run as root.
-  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-  const child = spawn('pgbouncer', [file], { ...nobody, stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  const url = `postgres://triport@127.0.0.1:${listen}/pooled`;
-  await until('PgBouncer answers', () => queryPostgres(url, 'select 1').then(Boolean, () => false));
-  return url;
-}
-
-const skip = !has('pgbouncer') && 'pgbouncer is not installed';
+const skip = !hasPgBouncer && 'pgbouncer is not installed';
 const noRedis = !hasRedis && 'redis-server is not installed';
 t.test('everything works through PgBouncer in transaction mode, on few sessions', { skip }, async t => {
   const direct = await createPostgres(t, { empty: true });

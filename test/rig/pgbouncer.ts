@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { has } from './openCluster.ts';
+import { queryPostgres } from './postgresServer.ts';
+import { freePort, makeFolder, until } from './process.ts';
+
+export const hasPgBouncer = has('pgbouncer');
+export const sessions = 3;
+
+/** The timeouts of docs/running-many.md; without a pooler the service sets them itself. */
+export const [connectQuery = ''] =
+  /connect_query='[^']+'/.exec(readFileSync('docs/running-many.md', 'utf8')) ?? [];
+
+/** Starts a PgBouncer in transaction mode in front of a database. */
+export async function startPgBouncer(t: Test, databaseUrl: string, query = connectQuery): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+  const folder = makeFolder(t);
+  const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')];
+  writeFileSync(
+    file,
+    `[databases]
+pooled = host=${hostname} port=${port} user=${username} password=${password} dbname=${pathname.slice(1)} ${query}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listen}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${sessions}
+max_client_conn = 500
+`,
+  );
+  chmodSync(file, 0o644);
+  // PgBouncer refuses to run as root.
+  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const child = spawn('pgbouncer', [file], { ...nobody, stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const url = `postgres://triport@127.0.0.1:${listen}/pooled`;
+  await until('PgBouncer answers', () => queryPostgres(url, 'select 1').then(Boolean, () => false));
+  return url;
+}
