@@ -58,7 +58,7 @@ export const Settings = strict({
   LOG_LEVEL: oneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     'info',
-    'The least severe level that is logged. Lines are JSON, except on a terminal.',
+    'The least severe level that is logged. Lines are JSON, except on a terminal in development.',
   ),
   AUTH_MODE: Type.Optional(
     oneOf(

@@ -34,15 +34,24 @@ async function main() {
   await listen(app, parts);
 }
 
-async function listen(app: App, { settings, database, log }: Parts): Promise<void> {
-  const { PORT: port, HOST: host, DATA_DIR, AUTH_MODE = 'open' } = settings;
-  const listenTextResolver = (address: string) =>
-    `Triport serves ${address}/api/users, ${address}/api/posts and ${address}/api/graphql`;
+/** Listens, and says where everything is. */
+async function listen(app: App, { settings, log }: Parts): Promise<void> {
+  const { PORT: port, HOST: host, AUTH_MODE = 'open' } = settings;
+  const listenTextResolver = (address: string) => `Triport serves ${address}/`;
   const address = await app.listen({ port, host, listenTextResolver });
-  log.info(`Docs ${address}/docs   Health ${address}/health/ready   Home page ${address}/`);
-  if (database.kind === 'embedded')
-    log.info(`The database is embedded, in ${DATA_DIR}. Set DATABASE_URL to use a PostgreSQL server.`);
+  log.info(`API       ${address}/api/users`);
+  log.info(`Docs      ${address}/docs`);
+  log.info(`GraphQL   ${address}/api/graphql`);
+  log.info(`Console   ${address}/console`);
+  log.info(`Database  ${describeDatabase(settings)}`);
   if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
+}
+
+/** Never the whole URL, which has a password. */
+function describeDatabase({ DATABASE_URL, DATA_DIR }: Settings): string {
+  if (DATABASE_URL === undefined) return `embedded, in ${DATA_DIR}; DATABASE_URL sets a PostgreSQL server`;
+  const { host, pathname } = new URL(DATABASE_URL);
+  return `PostgreSQL, ${host}${pathname}`;
 }
 
 async function close(parts: Parts, app: App, jobs: Jobs | undefined, code: number): Promise<void> {

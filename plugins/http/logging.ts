@@ -8,7 +8,7 @@ const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Successes are logged at `debug` alone: balancers and probes ask every second. */
+    /** Successes are logged at `debug` alone: probes ask every second, and a page has many files. */
     quiet?: boolean;
   }
   interface FastifyRequest {

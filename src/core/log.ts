@@ -1,8 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { prettyFactory } from 'pino-pretty';
 import type { Settings } from '../../schemas/settings.ts';
 import { isTracing, traceIds } from '../telemetry/tracing.ts';
 import { LogOutput } from './logOutput.ts';
+import { readableLines } from './readableLines.ts';
 
 export type Log = Logger;
 
@@ -24,13 +24,8 @@ export function openLog(
   const output =
     destination ??
     new LogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
-  const log = pino(options, terminal ? prettyLines(output) : output);
+  const log = pino(options, terminal ? readableLines(output) : output);
   return log;
-}
-
-function prettyLines(destination: DestinationStream): DestinationStream {
-  const format = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: true });
-  return { write: line => destination.write(format(line) ?? '') };
 }
 
 /**

@@ -15,7 +15,8 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 export async function openParts(given: Settings) {
   await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
   const stopTraces = await startTraces(process.env);
-  const log = openLog(given, process.stdout.isTTY);
+  // In a container with a terminal, the log is still read by a machine.
+  const log = openLog(given, process.stdout.isTTY && given.NODE_ENV !== 'production');
   const database = await openDatabase(given, log);
   // After the database has locked its folder for this process.
   const settings = withKeptSecrets(given);

@@ -25,9 +25,37 @@ t.test('lines are JSON, and lines below the level are dropped', async t => {
   t.equal(lines.length, 1);
 });
 
-t.test('on a terminal a line is formatted for people', async t => {
-  const lines = await linesOf('info', true, log => log.info('hello'));
-  t.match(lines.join(''), /^\[\d\d:\d\d:\d\d\.\d{3}\] .*INFO.*hello/);
+t.test('on a terminal, a request is one line, and so is a message', async t => {
+  const time = /^\d\d:\d\d:\d\d /;
+  const lines = await linesOf('info', true, log => {
+    const request = { reqId: 'one', method: 'GET', path: '/api/users', status: 200, ms: 1.5, address: '::1' };
+    log.info(request, 'answered');
+    log.info({ ...request, method: 'DELETE', status: 499 }, 'client left');
+    log.info('hello');
+    log.warn({ a: { b: [1] } }, 'careful');
+    log.debug('not this');
+  });
+  for (const line of lines) t.match(line, time);
+  t.same(
+    lines.map(line => line.replace(time, '')),
+    [
+      'GET    /api/users 200 1.5 ms',
+      'DELETE /api/users 499 1.5 ms client left',
+      'hello',
+      'WARN careful { a: { b: [ 1 ] } }',
+    ],
+  );
+});
+
+t.test('on a terminal, an error has its stack and those of its causes', async t => {
+  const text = (
+    await linesOf('info', true, log => log.error({ err: failedStatement('ada@example.com') }, 'It failed.'))
+  ).join('\n');
+  t.match(
+    text,
+    /ERROR It failed\.\n.*Failed query: insert into[\s\S]*\n +at [\s\S]*caused by\n.*duplicate key/,
+  );
+  t.notMatch(text, /ada@/);
 });
 
 t.test('secrets are not logged', async t => {

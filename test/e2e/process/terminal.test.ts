@@ -1,0 +1,107 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import t, { type Test } from 'tap';
+import { ask, json } from '../../rig/cluster/ask.ts';
+import { inherited } from '../../rig/cluster/part.ts';
+import { freePort, makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
+
+t.setTimeout(120_000);
+/** The one of util-linux gives a program a terminal. */
+const skip = !spawnSync('script', ['--version']).stdout?.includes('util-linux') && 'script is not installed';
+
+/** Runs a program of the project on a terminal. */
+function runOnTerminal(t: Test, command: string, env: Record<string, string>) {
+  const program = fileURLToPath(new URL(`../../../${command}`, import.meta.url));
+  const line = `${process.execPath} --disable-warning=ExperimentalWarning ${program}`;
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', line, '/dev/null'], {
+    cwd: makeFolder(t),
+    env: { ...inherited(), TERM: 'xterm', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Its own group, so that no program outlives the test.
+    detached: true,
+  });
+  let output = '';
+  child.stdout.on('data', data => {
+    output += data;
+  });
+  const ended = once(child, 'close');
+  const end = () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    return ended;
+  };
+  t.teardown(end);
+  return {
+    output: () => output,
+    lines: () => stripVTControlCharacters(output).trim().split(/\r?\n/),
+    ended,
+    end,
+  };
+}
+
+t.test('on a terminal, the start says where things are, and each request is one line', { skip }, async t => {
+  const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
+  const service = runOnTerminal(t, 'src/main.ts', { DATA_DIR, PORT: String(port) });
+  await until('it listens', () => service.output().includes('AUTH_MODE is open'), 60);
+  const started = service.lines().length;
+  const origin = `http://127.0.0.1:${port}`;
+  t.same(
+    service.lines().map(line => line.replace(/^\d\d:\d\d:\d\d /, '')),
+    [
+      `Triport serves ${origin}/`,
+      `API       ${origin}/api/users`,
+      `Docs      ${origin}/docs`,
+      `GraphQL   ${origin}/api/graphql`,
+      `Console   ${origin}/console`,
+      `Database  embedded, in ${DATA_DIR}; DATABASE_URL sets a PostgreSQL server`,
+      'WARN AUTH_MODE is open: anyone who can reach this port may read and write.',
+    ],
+  );
+  const send = async (method: string, path: string, body: object = {}) =>
+    (await ask(origin + path, { ...body, method })).status;
+  for (const path of ['/health/live', '/health/ready'])
+    for (const method of ['GET', 'HEAD']) t.equal(await send(method, path), 200);
+  const { text: page } = await ask(`${origin}/api/graphql`, { headers: { accept: 'text/html' } });
+  const files = [...page.matchAll(/(?:href|src)="(\/[^"]+\.(?:css|js))"/g)].map(([, path = '']) => path);
+  t.ok(files.length > 1, 'the page has files');
+  for (const path of files) t.equal(await send('GET', path), 200);
+  await send('POST', '/api/users', json({ name: 'Ada', email: 'ada@example.com' }));
+  await send('HEAD', '/api/users');
+  await send('GET', '/nowhere');
+  await send('POST', '/api/users', json({ name: 3 }));
+  await until('all are logged', () => service.lines().length >= started + 5);
+  const requests = service.lines().slice(started);
+  t.equal(requests.length, 5, requests.join('\n'));
+  for (const [index, line] of [
+    'GET    /api/graphql 200',
+    'POST   /api/users 201',
+    'HEAD   /api/users 200',
+    'GET    /nowhere 404',
+    'POST   /api/users 400',
+  ].entries())
+    t.match(requests[index], new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${line} [\\d.]+ ms$`));
+  t.ok(
+    service.output().includes('\x1b[32m201\x1b[39m') && service.output().includes('\x1b[33m404\x1b[39m'),
+    'coloured',
+  );
+});
+
+t.test('in production a terminal gets JSON, as everybody else', { skip }, async t => {
+  const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
+  const env = { DATA_DIR, PORT: String(port), NODE_ENV: 'production', AUTH_MODE: 'open' };
+  const service = runOnTerminal(t, 'src/main.ts', env);
+  await until('it listens', () => service.output().includes('AUTH_MODE is open'), 60);
+  for (const line of service.lines()) t.match(JSON.parse(line), { level: Number, time: Number, msg: String });
+});
+
+t.test('a database is named without its password', async t => {
+  const DATABASE_URL = 'postgres://ada:hidden-password@127.0.0.1:1/triport?sslmode=disable';
+  const service = await startService(t, { DATABASE_URL }, { ready: false });
+  await until('it says where', () => service.lines.some(({ msg }) => msg.startsWith('Database')));
+  t.equal(
+    service.lines.find(({ msg }) => msg.startsWith('Database'))?.msg,
+    'Database  PostgreSQL, 127.0.0.1:1/triport',
+  );
+  t.notMatch(JSON.stringify(service.lines), /hidden/);
+});
