@@ -15,7 +15,9 @@ const usage = `npm run bench -- [--rounds 3] [--seconds 5] [--users 10000] [--po
   [--profile <folder>] [--growth | --memory | --key | --writes | --citus | --statements <workload>]
 
 Measures the service and the floor in turn on one Postgres. bench/README.md explains the figures and the other
-options. Workloads: ${workloads.map(({ name }) => name).join(', ')}`;
+options. Workloads: ${workloads.map(({ name }) => name).join(', ')}
+
+Example: npm run bench -- --rounds 1 --only ${workloads[0]?.name}`;
 
 const options = {
   rounds: { type: 'string', default: '3' },

@@ -7,7 +7,9 @@ import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { runPgTool } from './lib/pgTools.ts';
 
 const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
-meanwhile. A service on an embedded database must be stopped first, because its folder has one owner.`;
+meanwhile. A service on an embedded database must be stopped first, because its folder has one owner.
+
+Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run backup -- monday.backup`;
 
 async function backup({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the file to write');

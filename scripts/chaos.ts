@@ -13,15 +13,20 @@ import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
 
-const namesOf = (list: { name: string }[]) => list.map(({ name }) => `  ${name}`).join('\n');
+const namesOf = (list: { name: string }[]) => list.map(({ name }) => `             ${name}`).join('\n');
 
 const usage = `npm run chaos -- [--citus] [--seconds 5] [--only redis,clocks]
 
 Puts a cluster under load, causes one fault after the other, and prints what was acknowledged and what of it was kept.
-Exits with 1 if anything was lost or done twice. --only takes parts of these names:
+Exits with 1 if anything was lost or done twice.
+
+  --seconds  how long a fault lasts
+  --only     the faults with these parts of a name, of
 ${namesOf(faults)}
-With --citus the database is a Citus of three nodes, and the faults are
-${namesOf(citusFaults)}`;
+  --citus    on a Citus of three nodes, with these faults:
+${namesOf(citusFaults)}
+
+Example: npm run chaos -- --only redis,clocks`;
 
 const options = {
   seconds: { type: 'string', default: '5' },

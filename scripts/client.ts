@@ -10,7 +10,9 @@ client.ts for REST, graphql-env.d.ts and schema.graphql for GraphQL. docs/client
   --from  a running service whose contract is taken; by default it is openapi.yaml and schema.graphql of this project
   --key   an API key for that service, if it requires one; API_KEY of the environment by default
 
-Run it again after a change of the API. Files that it did not write are never overwritten.`;
+Run it again after a change of the API. Files that it did not write are never overwritten.
+
+Example: npm run client -- ../shop/src/triport`;
 
 const options = { from: { type: 'string' }, key: { type: 'string' } } as const;
 

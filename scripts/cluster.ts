@@ -16,7 +16,10 @@ redis-server; PostgreSQL comes from npm unless DATABASE_URL names one. Ctrl-C st
   --servers     1 to 3
   --citus       on a Citus of three nodes, with the tables spread; it must be installed
   --prometheus  an installed Prometheus collects the metrics
-  --rolling     restarts one server after the other while clients send requests, and counts what they notice`;
+  --balancer    nginx or haproxy
+  --rolling     restarts one server after the other while clients send requests, and counts what they notice
+
+Example: npm run cluster -- --servers 2 --rolling`;
 
 const options = {
   port: { type: 'string', default: '8080' },

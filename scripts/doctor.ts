@@ -31,7 +31,9 @@ changes nothing but a key in Redis, which expires after a second, and prints no 
   --workers  how many workers do; 1 by default with WORKER=apart
   --json     the findings as JSON, for machines
 
-Example: docker compose exec server1 node scripts/doctor.ts --servers 3 --workers 2`;
+In a container: node scripts/doctor.ts
+
+Example: npm run doctor -- --servers 3 --workers 2`;
 
 const options = {
   servers: { type: 'string', default: '1' },

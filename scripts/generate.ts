@@ -11,7 +11,9 @@ import type { Database } from '../src/database/database.ts';
 import { resources } from '../src/resources.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
-nothing, and fails when one of them is out of date.`;
+nothing, and fails when one of them is out of date.
+
+Example: npm run generate`;
 
 const options = { check: { type: 'boolean' } } as const;
 

@@ -13,7 +13,13 @@ const usage = `API keys for clients, used when AUTH_MODE is required.
   npm run -s keys -- list
   npm run -s keys -- revoke <id>
 
-create prints only the key on standard output, and only once. Without -s, npm prints lines of its own there.`;
+  --name    what the key is for
+  --scopes  what it may do, read by default; write includes read, and admin both
+  --days    until it expires; never by default
+
+create prints only the key on standard output, and only once. Without -s, npm prints lines of its own there.
+
+Example: npm run -s keys -- create --name shop --scopes read,write --days 90`;
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
 type Flags = Given<typeof options>;

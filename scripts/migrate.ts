@@ -5,7 +5,9 @@ import { withDatabase } from './lib/database.ts';
 const usage = `npm run migrate -- [--spread]
 
 Brings the database of the settings up to date and exits. It waits for a server that is away. With --spread it also spreads
-the tables that grow without end over the nodes of Citus, see docs/scaling.md.`;
+the tables that grow without end over the nodes of Citus, see docs/scaling.md.
+
+Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run migrate`;
 
 const options = { spread: { type: 'boolean' } } as const;
 

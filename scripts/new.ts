@@ -8,9 +8,15 @@ import { migrationFile, serviceFile, tableFile } from './lib/resource/storage.ts
 import { graphqlTestFile, restTestFile } from './lib/resource/tests.ts';
 
 const undo = 'git restore . && git clean -df';
-const usage = `npm run new -- comment --belongs-to post,user --fields text:string: writes a new resource with its schemas, table,
-migration, service, routes, GraphQL fields and tests, ready to edit, and adds it to src/resources.ts. The types of fields are string,
-integer and boolean. --plural names its plural. Commit your work first: then ${undo} undoes it.`;
+const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--plural …]: writes a new resource with its schemas, table, migration,
+service, routes, GraphQL fields and tests, ready to edit, and adds it to src/resources.ts. Commit your work first: then
+${undo} undoes it.
+
+  --belongs-to  the resources that each record belongs to
+  --fields      names with a type: string, integer or boolean
+  --plural      the plural of the name, when it is not the usual one
+
+Example: npm run new -- comment --belongs-to post,user --fields text:string`;
 
 const options = {
   'belongs-to': { type: 'string' },

@@ -2,7 +2,10 @@ import { runCommand } from '../src/command.ts';
 import { repairCounts } from '../src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
 
-const usage = 'npm run repair: recounts every list. Needed only after writes with disabled triggers.';
+const usage = `npm run repair: recounts every list. Needed only after writes with disabled triggers. It has no options; the settings name
+the database.
+
+Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run repair`;
 
 async function repair() {
   await withDatabase(({ db }) => repairCounts(db));

@@ -9,8 +9,9 @@ import { openDatabase } from '../src/database/open.ts';
 import { connectionOf, connectTo } from '../src/database/postgres/client.ts';
 import { runPgTool } from './lib/pgTools.ts';
 
-const usage =
-  'npm run restore -- <file>: restores a backup into the database of the settings, which must be empty, and migrates it.';
+const usage = `npm run restore -- <file>: restores a backup into the database of the settings, which must be empty, and migrates it.
+
+Example: DATABASE_URL=postgres://user:password@host:5432/empty npm run restore -- monday.backup`;
 
 async function restore({ positionals: [file] }: { positionals: string[] }) {
   if (!file) throw new UsageError('Name the backup');

@@ -11,7 +11,9 @@ const usage = `npm test -- [embedded] [postgres] [citus] [e2e] [file …]
 
 Runs the tests on the embedded database and then on a real PostgreSQL, which comes from npm; with the name of a suite,
 that one alone; with files, those alone. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
-random tests. The last line is 'N passed, N failed'.`;
+random tests. The last line is 'N passed, N failed'.
+
+Example: npm test -- embedded test/rest/users.test.ts`;
 
 const options = {} as const;
 

@@ -28,8 +28,12 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   --status  of send: the status of the subscription in the body, in the provider's words
   --file    sends the bytes of this file; id and type can be given too if the provider has them in headers
   --fail    the handler fails this often, then succeeds; only with NODE_ENV=development, the default
+  --type, --customer, --provider
+            only events of these; of send, what the event says
   --url     the service; http://HOST:PORT of the settings by default
-  --key     an API key with the scope admin; API_KEY of the environment by default`;
+  --key     an API key with the scope admin; API_KEY of the environment by default
+
+Example: npm run -s webhook -- send payment_intent.succeeded --customer cus_123`;
 
 async function list(session: Session) {
   refuseArgument(session);

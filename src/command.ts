@@ -17,7 +17,8 @@ interface Command<O extends Options> {
 }
 
 /** For the usage of servers and workers. */
-export const settingsUsage = 'Settings are environment variables, or lines of a file .env: see .env.example.';
+export const settingsUsage =
+  'It has no options. Settings are environment variables, or lines of a file .env: docs/settings.md lists them.';
 
 /** A wrong option or argument. */
 export class UsageError extends OperatorError {

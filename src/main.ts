@@ -93,6 +93,8 @@ function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
 }
 
 await runCommand({
-  usage: `npm start: serves REST, GraphQL and webhooks. ${settingsUsage}`,
+  usage: `npm start: serves REST, GraphQL and webhooks until SIGTERM or Ctrl-C. ${settingsUsage}
+
+Example: PORT=4000 DATABASE_URL=postgres://user:password@host:5432/triport npm start`,
   run: main,
 });

@@ -28,6 +28,8 @@ async function main() {
 }
 
 await runCommand({
-  usage: `npm run worker: processes the events that servers have stored. ${settingsUsage}`,
+  usage: `npm run worker: processes the events that servers with WORKER=apart have stored. ${settingsUsage}
+
+Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run worker`,
   run: main,
 });
