@@ -5,6 +5,7 @@ import { OperatorError } from '../src/core/errors.ts';
 import { openLog } from '../src/core/log.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { runPgTool } from './lib/pgTools.ts';
+import { announce } from './lib/progress.ts';
 
 const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
 meanwhile. A service on an embedded database must be stopped first, because its folder has one owner.
@@ -19,6 +20,7 @@ async function backup({ positionals: [file] }: { positionals: string[] }) {
   process.umask(0o077);
   // pg_dump does not work through a pooler.
   const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
+  announce(`Writing the database to ${file}`);
   // Renamed when complete, so that a partial backup never looks like a backup.
   const unfinished = `${file}.unfinished`;
   try {

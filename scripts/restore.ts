@@ -8,6 +8,7 @@ import { refuseOtherEncodings } from '../src/database/migrations.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { connectionOf, connectTo } from '../src/database/postgres/client.ts';
 import { runPgTool } from './lib/pgTools.ts';
+import { announce } from './lib/progress.ts';
 
 const usage = `npm run restore -- <file>: restores a backup into the database of the settings, which must be empty, and migrates it.
 
@@ -20,6 +21,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
   const log = openLog({ LOG_LEVEL: 'warn' }, process.stdout.isTTY);
   const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
+  announce(`Restoring ${file}`);
   if (url) {
     await refuseUnlessUsable(url, log);
     // In one transaction, without the owners and grants of the old server.

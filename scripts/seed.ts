@@ -3,6 +3,7 @@ import { type Context, systemContext } from '../src/core/context.ts';
 import { kinds } from '../src/resources.ts';
 import { counterOf } from '../src/services/counts.ts';
 import { withDatabase } from './lib/database.ts';
+import { withProgress } from './lib/progress.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
 const usage = `npm run seed -- --users 10000 --posts 200000: fills the database with generated users and posts. Each record
@@ -18,19 +19,6 @@ const options = {
   posts: { type: 'string', default: '200000' },
 } as const;
 
-/** A progress bar on a terminal; elsewhere a line for each tenth. */
-function progress(total: number, terminal: boolean): (done: number) => void {
-  let reported = 0;
-  return done => {
-    const part = done / total;
-    const line = `${String(Math.floor(part * 100)).padStart(3)} %  ${done.toLocaleString('en')} of ${total.toLocaleString('en')} records`;
-    if (terminal)
-      process.stdout.write(`\r${'█'.repeat(part * 30).padEnd(30, '░')} ${line}${done === total ? '\n' : ''}`);
-    else if (Math.floor(part * 10) > reported) console.log(line);
-    reported = Math.floor(part * 10);
-  };
-}
-
 async function main({ values }: Given<typeof options>) {
   const size = sizeOf(values);
   await withDatabase(parts => seedAndReport(systemContext(parts, 'seed', 'command'), size));
@@ -39,7 +27,8 @@ async function main({ values }: Given<typeof options>) {
 async function seedAndReport(context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
   const countRecords = counterOf(kinds);
   const [before, started] = [await countRecords(context), Date.now()];
-  await seed(context.db, size, progress(size.users + size.posts, process.stdout.isTTY));
+  const total = size.users + size.posts;
+  await withProgress(total, 'records', ({ reach }) => seed(context.db, size, reach));
   const after = await countRecords(context);
   for (const [name, count] of Object.entries(after))
     console.log(

@@ -64,7 +64,7 @@ t.test('a second seed adds what is missing and changes nothing', async t => {
   t.same((await call('GET', '/api/posts?limit=100', 200)).body, before.body);
 });
 
-t.test('the command seeds the configured database, and prints plain lines without a terminal', async t => {
+t.test('the command seeds the configured database, and prints no bar without a terminal', async t => {
   const folder = t.testdir();
   const target: Record<string, string> =
     backend === 'postgres'
@@ -73,7 +73,7 @@ t.test('the command seeds the configured database, and prints plain lines withou
   const first = await run(target, '--users', '30', '--posts', '970');
   t.match(first, {
     code: 0,
-    out: /100 % {2}1,000 of 1,000 records\nusers: 30, 30 of them new\nposts: 970, 970 of them new\n/,
+    out: /(?<!%.*\n)users: 30, 30 of them new\nposts: 970, 970 of them new\n/,
   });
   t.notMatch(first.out, '\r');
   const second = await run(target, '--users', '30', '--posts', '970');

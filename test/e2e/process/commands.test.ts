@@ -41,7 +41,7 @@ for (const { name, words } of scripts)
       const called = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run (-s )?${name}`;
       t.match(out, name === 'test:e2e' ? /npm test/ : new RegExp(called));
       t.match(out, /^Example: .*npm /m);
-    for (const option of optionsOf(script)) t.match(out, `--${option}`);
+      for (const option of optionsOf(script)) t.match(out, `--${option}`);
       t.match(await run('--nonsense'), {
         code: 1,
         out: '',
