@@ -42,7 +42,7 @@ export interface Outcome {
 
 /** The body of a response, in which internal errors are not shown. */
 export const bodyOf = ({ data, errors = [] }: Outcome, request: FastifyRequest): string =>
-  JSON.stringify({ data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) });
+  `${JSON.stringify({ data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) })}\n`;
 
 export const sendBody = (reply: FastifyReply, body: string, status = 200): FastifyReply =>
   vary(reply, 'accept')

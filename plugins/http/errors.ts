@@ -35,7 +35,10 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   // Fastify would close the connection, but it can be reused: the rest of the body is read and discarded.
   reply.removeHeader('connection');
   // The serializer of the route is for its success.
-  reply.code(statusOf[error.code]).type('application/json').serializer(JSON.stringify);
+  reply
+    .code(statusOf[error.code])
+    .type('application/json')
+    .serializer((value: unknown) => `${JSON.stringify(value)}\n`);
   return isSending(request.raw)
     ? discardRest(request.raw).then(() => reply.send(toEnvelope(error)))
     : reply.send(toEnvelope(error));

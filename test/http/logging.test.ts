@@ -29,7 +29,7 @@ t.test('an internal error is masked for the client and complete in the log, unde
     ['POST', '/api/users', { name: 'Secret title', email: 'secret@example.com' }],
   ] as const) {
     const { text, headers } = await call(method, path, 500, body && { body });
-    t.equal(text, '{"error":{"message":"Internal error.","status":500,"details":{"code":"internal"}}}');
+    t.equal(text, '{"error":{"message":"Internal error.","status":500,"details":{"code":"internal"}}}\n');
     const line = all().find(each => each.level === 50 && each.reqId === headers['x-request-id']);
     t.match(line.err.message, /^Failed query: (select|insert|with)/);
     t.match(line.err.cause, { code: /^42/, message: /does not exist/ });

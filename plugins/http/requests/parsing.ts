@@ -65,10 +65,17 @@ const shared = () =>
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
 function serializerOf(response: object): Serializer {
   const key = JSON.stringify(response);
-  const serialize = serializers.get(key) ?? fastJson(response as fastJson.Schema, { schema: shared() });
+  const serialize =
+    serializers.get(key) ?? withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
   serializers.set(key, serialize);
   return serialize;
 }
+
+/** Without it, the prompt of a terminal sticks to the body that curl has printed. */
+const withNewline =
+  (serialize: Serializer): Serializer =>
+  value =>
+    `${serialize(value)}\n`;
 
 /** Refuses what Node and Fastify would accept: a wrong number of Host headers, and a query that cannot be decoded. */
 function checkTarget({ raw, url }: FastifyRequest): AppError | undefined {
