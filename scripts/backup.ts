@@ -8,7 +8,7 @@ import { runPgTool } from './lib/pgTools.ts';
 import { announce } from './lib/progress.ts';
 
 const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
-meanwhile. A service on an embedded database must be stopped first, because its folder has one owner.
+meanwhile, unless it has Citus. A service on an embedded database must be stopped first, because its folder has one owner.
 
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run backup -- monday.backup`;
 

@@ -28,7 +28,9 @@ export async function migrate(db: Connection): Promise<void> {
 const table = 'drizzle.__drizzle_migrations';
 
 async function runMigrations(inside: Connection): Promise<void> {
-  await inside.rows('create schema if not exists drizzle', []);
+  // Citus sends this to all nodes, also where the schema is there.
+  const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
+  if (exists === null) await inside.rows('create schema drizzle', []);
   await inside.rows(
     `create table if not exists ${table} (id serial primary key, hash text not null, created_at bigint)`,
     [],

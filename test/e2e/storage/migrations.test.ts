@@ -80,6 +80,23 @@ t.test('a cancellation from before subscriptions could end ends none that was pa
   t.match(await read('/api/subscriptions/returned'), { status: 'active' });
 });
 
+t.test('servers of the release before count repeated deliveries after the migrations', async t => {
+  const DATABASE_URL = await createPostgres(t, { empty: true });
+  await migrateUntil(DATABASE_URL, '0005_subscription_life');
+  await queryPostgres(
+    DATABASE_URL,
+    `insert into webhook_events (id, provider, fingerprint, status, body, created_at, updated_at)
+      values ('01a20855-68d6-7000-b3c2-5e92b7ed2c1b', 'stripe', sha256('1'), 'processed', '{}', now(), now())`,
+  );
+  await startService(t, { DATABASE_URL });
+  // What they run for a repeated delivery, and for a page of events: 0006 keeps the table for them.
+  await queryPostgres(
+    DATABASE_URL,
+    `insert into webhook_repeats values ('01a20855-68d6-7000-b3c2-5e92b7ed2c1b', 1)
+      on conflict (event) do update set repeats = webhook_repeats.repeats + excluded.repeats`,
+  );
+});
+
 t.test('the service refuses to start on Postgres with an unpatched driver', async t => {
   const folder = makeFolder(t);
   const driver = join(folder, 'postgres');
