@@ -5,6 +5,7 @@ import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
+import { sendCompressed } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Operation, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
 import type { Schemas } from './exampleRequest.ts';
@@ -43,13 +44,17 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     },
   });
   const sendPage = await makePage(app);
+  const sendDocument = sendCompressed(async () => Buffer.from(JSON.stringify(app.swagger())));
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: toolPolicy,
     uiHooks: {
       // The plugin's own page fits no phone, and its files are sent anew each time.
-      onRequest: async (request, reply) =>
-        /^\/docs\/?$/.test(request.routeOptions.url ?? '') ? sendPage(reply) : undefined,
+      onRequest: async (request, reply) => {
+        const { url = '' } = request.routeOptions;
+        if (/^\/docs\/?$/.test(url)) return sendPage(reply);
+        if (url === '/docs/json') return sendDocument(request, reply.type('application/json; charset=utf-8'));
+      },
     },
   });
 });

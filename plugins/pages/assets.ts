@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { vary } from '../http/headers.ts';
 
 /** The look that all pages share. */
@@ -33,20 +33,29 @@ export async function serveAssets(
 }
 
 function serve(app: FastifyInstance, url: string, version: string, path: string): void {
-  let compressed: Promise<Buffer> | undefined;
+  const send = sendCompressed(() => readFile(path));
   app.get<{ Params: { version: string } }>(
     url,
     { config: { scope: 'public', rateLimit: false, quiet: true }, schema: { hide: true } },
     async (request, reply) => {
       // While two releases run, the older must not have its file kept under the newer's URL.
       const isCurrent = request.params.version === version;
-      vary(reply, 'accept-encoding')
+      reply
         .type(types[extname(path)] ?? 'application/octet-stream')
         .header('cache-control', isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache');
-      if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(await readFile(path));
-      // On first use: most instances never serve a page.
-      compressed ??= readFile(path).then(promisify(gzip));
-      return reply.header('content-encoding', 'gzip').send(await compressed);
+      return send(request, reply);
     },
   );
+}
+
+/** Returns a function that sends this content, compressed if the client takes it. */
+export function sendCompressed(read: () => Promise<Buffer>) {
+  let compressed: Promise<Buffer> | undefined;
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    vary(reply, 'accept-encoding');
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
+    // On first use: most instances never serve a page.
+    compressed ??= read().then(promisify(gzip));
+    return reply.header('content-encoding', 'gzip').send(await compressed);
+  };
 }
