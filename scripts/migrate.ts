@@ -1,5 +1,5 @@
 import { type Given, runCommand } from '../src/command.ts';
-import { spread } from '../src/database/spread.ts';
+import { spread } from '../src/database/migrations/spread.ts';
 import { withDatabase } from './lib/database.ts';
 import { announce } from './lib/progress.ts';
 

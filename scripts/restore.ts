@@ -4,7 +4,7 @@ import { loadSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { type Log, openLog } from '../src/core/log.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
-import { refuseOtherEncodings } from '../src/database/migrations.ts';
+import { refuseOtherEncodings } from '../src/database/migrations/migrations.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { connectionOf, connectTo } from '../src/database/postgres/client.ts';
 import { runPgTool } from './lib/pgTools.ts';

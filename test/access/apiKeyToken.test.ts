@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { hashOf, idOf, isWellFormed, makeToken, matches } from '../../src/access/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
-import { seed } from '../helper/random.ts';
+import { seed } from '../helper/values/random.ts';
 
 t.test('a token carries the id of its record and 256 random bits', async t => {
   const id = newId(Date.now());

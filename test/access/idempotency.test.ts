@@ -3,8 +3,8 @@ import { sql } from '../../drizzle/orm.ts';
 import { bearer, makeKey, openIssuer } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, select } from '../helper/database.ts';
+import { isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
-import { isReplayed, keyed } from '../helper/replays.ts';
 
 const required = { AUTH_MODE: 'required' } as const;
 

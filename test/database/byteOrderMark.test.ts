@@ -7,7 +7,7 @@ import { recordWrites } from '../../src/services/audit.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { seed } from '../helper/random.ts';
+import { seed } from '../helper/values/random.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 /** U+FEFF, which a TextDecoder takes for a byte order mark and drops unless it is made with `ignoreBOM`. */

@@ -8,8 +8,8 @@ import { createUser } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend } from '../helper/database.ts';
+import { keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
-import { keyed } from '../helper/replays.ts';
 import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { backend, createPostgres, openTestDatabase } from '../helper/database.ts';
-import { randomFrom, seed } from '../helper/random.ts';
+import { randomFrom, seed } from '../helper/values/random.ts';
 
 /** One session of a database. The embedded database has one. */
 export interface Session {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { backend } from '../helper/database.ts';
-import { seed } from '../helper/random.ts';
+import { seed } from '../helper/values/random.ts';
 import {
   any,
   authors,

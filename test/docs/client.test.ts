@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
 import { makeProject, problemsOf, writeClient } from '../helper/clientProject.ts';
 import { backend } from '../helper/database.ts';
-import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/lossyProxy.ts';
+import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/servers/lossyProxy.ts';
 import { blocksOf, command, runBlocks } from './handbook.ts';
 
 t.setTimeout(120_000);

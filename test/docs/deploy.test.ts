@@ -5,7 +5,7 @@ import { Settings } from '../../schemas/settings.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { render } from '../rig/cluster/balancer.ts';
 import { render as renderPrometheus } from '../rig/cluster/prometheus.ts';
-import { deployments, type Manifest, pods, settings } from '../rig/manifests.ts';
+import { deployments, type Manifest, pods, settings } from '../rig/deploy/manifests.ts';
 
 const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');
 const compose: Manifest = parse(read('compose.yaml'), { merge: true });

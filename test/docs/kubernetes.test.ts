@@ -13,7 +13,7 @@ import {
   ofKind,
   pods,
   settings,
-} from '../rig/manifests.ts';
+} from '../rig/deploy/manifests.ts';
 import { has } from '../rig/openCluster.ts';
 
 /** The groups of the API, by their folders in kubernetes-types. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
-import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/lossyProxy.ts';
+import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/servers/lossyProxy.ts';
 import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;

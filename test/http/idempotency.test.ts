@@ -9,8 +9,8 @@ import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { WorkQueue } from '../../src/webhooks/queue.ts';
 import { build } from '../helper/app.ts';
 import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
+import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
-import { essence, isReplayed, keyed } from '../helper/replays.ts';
 
 // The sections are those of draft-ietf-httpapi-idempotency-key-header.
 let time = Date.now();

@@ -7,8 +7,8 @@ import { orm } from '../../src/database/connection.ts';
 import { kinds } from '../../src/resources.ts';
 import { build } from '../helper/app.ts';
 import { countRows, select } from '../helper/database.ts';
+import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
 import { makeRecord, newPerson } from '../helper/records.ts';
-import { essence, isReplayed, keyed } from '../helper/replays.ts';
 import { secret, signatureOf } from '../helper/webhooks.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type Answer, build, type Call } from '../helper/app.ts';
-import { Draw, type Schema, strange } from '../helper/draw.ts';
+import { Draw, type Schema, strange } from '../helper/values/draw.ts';
 
 interface Parameter {
   name: string;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { User } from '../../schemas/user.ts';
 import { build } from '../helper/app.ts';
-import { longestLists } from '../helper/longest.ts';
+import { longestLists } from '../helper/values/longest.ts';
 
 const { app, call, newUser, newPost } = await build(t);
 // 45 users: some names are equal, and the last page is not full.

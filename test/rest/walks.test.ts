@@ -9,7 +9,7 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
-import { randomFrom, seed } from '../helper/random.ts';
+import { randomFrom, seed } from '../helper/values/random.ts';
 
 const { app, call, newUser, database } = await build(t);
 const author = (await newUser()).id;

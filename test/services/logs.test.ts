@@ -8,7 +8,7 @@ import { orm } from '../../src/database/connection.ts';
 import { listAudit } from '../../src/services/audit.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { seed } from '../helper/random.ts';
+import { seed } from '../helper/values/random.ts';
 
 const database = await openTestDatabase(t);
 const context = inside(database);

@@ -10,8 +10,8 @@ import { createUser, user } from '../../src/services/users.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { openCollector, type Span } from '../helper/collector.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { openCollector, type Span } from '../helper/servers/collector.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);

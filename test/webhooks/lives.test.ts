@@ -6,8 +6,8 @@ import { stripe } from '../../src/webhooks/handlers/stripe.ts';
 import { processEvents } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { randomFrom, seed, shuffle } from '../helper/random.ts';
-import { lifeOf, story, timeOfStep } from '../helper/stripeLife.ts';
+import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
+import { randomFrom, seed, shuffle } from '../helper/values/random.ts';
 import { applyTogether, buildDoor, eventAt, jobOf } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 

@@ -4,7 +4,15 @@ import { sampleEvent } from '../../scripts/lib/webhook/sampleEvent.ts';
 import { presets } from '../../src/config/presets/index.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { folder, hmac, type Name, now, octokit, recorded, standardSecret } from '../helper/recordedEvents.ts';
+import {
+  folder,
+  hmac,
+  type Name,
+  now,
+  octokit,
+  recorded,
+  standardSecret,
+} from '../helper/events/recordedEvents.ts';
 import { buildDoor, paymentEvent, secret } from '../helper/webhooks.ts';
 
 const secretOf = (name: string) => (name === 'standard' ? standardSecret : secret);

@@ -9,7 +9,7 @@ import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { type Claimed, claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
 import { inside } from '../helper/access.ts';
 import { createPostgres, isDistributed } from '../helper/database.ts';
-import { lifeOf } from '../helper/stripeLife.ts';
+import { lifeOf } from '../helper/events/stripeLife.ts';
 import { jobOf, stripeProvider } from '../helper/webhooks.ts';
 
 /** A connection, and the shards that each of its statements asked, as the database tells them. */

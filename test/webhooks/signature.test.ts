@@ -5,7 +5,7 @@ import { signatureSchemes } from '../../schemas/provider.ts';
 import { readProviders } from '../../src/config/providers.ts';
 import type { Headers } from '../../src/webhooks/schemes.ts';
 import { sign, verify } from '../../src/webhooks/signature.ts';
-import { seed } from '../helper/random.ts';
+import { seed } from '../helper/values/random.ts';
 import { signatureOf } from '../helper/webhooks.ts';
 
 const time = new Date('2026-11-21T12:00:00Z');

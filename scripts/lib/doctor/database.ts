@@ -1,6 +1,6 @@
 import type { Connection } from '../../../src/database/connection.ts';
-import { migrationState, refuseOtherEncodings } from '../../../src/database/migrations.ts';
-import { isSpread } from '../../../src/database/spread.ts';
+import { migrationState, refuseOtherEncodings } from '../../../src/database/migrations/migrations.ts';
+import { isSpread } from '../../../src/database/migrations/spread.ts';
 import { checkConnections } from './connections.ts';
 import { compareClocks, type Deployment, type Findings, ok, problem, warning } from './finding.ts';
 import { checkPooler } from './pooler.ts';

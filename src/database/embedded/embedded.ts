@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
-import { migrate } from '../migrations.ts';
+import { migrate } from '../migrations/migrations.ts';
 import { connectionOf } from './client.ts';
 import { watchDisk } from './disk.ts';
 import { lockFolder, openFolder, openInMemory } from './folder.ts';

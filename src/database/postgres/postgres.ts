@@ -2,7 +2,7 @@ import type { Log } from '../../core/log.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
-import { migrate } from '../migrations.ts';
+import { migrate } from '../migrations/migrations.ts';
 import { connectionOf, connectTo, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 import { onceAtATime, watchServer } from './watch.ts';

@@ -18,7 +18,7 @@ import {
   openTestDatabase,
   testLog,
 } from '../../helper/database.ts';
-import { outcome } from '../../helper/fakeServer.ts';
+import { outcome } from '../../helper/servers/fakeServer.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const person = (name: string) => ({ name, email: `${name}@example.com` });

@@ -4,7 +4,7 @@ import { coalesce } from '../../../src/database/concurrency/coalesce.ts';
 import { createUser, listUsers } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { noDatabase, openTestDatabase } from '../../helper/database.ts';
-import { outcome } from '../../helper/fakeServer.ts';
+import { outcome } from '../../helper/servers/fakeServer.ts';
 
 t.test('equal requests share one answer, and other requests do not wait for them', async t => {
   const gates = new Map<string, PromiseWithResolvers<string>>();

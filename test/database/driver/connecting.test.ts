@@ -13,8 +13,8 @@ import {
   sayNothing,
   startFakeServer,
   watchUncaught,
-} from '../../helper/fakeServer.ts';
-import { queryPostgres } from '../../rig/postgresServer.ts';
+} from '../../helper/servers/fakeServer.ts';
+import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 /** The numbers are issues of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };

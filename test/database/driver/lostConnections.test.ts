@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { backend } from '../../helper/database.ts';
-import { outcome, watchUncaught } from '../../helper/fakeServer.ts';
+import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
 import { holdSockets, makeClient } from './client.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };

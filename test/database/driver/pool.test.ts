@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { Pool } from '../../../src/database/postgres/pool.ts';
 import { backend, createPostgres } from '../../helper/database.ts';
-import { outcome, sayNothing, startFakeServer } from '../../helper/fakeServer.ts';
+import { outcome, sayNothing, startFakeServer } from '../../helper/servers/fakeServer.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
 

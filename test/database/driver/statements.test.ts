@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { backend } from '../../helper/database.ts';
-import { outcome, watchUncaught } from '../../helper/fakeServer.ts';
+import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
 import { holdSockets, makeClient } from './client.ts';
 
 /** The numbers are issues and pull requests of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { longestLists } from '../../helper/longest.ts';
+import { longestLists } from '../../helper/values/longest.ts';
 import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
-import { queryPostgres } from '../../rig/postgresServer.ts';
 import { until } from '../../rig/process.ts';
+import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(220_000);
 

@@ -4,7 +4,7 @@ import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { bearer, makeKey } from '../../helper/access.ts';
 import { createPostgres, testLog } from '../../helper/database.ts';
 import { type Service, startService, until } from '../../rig/process.ts';
-import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
+import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 
 const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 

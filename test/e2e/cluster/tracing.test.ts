@@ -1,6 +1,6 @@
 import t from 'tap';
-import { openCollector } from '../../helper/collector.ts';
 import { createPostgres } from '../../helper/database.ts';
+import { openCollector } from '../../helper/servers/collector.ts';
 import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
 import { spawnService, startService } from '../../rig/process.ts';
 import { secrets } from '../../rig/sender.ts';

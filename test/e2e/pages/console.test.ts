@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { makeKey } from '../../helper/access.ts';
 import { paymentEvent } from '../../helper/webhooks.ts';
-import { accessibilityProblems, phone, scrollsSideways, wide } from '../../rig/browser.ts';
-import { startOperated } from '../../rig/operated.ts';
+import { accessibilityProblems, phone, scrollsSideways, wide } from '../../rig/pages/browser.ts';
+import { startOperated } from '../../rig/pages/operated.ts';
 
 const rowsOf = (page: Page) => page.locator('tbody tr');
 const rowWith = (page: Page, text: string) => rowsOf(page).filter({ hasText: text }).first();

@@ -10,7 +10,7 @@ import {
   phone,
   scrollsSideways,
   wide,
-} from '../../rig/browser.ts';
+} from '../../rig/pages/browser.ts';
 
 const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
 

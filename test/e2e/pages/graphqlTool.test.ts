@@ -9,7 +9,7 @@ import {
   phone,
   scrollsSideways,
   wide,
-} from '../../rig/browser.ts';
+} from '../../rig/pages/browser.ts';
 import { until } from '../../rig/process.ts';
 
 t.test('the tool runs its first query, light and dark, on a screen and on a phone', async t => {

@@ -7,7 +7,7 @@ import {
   phone,
   scrollsSideways,
   wide,
-} from '../../rig/browser.ts';
+} from '../../rig/pages/browser.ts';
 import { startService } from '../../rig/process.ts';
 
 t.test('each tab of first steps has commands that work', async t => {

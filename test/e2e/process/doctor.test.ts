@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { fill, makeDisk } from '../../rig/disk.ts';
 import { clockAhead, examine, expectFinding, preloaded } from '../../rig/doctor.ts';
 import { freePort, makeFolder, runCommand, startService } from '../../rig/process.ts';
-import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
+import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(240_000);
 const skip = !hasRedis && 'redis-server is not installed';

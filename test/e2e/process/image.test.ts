@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { createPostgres } from '../../helper/database.ts';
 import { answers } from '../../rig/cluster/part.ts';
-import { buildImage, type Image, reasonAgainstImages } from '../../rig/image.ts';
+import { buildImage, type Image, reasonAgainstImages } from '../../rig/deploy/image.ts';
 import { freePort, until } from '../../rig/process.ts';
 
 t.setTimeout(400_000);

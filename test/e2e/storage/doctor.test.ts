@@ -8,10 +8,10 @@ import { createPostgres } from '../../helper/database.ts';
 import { freePorts } from '../../rig/cluster/cluster.ts';
 import { clockAhead, examine, expectFinding } from '../../rig/doctor.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { hasPgBouncer, startPgBouncer } from '../../rig/pgbouncer.ts';
-import { makePostgres, queryPostgres } from '../../rig/postgresServer.ts';
 import { makeFolder, runCommand, startService } from '../../rig/process.ts';
-import { hasRedis, startRedis } from '../../rig/redis.ts';
+import { hasPgBouncer, startPgBouncer } from '../../rig/servers/pgbouncer.ts';
+import { makePostgres, queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(240_000);
 const noRedis = !hasRedis && 'redis-server is not installed';

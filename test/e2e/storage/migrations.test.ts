@@ -5,8 +5,8 @@ import t from 'tap';
 import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { lowestId } from '../../../src/core/ids.ts';
 import { createPostgres } from '../../helper/database.ts';
-import { queryPostgres } from '../../rig/postgresServer.ts';
 import { call, makeFolder, spawnService, startService, until } from '../../rig/process.ts';
+import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(180_000);
 

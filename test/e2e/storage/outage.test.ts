@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { makePostgres } from '../../rig/postgresServer.ts';
 import { call, type Reply, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { makePostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(180_000);
 

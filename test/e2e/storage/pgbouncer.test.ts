@@ -7,11 +7,11 @@ import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../../rig/pgbouncer.ts';
-import { queryPostgres } from '../../rig/postgresServer.ts';
 import { call, freePort, makeFolder, startService, until } from '../../rig/process.ts';
-import { hasRedis, startRedis } from '../../rig/redis.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
+import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../../rig/servers/pgbouncer.ts';
+import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(180_000);
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);

@@ -5,7 +5,7 @@ import { freePorts } from '../../rig/cluster/cluster.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
 import { makeFolder, startService, until } from '../../rig/process.ts';
-import { hasRedis, refusals, startRedis } from '../../rig/redis.ts';
+import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(220_000);
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { makePostgres } from '../../rig/postgresServer.ts';
 import { call, freePort, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { makePostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(120_000);
 

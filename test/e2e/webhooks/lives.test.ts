@@ -1,6 +1,6 @@
 import t from 'tap';
-import { randomFrom, seed, shuffle } from '../../helper/random.ts';
-import { lifeOf, story } from '../../helper/stripeLife.ts';
+import { lifeOf, story } from '../../helper/events/stripeLife.ts';
+import { randomFrom, seed, shuffle } from '../../helper/values/random.ts';
 import { signatureOf } from '../../helper/webhooks.ts';
 import { ask } from '../../rig/cluster/ask.ts';
 import { webhookSecret } from '../../rig/cluster/cluster.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { openCache } from '../../rig/cache.ts';
 import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
 import { has } from '../../rig/openCluster.ts';
 import { createPost, startPair } from '../../rig/pair.ts';
 import { runCommand } from '../../rig/process.ts';
+import { openCache } from '../../rig/servers/cache.ts';
 
 t.setTimeout(180_000);
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
 import t from 'tap';
-import { isReplayed } from '../../helper/replays.ts';
+import { isReplayed } from '../../helper/events/replays.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { closeGate, countPosts, createPost, type Pair, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { essence, isReplayed } from '../../helper/replays.ts';
+import { essence, isReplayed } from '../../helper/events/replays.ts';
 import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
 import { closeGate, countPosts, createPost, freeze, type Pair, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';

@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { OperatorError } from '../../../src/core/errors.ts';
+import { spread } from '../../../src/database/migrations/spread.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { spread } from '../../../src/database/spread.ts';
 import { freePorts } from '../cluster/cluster.ts';
 import { CitusNode, citusPrograms } from './node.ts';
 

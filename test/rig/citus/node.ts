@@ -4,7 +4,7 @@ import { appendFileSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { Part } from '../cluster/part.ts';
-import { queryPostgres } from '../postgresServer.ts';
+import { queryPostgres } from '../servers/postgresServer.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** PostgreSQL refuses to run as root. */

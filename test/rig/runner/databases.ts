@@ -4,7 +4,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { pino } from 'pino';
 import { connectionOf } from '../../../src/database/embedded/client.ts';
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
-import { migrate } from '../../../src/database/migrations.ts';
+import { migrate } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { Citus } from '../citus/citus.ts';
 import { makeServer } from '../cluster/postgres.ts';

@@ -15,7 +15,7 @@ import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { listUsers } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
-import { randomFrom, seed } from '../../helper/random.ts';
+import { randomFrom, seed } from '../../helper/values/random.ts';
 
 const database = await openTestDatabase(t);
 const context = inside(database);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { subscriptionStatuses } from '../../../schemas/subscription.ts';
 import { applyEvents } from '../../../src/services/subscriptions/applyEvents.ts';
-import { seed } from '../../helper/random.ts';
+import { seed } from '../../helper/values/random.ts';
 import { eventAt as event, timeAt } from '../../helper/webhooks.ts';
 
 t.test('the latest event decides; the reasons of the others say why they had no effect', async t => {

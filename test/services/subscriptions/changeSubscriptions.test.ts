@@ -6,7 +6,7 @@ import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
 import { orm } from '../../../src/database/connection.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
-import { permutationsOf, randomFrom, seed } from '../../helper/random.ts';
+import { permutationsOf, randomFrom, seed } from '../../helper/values/random.ts';
 import { applyTogether, eventAt as event, timeAt } from '../../helper/webhooks.ts';
 
 t.test(

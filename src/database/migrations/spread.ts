@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { OperatorError } from '../core/errors.ts';
-import type { Connection } from './connection.ts';
-import { withoutTimeouts } from './transaction.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Connection } from '../connection.ts';
+import { withoutTimeouts } from '../transaction.ts';
 
-const statements = new URL('../../drizzle/spread.sql', import.meta.url);
+const statements = new URL('../../../drizzle/spread.sql', import.meta.url);
 
 /** Spreads the tables that grow over the nodes of Citus, all or none; returns false when they were spread before. */
 export async function spread(db: Connection): Promise<boolean> {

@@ -4,10 +4,10 @@ import { sign, verify } from '@octokit/webhooks-methods';
 import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import { secret, signatureOf } from './webhooks.ts';
+import { secret, signatureOf } from '../webhooks.ts';
 
 /** A true body of each provider. */
-export const folder = new URL('../../scripts/lib/webhook/bodies/', import.meta.url);
+export const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);
 const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
 export const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 export const hmac = (raw: string) => createHmac('sha256', secret).update(raw);

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from '../../drizzle/orm.ts';
-import { OperatorError } from '../core/errors.ts';
-import type { Connection } from './connection.ts';
-import { readCommitted, withoutTimeouts } from './transaction.ts';
+import { readMigrationFiles } from '../../../drizzle/orm.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Connection } from '../connection.ts';
+import { readCommitted, withoutTimeouts } from '../transaction.ts';
 
-const migrationsFolder = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
+const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
 
 /** Any constant: every process that migrates takes this lock. */
 const migrationLock = 7_283_451;

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { has } from './openCluster.ts';
+import { has } from '../openCluster.ts';
+import { freePort, makeFolder, until } from '../process.ts';
 import { queryPostgres } from './postgresServer.ts';
-import { freePort, makeFolder, until } from './process.ts';
 
 export const hasPgBouncer = has('pgbouncer');
 export const sessions = 3;

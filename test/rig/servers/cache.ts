@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { freePorts } from './cluster/cluster.ts';
-import { answers, Part } from './cluster/part.ts';
-import { makeFolder, type Service } from './process.ts';
+import { freePorts } from '../cluster/cluster.ts';
+import { answers, Part } from '../cluster/part.ts';
+import { makeFolder, type Service } from '../process.ts';
 
 /**
  * `strict` keeps what RFC 9111 allows a shared cache to keep: with `no-cache` it asks the server each time whether that is

@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 
 const recorded = (name: string): Stripe.Event =>
   JSON.parse(
-    readFileSync(new URL(`../../scripts/lib/webhook/bodies/stripe/${name}.json`, import.meta.url), 'utf8'),
+    readFileSync(new URL(`../../../scripts/lib/webhook/bodies/stripe/${name}.json`, import.meta.url), 'utf8'),
   );
 
 type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { makeServer } from './cluster/postgres.ts';
-import { freePort, makeFolder } from './process.ts';
+import { makeServer } from '../cluster/postgres.ts';
+import { freePort, makeFolder } from '../process.ts';
 
 /** Creates a PostgreSQL server that a test can crash or freeze. It is not started yet. */
 export async function makePostgres(t: Test, fsync: 'on' | 'off' = 'off') {

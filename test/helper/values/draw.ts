@@ -138,7 +138,7 @@ export const strange: fc.Arbitrary<unknown> = fc.oneof(
     "' or 1=1 --",
     '$1',
     '%s',
-    '../..',
+    '../../..',
     '1e20',
     '9'.repeat(400),
     'draft ',
