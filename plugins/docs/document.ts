@@ -7,6 +7,7 @@ import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf } from './errors.ts';
 import { exampleRequest, type Schemas } from './exampleRequest.ts';
 import { headers, headersOf } from './headers.ts';
+import type { Operation } from './operation.ts';
 import { ownErrors } from './ownErrors.ts';
 import { featuresOf, parameters, parametersOf } from './parameters.ts';
 import { samplesOf } from './samples.ts';
@@ -67,11 +68,6 @@ export const documentFor = (version: string, resources: Section[]) => ({
   ],
   components: { headers, parameters, responses: errorResponses, securitySchemes } as object,
 });
-
-export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
-  responses: Record<string, object>;
-  'x-codeSamples'?: object[];
-};
 
 export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): readonly Conflict[] => [
   ...(config.conflicts ?? []),

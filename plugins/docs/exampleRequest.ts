@@ -1,5 +1,5 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
-import type { Operation } from './document.ts';
+import type { Operation } from './operation.ts';
 
 type Schema = {
   required?: string[];

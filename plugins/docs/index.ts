@@ -6,9 +6,10 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
 import { sendCompressed } from '../pages/assets.ts';
-import { completeOperation, conflictsOf, documentFor, type Operation, type Section } from './document.ts';
+import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
 import type { Schemas } from './exampleRequest.ts';
+import type { Operation } from './operation.ts';
 import { makePage } from './page/index.ts';
 
 declare module 'fastify' {
