@@ -39,8 +39,11 @@ const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js
 /** What axe finds on the page: the rule, and the elements that break it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(await axe);
-  return page.evaluate(`axe.run().then(({ violations }) => violations.map(
-    ({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`);
+  const run = () =>
+    page.evaluate(`axe.run().then(({ violations }) => violations.map(
+      ({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`);
+  // It breaks when an element goes meanwhile, such as a hint.
+  return (await run().catch(run)) as string[];
 }
 /** Whether the page is wider than the screen: one must scroll sideways to read it. */
 export const scrollsSideways = (page: Page): Promise<boolean> =>
