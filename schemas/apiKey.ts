@@ -22,9 +22,12 @@ const members = {
   name,
   scopes: scopeList,
   createdAt: readOnly.createdAt,
-  expiresAt: nullableTime('When the key stops working; null for never.'),
-  lastUsedAt: nullableTime('When the key was last used, to the minute; null for never.'),
-  revokedAt: nullableTime('When the key was revoked; null while it works.'),
+  expiresAt: { ...nullableTime('When the key stops working; null for never.'), examples: [null] },
+  lastUsedAt: {
+    ...nullableTime('When the key was last used, to the minute; null for never.'),
+    examples: [null],
+  },
+  revokedAt: { ...nullableTime('When the key was revoked; null while it works.'), examples: [null] },
 };
 
 export const ApiKey = strict(members, {

@@ -10,12 +10,13 @@ const limit = Type.Integer({
   description: 'The maximum number of records in a page.',
 });
 
-/** No default here: it would be filled in beside a cursor. plugins/docs/document.ts adds the 1. */
+/** No default here: it would be filled in beside a cursor, by the page at /docs too. */
 const page = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: 2147483647,
-    description: 'The page, counted from 1. A page past the end is empty. Not together with a cursor.',
+    description:
+      'The page, counted from 1, which is the default. A page past the end is empty. Not together with a cursor.',
   }),
 );
 

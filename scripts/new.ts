@@ -46,6 +46,8 @@ async function writeResource({ values, positionals: [name] }: Given<typeof optio
   writeFileSync(migration, migrationFile(plan));
   run('node', 'scripts/generate.ts');
   for (const path of [migration, ...Object.keys(files)].sort()) console.log(path);
+  console.log('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
+  console.log(`Start the service again: then there is /api/${plan.plural}.`);
 }
 
 /** The list of resources with the new one, after the records that clients write. */

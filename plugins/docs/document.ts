@@ -99,7 +99,6 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
     delete parameter.required;
     // The page would send the example as a filter, and find nothing.
     delete parameter.example;
-    if (parameter.name === 'page') Object.assign(parameter.schema ?? {}, { default: 1 });
   }
   const isList = own.some(({ name }) => name === 'limit');
   const isLimited = config.rateLimit !== false;

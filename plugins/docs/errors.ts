@@ -65,11 +65,7 @@ export const errorResponses = Object.fromEntries(
     const code = name as ErrorCode;
     const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
     const content = { 'application/json': { schema: errorSchema([code]), example } };
-    // The page shows all shared errors as one line.
-    return [
-      nameOf(code),
-      { description, headers: { ...always, ...errorHeaders[code] }, content, 'x-shared': true },
-    ];
+    return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),
 ) as Record<string, SharedError>;
 

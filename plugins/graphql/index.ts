@@ -20,25 +20,51 @@ import type { Part } from './part.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
-const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => ({
+const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string, example?: object) => ({
   description,
   content: Object.fromEntries(
-    mediaTypes.map(type => [type, { schema: ref(schema as typeof GraphQLResult) }]),
+    mediaTypes.map(type => [
+      type,
+      { schema: ref(schema as typeof GraphQLResult), ...(example && { example }) },
+    ]),
   ),
 });
 const result = as(
   GraphQLResult,
   'The result. With `application/json` also the refusal of a document: then there is no `data`.',
 );
-const refused = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
-const refusals = { 400: refused, 401: refused, 403: refused, 429: refused, 500: refused, 503: refused };
+const requestId = '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11';
+const refused = (code: string, message: string) =>
+  as(GraphQLErrors, 'Nothing was changed; `errors` says why.', {
+    errors: [{ message, extensions: { code, requestId } }],
+  });
+const refusals = {
+  400: refused('GRAPHQL_VALIDATION_FAILED', 'Cannot query field "nmae" on type "User". Did you mean "name"?'),
+  401: refused('UNAUTHENTICATED', 'Credentials are required: send `Authorization: Bearer <key>`.'),
+  403: refused('FORBIDDEN', 'The scope "write" is missing.'),
+  429: refused('RATE_LIMITED', 'Too many requests.'),
+  500: refused('INTERNAL_SERVER_ERROR', 'Internal error.'),
+  503: refused('UNAVAILABLE', 'The service cannot reach its database. Try again shortly.'),
+};
+const refusalsOfBodies = {
+  409: refused('IDEMPOTENCY_IN_PROGRESS', 'The first request with this Idempotency-Key is still running.'),
+  413: refused('TOO_LARGE', 'The body is too large.'),
+  415: refused(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The media type of the body is not supported. Send application/json.',
+  ),
+  422: refused(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key was sent with another request. Each request needs a new key.',
+  ),
+};
 
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read', {
     config: { door: 'graphql', idempotencyKey: 'accepted' },
     description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
     body: ref(GraphQLRequest),
-    response: { 200: result, ...refusals, 409: refused, 413: refused, 415: refused, 422: refused },
+    response: { 200: result, ...refusals, ...refusalsOfBodies },
   }),
   preValidation: async ({ body }: FastifyRequest) => {
     if (Array.isArray(body))
@@ -69,7 +95,11 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
       config: { door: 'graphql', publicWhen: asksForTool },
       description: 'The same as by POST. Without `query`, a browser gets the interactive tool.',
       querystring: GraphQLQuery,
-      response: { 200: result, ...refusals, 405: refused },
+      response: {
+        200: result,
+        ...refusals,
+        405: refused('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.'),
+      },
     }),
     async (request, reply) =>
       tool && asksForTool(request) ? tool(reply) : answer(request, reply, fromQuery(request.query)),

@@ -62,5 +62,5 @@ function parse(text: string) {
 
 const adviceFor = (status: number) =>
   [401, 403].includes(status)
-    ? 'Pass an API key with the scope admin by --key or API_KEY. `npm run keys` creates one.'
+    ? 'Pass an API key with the scope admin by --key or API_KEY. `npm run keys` creates one; stop a service with an embedded database first.'
     : undefined;

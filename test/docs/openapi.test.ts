@@ -11,7 +11,7 @@ import { build } from '../helper/app.ts';
 const { app, call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);
 type Operation = Record<string, unknown> & {
-  responses: Record<string, { $ref?: string; 'x-shared'?: boolean }>;
+  responses: Record<string, { $ref?: string; content?: Record<string, { example?: object }> }>;
 };
 const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
   ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
@@ -85,7 +85,8 @@ t.test('every operation has a name, a tag, a summary, and lists its errors', asy
     for (const [status, response] of Object.entries(operation.responses))
       if (Number(status) >= 400 && status !== '409')
         t.ok(
-          response.$ref?.startsWith('#/components/responses/') || response['x-shared'],
+          response.$ref?.startsWith('#/components/responses/') ||
+            response.content?.['application/json']?.example,
           `${path} ${status}`,
         );
   }

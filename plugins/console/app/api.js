@@ -3,6 +3,9 @@ import { ask } from './dialogs.js';
 /** In memory alone: it is gone when the page is closed or loaded again. */
 let key;
 
+/** Whether this page uses the key with this id. */
+export const isOwnKey = id => key?.split('_')[1] === id.replaceAll('-', '');
+
 /** An error in words for people. `status` is 0 when there was no response. */
 export class Failure extends Error {
   constructor(message, { status = 0, details = {}, retryAfter = 0 } = {}) {

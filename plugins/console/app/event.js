@@ -6,6 +6,10 @@ import { poll } from './polling.js';
 
 const replayable = ['failed', 'dead', 'ignored'];
 
+/** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
+export const whyOf = ({ status, reason, lastError, attempts }) =>
+  reason ?? (status === 'processed' || attempts === 0 ? '' : (lastError ?? ''));
+
 /** A link that opens the event over the view that is shown. */
 export function linkTo(id, text) {
   const { view, query } = placeNow();

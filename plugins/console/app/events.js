@@ -1,7 +1,7 @@
 import { call } from './api.js';
 import { confirm } from './dialogs.js';
 import { badge, field, h, input, notify, select, time, valuesOf } from './dom.js';
-import { linkTo } from './event.js';
+import { linkTo, whyOf } from './event.js';
 import { followLog } from './log.js';
 import { goTo, hrefOf } from './place.js';
 
@@ -17,7 +17,7 @@ const columns = {
     customer ? h('a', { href: hrefOf('customers', { customer }) }, customer) : '–',
   Provider: ({ provider }) => provider,
   Attempts: ({ attempts }) => String(attempts),
-  Why: ({ status, reason, lastError }) => reason ?? (status === 'processed' ? '' : (lastError ?? '')),
+  Why: whyOf,
 };
 
 /** The events as they come, with filters. */
@@ -53,24 +53,26 @@ const filterForm = (query, replay) =>
     replay,
   );
 
+const countOf = number => (number === 1 ? '1 event' : `${number.toLocaleString()} events`);
+
 /** Says how many there are before it replays them. */
 async function replayAll(query) {
   const path = '/api/webhook-events/replay';
   try {
     const { remaining } = await call('POST', path, { body: { ...query, dryRun: true } });
-    if (remaining === 0) return notify('No event can be replayed with these filters.');
+    if (remaining === 0) return notify(`No ${query.status ?? 'failed or dead'} event matches these filters.`);
     const what = query.status ?? 'failed and dead';
     const others = Object.entries(query).filter(([name]) => name !== 'status');
     const restriction = others.map(([name, value]) => `${name} ${value}`).join(', ');
     const agreed = await confirm({
-      title: `Replay ${remaining.toLocaleString()} events?`,
-      text: `All ${what} events${restriction && ` with ${restriction}`} are processed again, with new attempts.`,
+      title: `Replay ${countOf(remaining)}?`,
+      text: `The ${what} events${restriction && ` with ${restriction}`} are processed again, with new attempts.`,
       action: 'Replay',
     });
     if (!agreed) return;
     const result = await call('POST', path, { body: query });
     const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: replay again.` : '';
-    notify(`${result.replayed.toLocaleString()} events are replayed.${left}`);
+    notify(`${countOf(result.replayed)} replayed.${left}`);
   } catch (error) {
     notify(error.message);
   }

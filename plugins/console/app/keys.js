@@ -1,4 +1,4 @@
-import { call } from './api.js';
+import { call, isOwnKey } from './api.js';
 import { confirm } from './dialogs.js';
 import { field, h, input, notify, row, select, table, time, valuesOf } from './dom.js';
 
@@ -69,7 +69,8 @@ function showOnce({ name, key }) {
 function rowOf(key, load) {
   const { id, name, scopes, createdAt, expiresAt, lastUsedAt, revokedAt } = key;
   async function revoke() {
-    const text = 'It stops working on every server within 5 seconds. This cannot be undone.';
+    const own = isOwnKey(id) ? 'This page uses it, and will need another one. ' : '';
+    const text = `${own}It stops working on every server within 5 seconds. This cannot be undone.`;
     if (!(await confirm({ title: `Revoke the key "${name}"?`, text, action: 'Revoke' }))) return;
     try {
       await call('DELETE', `/api/keys/${id}`);
@@ -82,7 +83,7 @@ function rowOf(key, load) {
   const button = h('button', { type: 'button', onclick: revoke, 'aria-label': `Revoke ${name}` }, 'Revoke');
   const state = revokedAt ? ['revoked ', time(revokedAt)] : button;
   return row(headers, [
-    name,
+    isOwnKey(id) ? `${name} (this page uses it)` : name,
     scopes.join(', '),
     time(createdAt),
     expiresAt ? time(expiresAt) : 'never',

@@ -18,6 +18,7 @@ export function followLog({ path, query, columns, caption, signal }) {
   const said = h('p', { role: 'status' }, 'Loading …');
   const say = text => (said.textContent = text);
   const fresh = h('button', { type: 'button', class: 'fresh', hidden: true, onclick: () => show(latest) });
+  const nothing = Object.keys(query).length > 0 ? 'Nothing matches.' : 'Nothing has happened yet.';
   const more = h('button', { type: 'button', hidden: true, onclick: loadOlder }, 'Load older');
   const read = after => call('GET', path, { query: { ...query, limit, after }, signal });
   let latest;
@@ -30,7 +31,7 @@ export function followLog({ path, query, columns, caption, signal }) {
       next = meta.next;
     }
     for (const record of data.toReversed()) if (!rows.has(record)) rows.prepend(record);
-    say(rows.isEmpty ? 'Nothing matches.' : '');
+    say(rows.isEmpty ? nothing : '');
     fresh.hidden = true;
     more.hidden = next === null;
   }

@@ -25,19 +25,19 @@ export const plugin = ({ React, specSelectors }) => {
 
   const withMore = Responses => props => {
     const { responses, path, method } = props;
-    const shared = responses.filter(response => response.get('x-shared'));
-    const codes = [...shared.keys()].join(', ');
+    const errors = responses.filter((_, code) => isFolded(code));
+    const codes = [...errors.keys()].join(', ');
     return h(
       'div',
       {},
       samplesOf(path, method),
-      h(Responses, { ...props, responses: responses.filterNot(response => response.get('x-shared')) }),
-      shared.size > 0 &&
+      h(Responses, { ...props, responses: responses.filterNot((_, code) => isFolded(code)) }),
+      errors.size > 0 &&
         h(
           'details',
-          { className: 'more shared' },
-          h('summary', {}, `Errors that many operations share: ${codes}`),
-          h(Responses, { ...props, responses: shared, tryItOutResponse: null }),
+          { className: 'more errors' },
+          h('summary', {}, `Errors: ${codes}`),
+          h(Responses, { ...props, responses: errors, tryItOutResponse: null }),
         ),
     );
   };
@@ -52,6 +52,7 @@ export const plugin = ({ React, specSelectors }) => {
     );
 
   return {
+    fn: { opsFilter: filterOperations },
     wrapComponents: {
       responses: withMore,
       headers: foldHeaders,
@@ -62,4 +63,19 @@ export const plugin = ({ React, specSelectors }) => {
           h('span', {}, text),
     },
   };
+};
+
+/** Of the errors, conflicts alone differ from operation to operation. */
+const isFolded = code => Number(code) >= 400 && code !== '409';
+
+/** By method, path, summary or tag: Swagger UI filters by path and tag alone. */
+const filterOperations = (tags, phrase) => {
+  const sought = phrase.toLowerCase();
+  const matches = (tag, operation) =>
+    [tag, operation.get('method'), operation.get('path'), operation.getIn(['operation', 'summary'])].some(
+      text => String(text).toLowerCase().includes(sought),
+    );
+  return tags
+    .map((tag, name) => tag.update('operations', all => all.filter(operation => matches(name, operation))))
+    .filter(tag => tag.get('operations').size > 0);
 };

@@ -36,7 +36,7 @@ const regions = {
   '.information-container': 'About the API',
   '.models': 'Schemas',
   '.filter': 'Filter',
-  '.shared .responses-table': 'Shared errors',
+  '.errors .responses-table': 'Errors',
 };
 function repairLabels() {
   for (const [selector, label] of Object.entries(labels))

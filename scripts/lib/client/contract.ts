@@ -50,7 +50,7 @@ async function schemaOf(service: ServiceClient, base: string, key: string | unde
   });
   if (response.status === 401 || response.status === 403)
     throw new OperatorError(
-      `${url} requires an API key with the scope read: pass one by --key or API_KEY. \`npm run keys\` creates one.`,
+      `${url} requires an API key with the scope read: pass one by --key or API_KEY. \`npm run keys\` creates one; stop a service with an embedded database first.`,
     );
   const result = await jsonOf<{ data?: IntrospectionQuery } | null>(response, url);
   if (!result?.data) throw new OperatorError(`${url} does not show its schema.`);

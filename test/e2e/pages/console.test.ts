@@ -62,7 +62,7 @@ t.test('events come in while one looks, and failed ones are replayed: one, then 
   t.equal((await eventually('status=dead', 'dead')).status, 'dead', 'nothing happened');
   await page.getByRole('button', { name: 'Replay all that match' }).click();
   await question.getByRole('button', { name: 'Replay' }).click();
-  await page.getByText('2 events are replayed.').waitFor();
+  await page.getByText('2 events replayed.').waitFor();
   await eventually('event=evt_dispute_3', 'processed');
   t.same(errors, []);
 });

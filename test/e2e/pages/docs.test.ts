@@ -28,8 +28,8 @@ t.test('the page is for everybody: light and dark, on a screen and on a phone', 
     await page.goto(`${origin}/docs#/Users/updateUser`);
     const opened = operation(page, 'updateUser');
     await opened.getByText('Needs the scope write.').waitFor();
-    const shared = opened.getByText('Errors that many operations share');
-    t.match(await shared.innerText(), /: 400, 401, 403, 404/);
+    const shared = opened.getByText('Errors: ');
+    t.match(await shared.innerText(), /Errors: 400, 401, 403, 404/);
     const text = 'The request did not arrive in time.';
     t.notOk(await opened.getByText(text, { exact: true }).isVisible(), 'they are one line');
     t.notOk(await scrollsSideways(page), name);

@@ -54,7 +54,7 @@ t.test('the tool asks for a key in words, and loads the schema once it has one',
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const { page } = await openPage(await openBrowser(t), origin);
   await page.goto(`${origin}/api/graphql`);
-  const field = page.getByLabel('This service requires an API key or a token.');
+  const field = page.getByLabel('This service requires an API key or a token. Its administrator has them.');
   await field.fill('nonsense');
   t.same(await accessibilityProblems(page), []);
   await page.keyboard.press('Enter');
