@@ -34,9 +34,11 @@ t.test('every operation has a description, which says the scope', async t => {
 t.test('the example of a 400 is what the service answers to this mistake', async t => {
   const checked: string[] = [];
   for (const { path, method, operation } of operations) {
+    // GraphQL has errors of its own.
+    if (path === '/api/graphql') continue;
     const example = exampleOf(operation, 400);
     const [mistake] = example?.error.details ?? [];
-    if (!mistake || path.includes('{') || path === '/api/graphql') continue;
+    if (!mistake || path.includes('{')) continue;
     const name = mistake.path.slice(1);
     const request = mistake.in === 'body' ? { body: { ...sampleBody(operation), [name]: 1 } } : {};
     const url = mistake.in === 'query' ? `${path}?${name}=1` : path;
