@@ -47,6 +47,8 @@ function repairLabels() {
   for (const [selector, label] of Object.entries(regions))
     for (const element of document.querySelectorAll(selector))
       Object.assign(element, { role: 'region', ariaLabel: label });
+  const filter = document.querySelector('.operation-filter-input');
+  if (filter) filter.placeholder = 'Filter by method, path, summary or tag';
 }
 new MutationObserver(repairLabels).observe(document.getElementById('page'), {
   subtree: true,
