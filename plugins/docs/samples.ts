@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { ExampleRequest } from './exampleRequest.ts';
 
 /** The page at `/docs` puts its own address here. */
@@ -32,8 +33,5 @@ function typescript({ method, path, params, body }: ExampleRequest): string {
   return `const { data, error } = await client.${method}('${path}'${given});`;
 }
 
-/** As one writes it by hand: names without quotes. */
-const literal = (value: object) =>
-  JSON.stringify(value, null, 2)
-    .replace(/^( *)"([a-zA-Z_]\w*)":/gm, '$1$2:')
-    .replaceAll('"', "'");
+/** As one writes it by hand: names without quotes, one member in a line. */
+const literal = (value: object) => inspect(value, { compact: false, depth: null });

@@ -48,12 +48,14 @@ function serve(app: FastifyInstance, url: string, version: string, path: string)
   );
 }
 
+const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+
 /** Returns a function that sends this content, compressed if the client takes it. */
 export function sendCompressed(read: () => Promise<Buffer>) {
   let compressed: Promise<Buffer> | undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     vary(reply, 'accept-encoding');
-    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
+    if (!acceptsGzip.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
     // On first use: most instances never serve a page.
     compressed ??= read().then(promisify(gzip));
     return reply.header('content-encoding', 'gzip').send(await compressed);

@@ -22,7 +22,7 @@ function readable({ time, level, msg = '', pid, hostname, ...fields }: Entry): s
   if (isRequest(fields)) return `${clock} ${requestLine(fields, msg)}`;
   const { err, ...rest } = fields;
   const more = Object.keys(rest).length > 0 && inspect(rest, { breakLength: Number.POSITIVE_INFINITY });
-  const words = [labelOf(level), msg, more && paint('dim', more)].filter(Boolean).join(' ');
+  const words = [labelOf(level), printable(msg), more && paint('dim', more)].filter(Boolean).join(' ');
   return `${clock} ${words}${err ? stackOf(err as Failure) : ''}`;
 }
 
@@ -56,4 +56,7 @@ interface Failure {
 }
 
 const stackOf = ({ message, stack = message, cause }: Failure): string =>
-  `\n${paint('dim', stack)}${cause ? `\ncaused by${stackOf(cause)}` : ''}`;
+  `\n${paint('dim', printable(stack))}${cause ? `\ncaused by${stackOf(cause)}` : ''}`;
+
+/** What strangers wrote, such as the payload in an error, may hold sequences that a terminal obeys. */
+const printable = (text: string) => text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');

@@ -58,6 +58,17 @@ t.test('on a terminal, an error has its stack and those of its causes', async t 
   t.notMatch(text, /ada@/);
 });
 
+t.test('on a terminal, nothing of a message or an error is obeyed as a command to it', async t => {
+  const hostile = '\x1b[2Jgone\x9b31m';
+  const lines = await linesOf('info', true, log => {
+    log.info(hostile);
+    log.warn({ customer: hostile }, 'careful');
+    log.error({ err: new Error(hostile, { cause: new Error(hostile) }) }, 'It failed.');
+  });
+  t.equal(lines.filter(line => line.includes('gone')).length, 4);
+  t.notMatch(lines.join(), /\p{Cc}/u);
+});
+
 t.test('secrets are not logged', async t => {
   const lines = await linesOf('info', false, log => {
     log.info({

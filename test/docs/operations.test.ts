@@ -1,4 +1,5 @@
 import t from 'tap';
+import { samplesOf } from '../../plugins/docs/samples.ts';
 import { build } from '../helper/app.ts';
 
 const { call } = await build(t);
@@ -67,6 +68,14 @@ t.test('every operation has code samples, whose requests are accepted', async t 
   const create = operations.find(({ operation }) => operation.operationId === 'createUser')?.operation;
   const { body } = await call('POST', '/api/users', 201, { body: sampleBody(create as Operation) });
   t.equal(body.name, 'Ada Lovelace');
+});
+
+t.test('quotes in an example end neither the command nor the string', async t => {
+  const body = { name: `Ada O'Hara` };
+  const request = { method: 'POST', path: '/api/users', params: {}, query: [], isJson: true, body };
+  const [curl, typescript] = samplesOf(request, false);
+  t.match(curl?.source, `-d '{"name":"Ada O'\\''Hara"}'`);
+  t.match(typescript?.source, `name: "Ada O'Hara"`);
 });
 
 t.test('where keys are required, the samples send one', async t => {

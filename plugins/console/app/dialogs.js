@@ -22,7 +22,8 @@ export function ask({ title, text, label }) {
     };
     const dialog = h(
       'dialog',
-      { 'aria-labelledby': 'ask-title', oncancel: event => event.preventDefault() },
+      // Not every browser knows `closedby`, and without it Chromium lets a second Escape close the dialog.
+      { 'aria-labelledby': 'ask-title', closedby: 'none', oncancel: event => event.preventDefault() },
       h('h2', { id: 'ask-title' }, title),
       h('p', {}, text),
       h(

@@ -73,3 +73,14 @@ export const valuesOf = form =>
 export function notify(text) {
   document.getElementById('notice').textContent = text;
 }
+
+/** For what a person begins: a failure is said, unless they have left the view. */
+export const attempt =
+  work =>
+  async (...given) => {
+    try {
+      await work(...given);
+    } catch (error) {
+      if (error.name !== 'AbortError') notify(error.message);
+    }
+  };

@@ -4,7 +4,7 @@ import { badge, facts, h, notify, row, table, time } from './dom.js';
 import { goTo, hrefOf, placeNow } from './place.js';
 import { poll } from './polling.js';
 
-const replayable = ['failed', 'dead', 'ignored'];
+export const replayable = ['failed', 'dead', 'ignored'];
 
 /** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
 export const whyOf = ({ status, reason, lastError, attempts }) =>
@@ -76,13 +76,7 @@ export function openEvent(id) {
 function describe(event) {
   const { customer, provider, failures, body } = event;
   return [
-    h(
-      'p',
-      {},
-      badge(event.status),
-      ' ',
-      event.reason ?? (event.status === 'processed' ? '' : event.lastError),
-    ),
+    h('p', {}, badge(event.status), ' ', whyOf(event)),
     facts({
       Customer: customer && h('a', { href: hrefOf('customers', { customer }) }, customer),
       Provider: provider,

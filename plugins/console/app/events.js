@@ -1,12 +1,11 @@
 import { call } from './api.js';
 import { confirm } from './dialogs.js';
-import { badge, field, h, input, notify, select, time, valuesOf } from './dom.js';
-import { linkTo, whyOf } from './event.js';
+import { attempt, badge, field, h, input, notify, select, time, valuesOf } from './dom.js';
+import { linkTo, replayable, whyOf } from './event.js';
 import { followLog } from './log.js';
 import { goTo, hrefOf } from './place.js';
 
 const statuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'];
-const replayable = ['failed', 'dead', 'ignored'];
 const choices = { '': 'any', ...Object.fromEntries(statuses.map(status => [status, status])) };
 
 const columns = {
@@ -22,7 +21,8 @@ const columns = {
 
 /** The events as they come, with filters. */
 export function showEvents(view, query, signal) {
-  const replay = h('button', { type: 'button', onclick: () => replayAll(query) }, 'Replay all that match …');
+  const onclick = attempt(() => replayAll(query));
+  const replay = h('button', { type: 'button', onclick }, 'Replay all that match …');
   replay.disabled = query.event !== undefined || (query.status && !replayable.includes(query.status));
   replay.title = replay.disabled
     ? 'Possible for failed, dead and ignored events, by their other members.'
@@ -58,22 +58,18 @@ const countOf = number => (number === 1 ? '1 event' : `${number.toLocaleString()
 /** Says how many there are before it replays them. */
 async function replayAll(query) {
   const path = '/api/webhook-events/replay';
-  try {
-    const { remaining } = await call('POST', path, { body: { ...query, dryRun: true } });
-    if (remaining === 0) return notify(`No ${query.status ?? 'failed or dead'} event matches these filters.`);
-    const what = query.status ?? 'failed and dead';
-    const others = Object.entries(query).filter(([name]) => name !== 'status');
-    const restriction = others.map(([name, value]) => `${name} ${value}`).join(', ');
-    const agreed = await confirm({
-      title: `Replay ${countOf(remaining)}?`,
-      text: `The ${what} events${restriction && ` with ${restriction}`} are processed again, with new attempts.`,
-      action: 'Replay',
-    });
-    if (!agreed) return;
-    const result = await call('POST', path, { body: query });
-    const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: replay again.` : '';
-    notify(`${countOf(result.replayed)} replayed.${left}`);
-  } catch (error) {
-    notify(error.message);
-  }
+  const { remaining } = await call('POST', path, { body: { ...query, dryRun: true } });
+  if (remaining === 0) return notify(`No ${query.status ?? 'failed or dead'} event matches these filters.`);
+  const what = query.status ?? 'failed and dead';
+  const others = Object.entries(query).filter(([name]) => name !== 'status');
+  const restriction = others.map(([name, value]) => `${name} ${value}`).join(', ');
+  const agreed = await confirm({
+    title: `Replay ${countOf(remaining)}?`,
+    text: `The ${what} events${restriction && ` with ${restriction}`} are processed again, with new attempts.`,
+    action: 'Replay',
+  });
+  if (!agreed) return;
+  const result = await call('POST', path, { body: query });
+  const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: replay again.` : '';
+  notify(`${countOf(result.replayed)} replayed.${left}`);
 }

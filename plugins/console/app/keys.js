@@ -1,6 +1,6 @@
 import { call, isOwnKey } from './api.js';
 import { confirm } from './dialogs.js';
-import { field, h, input, notify, row, select, table, time, valuesOf } from './dom.js';
+import { attempt, field, h, input, notify, row, select, table, time, valuesOf } from './dom.js';
 
 const headers = ['Name', 'Scope', 'Created', 'Expires', 'Last used', 'State'];
 const scopes = { read: 'read', write: 'write, and read', admin: 'admin: everything' };
@@ -8,7 +8,11 @@ const scopes = { read: 'read', write: 'write, and read', admin: 'admin: everythi
 /** The API keys: a form for a new one, and a list in which each can be revoked. */
 export async function showKeys(view, _query, signal) {
   const { element, body } = table('Keys, the newest first', headers);
-  const more = h('button', { type: 'button', hidden: true, onclick: () => load(next) }, 'Load older');
+  const more = h(
+    'button',
+    { type: 'button', hidden: true, onclick: attempt(() => load(next)) },
+    'Load older',
+  );
   const created = h('div', { role: 'status' });
   let next = '';
 
@@ -24,16 +28,12 @@ export async function showKeys(view, _query, signal) {
   async function create(event) {
     event.preventDefault();
     const form = event.target;
-    try {
-      created.replaceChildren(...showOnce(await call('POST', '/api/keys', { body: keyIn(form) })));
-      form.reset();
-      await load();
-    } catch (error) {
-      notify(error.message);
-    }
+    created.replaceChildren(...showOnce(await call('POST', '/api/keys', { body: keyIn(form) })));
+    form.reset();
+    await load();
   }
 
-  view.append(h('h2', {}, 'Keys'), createForm(create), created, element, more);
+  view.append(h('h2', {}, 'Keys'), createForm(attempt(create)), created, element, more);
   await load();
 }
 
@@ -54,15 +54,15 @@ function keyIn(form) {
 }
 
 function showOnce({ name, key }) {
-  const copy = async () => {
+  const onclick = attempt(async () => {
     await navigator.clipboard.writeText(key);
     notify('The key is copied.');
-  };
+  });
   return [
     h('p', {}, `The key "${name}". Copy it now: it is stored nowhere and cannot be shown again.`),
     h('pre', {}, key),
     // Without TLS, browsers let only pages of this machine write to the clipboard.
-    navigator.clipboard && h('button', { type: 'button', onclick: copy }, 'Copy'),
+    navigator.clipboard && h('button', { type: 'button', onclick }, 'Copy'),
   ].filter(Boolean);
 }
 
@@ -72,15 +72,12 @@ function rowOf(key, load) {
     const own = isOwnKey(id) ? 'This page uses it, and will need another one. ' : '';
     const text = `${own}It stops working on every server within 5 seconds. This cannot be undone.`;
     if (!(await confirm({ title: `Revoke the key "${name}"?`, text, action: 'Revoke' }))) return;
-    try {
-      await call('DELETE', `/api/keys/${id}`);
-      notify(`The key "${name}" is revoked.`);
-      await load();
-    } catch (error) {
-      notify(error.message);
-    }
+    await call('DELETE', `/api/keys/${id}`);
+    notify(`The key "${name}" is revoked.`);
+    await load();
   }
-  const button = h('button', { type: 'button', onclick: revoke, 'aria-label': `Revoke ${name}` }, 'Revoke');
+  const onclick = attempt(revoke);
+  const button = h('button', { type: 'button', onclick, 'aria-label': `Revoke ${name}` }, 'Revoke');
   const state = revokedAt ? ['revoked ', time(revokedAt)] : button;
   return row(headers, [
     isOwnKey(id) ? `${name} (this page uses it)` : name,

@@ -1,5 +1,5 @@
 import { call } from './api.js';
-import { h, table } from './dom.js';
+import { attempt, h, table } from './dom.js';
 import { poll } from './polling.js';
 import { Rows } from './rows.js';
 
@@ -19,7 +19,7 @@ export function followLog({ path, query, columns, caption, signal }) {
   const say = text => (said.textContent = text);
   const fresh = h('button', { type: 'button', class: 'fresh', hidden: true, onclick: () => show(latest) });
   const nothing = Object.keys(query).length > 0 ? 'Nothing matches.' : 'Nothing has happened yet.';
-  const more = h('button', { type: 'button', hidden: true, onclick: loadOlder }, 'Load older');
+  const more = h('button', { type: 'button', hidden: true, onclick: attempt(loadOlder) }, 'Load older');
   const read = after => call('GET', path, { query: { ...query, limit, after }, signal });
   let latest;
   let next = null;
@@ -46,14 +46,10 @@ export function followLog({ path, query, columns, caption, signal }) {
   }
 
   async function loadOlder() {
-    try {
-      const { data, meta } = await read(next);
-      for (const record of data) if (!rows.has(record)) rows.append(record);
-      next = meta.next;
-      more.hidden = next === null;
-    } catch (error) {
-      say(error.message);
-    }
+    const { data, meta } = await read(next);
+    for (const record of data) if (!rows.has(record)) rows.append(record);
+    next = meta.next;
+    more.hidden = next === null;
   }
 
   poll(refresh, { signal, say });
