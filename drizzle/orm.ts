@@ -28,7 +28,6 @@ export const {
   isNotNull,
   isNull,
   lt,
-  min,
   or,
   sql,
 } = load('drizzle-orm') as typeof import('drizzle-orm');
