@@ -45,7 +45,7 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     },
   });
   const sendPage = await makePage(app);
-  const sendDocument = sendCompressed(async () => Buffer.from(JSON.stringify(app.swagger())));
+  const sendDocument = sendCompressed(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: toolPolicy,
