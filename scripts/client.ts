@@ -1,6 +1,7 @@
 import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { OperatorError } from '../src/core/errors.ts';
 import { clientFile } from './lib/client/clientFile.ts';
-import { contractOf, projectContract } from './lib/client/contract.ts';
+import { type Contract, contractOf, projectContract } from './lib/client/contract.ts';
 import { writeGenerated } from './lib/client/generated.ts';
 import { graphqlTypes, restTypes } from './lib/client/types.ts';
 
@@ -22,17 +23,28 @@ async function writeClient({
 }: Given<typeof options>) {
   const [folder] = positionals;
   if (!folder) throw new UsageError('Name the folder of the client');
-  const { document, schema } = from === undefined ? projectContract() : await contractOf(from, key);
-  const written = writeGenerated(folder, {
-    'api.ts': await restTypes(document),
-    'client.ts': clientFile,
-    'graphql-env.d.ts': graphqlTypes(schema),
-    'schema.graphql': schema,
-  });
+  const files =
+    from === undefined
+      ? await filesFor(projectContract())
+      : await contractOf(from, key).then(filesFor).catch(refuse);
+  const written = writeGenerated(folder, files);
   for (const { path, bytes } of written) console.log(`${path}  ${(bytes / 1000).toFixed(1)} kB`);
   console.log(
     'The project that uses them needs: npm install openapi-fetch; for GraphQL also gql.tada and graphql.',
   );
+}
+
+const filesFor = async ({ document, schema }: Contract) => ({
+  'api.ts': await restTypes(document),
+  'client.ts': clientFile,
+  'graphql-env.d.ts': graphqlTypes(schema),
+  'schema.graphql': schema,
+});
+
+/** What the generators throw at the contract of a stranger is no bug of ours. */
+function refuse(error: Error): never {
+  if (error instanceof OperatorError) throw error;
+  throw new OperatorError(`The service has no contract that can be used: ${error.message}`);
 }
 
 await runCommand({ usage, options, most: 1, run: writeClient });

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { loadSettings, SettingsError } from '../src/config/settings.ts';
+import { printable } from '../src/core/text.ts';
 import { exit } from '../src/process/exit.ts';
 import { checkTraces } from '../src/process/traces.ts';
 import { checkDatabase } from './lib/doctor/database.ts';
@@ -56,7 +57,7 @@ const checks: Check[] = [
 const marks = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 
 function print({ level, text }: Finding): void {
-  console.log(`${styleText(marks[level], level.padEnd(8), { stream: process.stdout })} ${text}`);
+  console.log(`${styleText(marks[level], level.padEnd(8), { stream: process.stdout })} ${printable(text)}`);
 }
 
 /** The settings are the first check: without them, there is nothing else to check. */

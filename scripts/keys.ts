@@ -3,6 +3,7 @@ import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
 import { commandNamed, type Given, runCommand, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
+import { printable } from '../src/core/text.ts';
 import { compileCheck } from '../src/core/validation.ts';
 import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
 import { withDatabase } from './lib/database.ts';
@@ -55,7 +56,9 @@ const stateOf = ({ revokedAt, expiresAt }: ApiKey) =>
   revokedAt ? 'revoked' : expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'works';
 
 const lineOf = (key: ApiKey) =>
-  [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  ');
+  printable(
+    [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  '),
+  );
 
 const list: Command = () => async context => {
   for (let page = 1; ; page++) {

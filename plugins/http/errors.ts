@@ -125,7 +125,7 @@ export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: 
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) return void socket.destroy();
   const [code, message] = fromNode[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP.'];
   const status = statusOf[code];
-  const body = JSON.stringify(toEnvelope(new AppError(code, message)));
+  const body = `${JSON.stringify(toEnvelope(new AppError(code, message)))}\n`;
   const id = unfinished?.request.id ?? randomUUID();
   if (unfinished) unfinished.request.statusOnClose = status;
   this.log.info({ reqId: id, status, reason: error.code, address: socket.remoteAddress }, 'broken HTTP');

@@ -57,7 +57,12 @@ export function sendCompressed(read: () => Promise<Buffer>) {
     vary(reply, 'accept-encoding');
     if (!acceptsGzip.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
     // On first use: most instances never serve a page.
-    compressed ??= read().then(promisify(gzip));
+    compressed ??= read()
+      .then(promisify(gzip))
+      .catch(error => {
+        compressed = undefined;
+        throw error;
+      });
     return reply.header('content-encoding', 'gzip').send(await compressed);
   };
 }

@@ -39,6 +39,8 @@ function* accessProblems(settings: Settings): Generator<string> {
   if (AUTH_MODE !== 'required')
     yield 'AUTH_JWKS_URL has no effect unless AUTH_MODE is `required`: anyone may do anything';
   if (!URL.canParse(url)) yield 'AUTH_JWKS_URL must be a URL';
+  else if (new URL(url).username || new URL(url).password)
+    yield 'AUTH_JWKS_URL must have no user and no password: keys are public, and they cannot be sent';
   else if (!isSecureUrl(url))
     yield 'AUTH_JWKS_URL must be https: anyone who can alter the keys in transit can sign tokens';
 }

@@ -1,5 +1,6 @@
 import { inspect, styleText } from 'node:util';
 import type { DestinationStream } from 'pino';
+import { printable, printableLines } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Without colours where NO_COLOR is set. */
@@ -56,7 +57,4 @@ interface Failure {
 }
 
 const stackOf = ({ message, stack = message, cause }: Failure): string =>
-  `\n${paint('dim', printable(stack))}${cause ? `\ncaused by${stackOf(cause)}` : ''}`;
-
-/** What strangers wrote, such as the payload in an error, may hold sequences that a terminal obeys. */
-const printable = (text: string) => text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+  `\n${paint('dim', printableLines(stack))}${cause ? `\ncaused by${stackOf(cause)}` : ''}`;

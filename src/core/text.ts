@@ -33,6 +33,11 @@ export function distance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
+/** Without the characters that a terminal obeys. Strangers write names, types and errors. */
+export const printable = (text: string) => text.replace(/\p{Cc}/gu, '\ufffd');
+
+export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
+
 export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** `a user`, `an invoice`. */

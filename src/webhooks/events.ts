@@ -96,20 +96,20 @@ export async function replayEvents(context: Context, given: ReplayFilter): Promi
   // An event that fails again meanwhile is not replayed again.
   const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
   let replayed = 0;
-  for (let done = 0; !dryRun && replayed < mostReplayed; replayed += done) {
-    done = await inTransaction(context, async inside => {
+  while (!dryRun && replayed < mostReplayed) {
+    const { found, started } = await inTransaction(context, async inside => {
       const rows = await orm(inside.db)
         .select({ id })
         .from(webhookEvents)
         .where(matching)
         .orderBy(id)
         .limit(step);
-      return startRound(
-        inside,
-        rows.map(row => row.id),
-      );
+      const ids = rows.map(row => row.id);
+      return { found: ids.length, started: await startRound(inside, ids) };
     });
-    if (done === 0) break;
+    // Not when none was started: another call may have been faster with those that were found.
+    if (found === 0) break;
+    replayed += started;
   }
   const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
   return { replayed, remaining: left?.total ?? 0 };

@@ -26,6 +26,10 @@ t.test('access settings that contradict each other stop the start', async t => {
   t.throws(() => readSettings({ ...jwks, AUTH_JWKS_URL: 'http://issuer.example/jwks' }), /must be https/);
   t.throws(() => readSettings({ ...jwks, AUTH_JWKS_URL: 'http://localhost.evil.example/' }), /must be https/);
   t.throws(() => readSettings({ ...jwks, AUTH_JWKS_URL: 'https://' }), /must be a URL/);
+  t.throws(
+    () => readSettings({ ...jwks, AUTH_JWKS_URL: 'https://a:b@issuer.example/' }),
+    /no user and no password/,
+  );
   t.ok(readSettings({ ...jwks, AUTH_JWKS_URL: 'http://127.0.0.1:9/jwks' }));
 });
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { suggestName } from '../../src/core/text.ts';
+import { printable, printableLines, suggestName } from '../../src/core/text.ts';
 
 const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
 
@@ -31,4 +31,9 @@ t.test('a name unlike any known one suggests nothing', async t => {
   ])
     t.equal(suggestName(typed, known), undefined, typed.slice(0, 20));
   t.equal(suggestName('name', []), undefined);
+});
+
+t.test('nothing printable commands a terminal', async t => {
+  t.equal(printable('\x1b[2J\u0007ö\x9b31m\n'), '\ufffd[2J\ufffdö\ufffd31m\ufffd');
+  t.equal(printableLines('a\x1b\nb'), 'a\ufffd\nb');
 });

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { buildSchema, getIntrospectionQuery, graphql } from 'graphql';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import type { Settings } from '../../schemas/settings.ts';
@@ -143,6 +144,18 @@ t.test('written files are overwritten, and those of others never', { skip }, asy
 
 t.test('it says what is wrong with its input, in one line', { skip }, async t => {
   const here = t.testdir({ file: '' });
+  const { data } = await graphql({
+    schema: buildSchema('type Query { a: Int }'),
+    source: getIntrospectionQuery(),
+  });
+  const contract = (paths: object) =>
+    answering(t, 200, 'application/json', JSON.stringify({ data, openapi: '3.1.0', info: {}, paths }));
+  const schema = (target: string) =>
+    contract({
+      '/a': {
+        get: { responses: { 200: { content: { 'application/json': { schema: { $ref: target } } } } } },
+      },
+    });
   const [page, empty, none, other, gone] = await Promise.all([
     answering(t, 200, 'text/html', '<p>Hello</p>'),
     answering(t, 200, 'application/json', '{}'),
@@ -161,6 +174,15 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     [[here, '--from', empty], /\/docs\/json is not an OpenAPI document\.$/],
     [[here, '--from', none], /\/docs\/json is not an OpenAPI document\.$/],
     [[here, '--from', other], /\/api\/graphql does not show its schema\.$/],
+    [
+      [here, '--from', await schema('/etc/passwd#/x')],
+      /^The OpenAPI document refers to another one: \/etc\/passwd#\/x$/,
+    ],
+    [
+      [here, '--from', await schema('#/components/schemas/None')],
+      /The service has no contract that can be used: Can't resolve \$ref/,
+    ],
+    [[here, '--from', await contract({ '/a': null })], /The service has no contract that can be used: /],
     [[here, '--from', gone], /\/docs\/json answered 404\. Is it this service\?$/],
   ];
   for (const [args, expected] of wrong) {

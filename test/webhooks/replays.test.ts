@@ -1,7 +1,9 @@
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
+import type { Replayed } from '../../schemas/event.ts';
+import { orm } from '../../src/database/connection.ts';
 import { waitLongerForLocks } from '../../src/database/transaction.ts';
-import { replayEvent, trimEvents } from '../../src/webhooks/events.ts';
+import { replayEvent, replayEvents, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
@@ -34,13 +36,14 @@ const skip =
   (backend === 'embedded' && 'transactions do not overlap there') ||
   (isDistributed && 'the wait is on another node, where this test does not see it');
 
+const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+
 t.test('an event that is replayed while it is trimmed stays', { skip }, async t => {
   const { call, database, deliver, jobs, queue } = await buildDoor(t);
   await jobs.close();
   await deliver({ ...paymentEvent(), type: 'customer.created' });
   const [{ id }] = (await call('GET', '/api/webhook-events', 200)).body.data;
   const context = { ...inside(database), queue };
-  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   let trimming: Promise<number> | undefined;
   await database.writes.transaction(async db => {
     await replayEvent({ ...context, db }, id);
@@ -52,4 +55,22 @@ t.test('an event that is replayed while it is trimmed stays', { skip }, async t 
   });
   t.equal(await trimming, 0);
   t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'received', replays: 1 });
+});
+
+t.test('a replay that finds its events taken by another one goes on to the next', { skip }, async t => {
+  const { database, jobs, queue } = await buildDoor(t);
+  await jobs.close();
+  const context = { ...inside(database), queue };
+  const db = orm(database.writes);
+  await db.execute(sql`insert into webhook_events (id, provider, fingerprint, status, body, created_at, updated_at)
+    select gen_random_uuid(), 'stripe', sha256(i::text::bytea), 'ignored', '{}', now() - interval '1 minute', now() - interval '1 minute'
+    from generate_series(1, 600) i`);
+  let replaying: Promise<Replayed> | undefined;
+  await database.writes.transaction(async inside => {
+    await orm(inside).execute(sql`update webhook_events set status = 'received'
+      where id in (select id from webhook_events order by id limit 500)`);
+    replaying = replayEvents(context, { status: 'ignored' });
+    await until('it waits', async () => (await select(database.reads, waiting)).length > 0);
+  });
+  t.same(await replaying, { replayed: 100, remaining: 0 });
 });

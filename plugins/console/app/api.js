@@ -32,9 +32,9 @@ export async function call(method, path, { query = {}, body, signal } = {}) {
   for (;;) {
     const used = key;
     const response = await send(method, url, { body, signal });
-    if (response.status !== 401) return read(response);
+    if (response.status !== 401 && response.status !== 403) return read(response);
     // Another request may have asked meanwhile.
-    if (used === key) await askForKey();
+    if (used === key) await askForKey(await read(response).catch(error => error.message));
   }
 }
 
@@ -50,36 +50,38 @@ function send(method, url, { body, signal }) {
 }
 
 async function read(response) {
-  const text = await response.text();
-  if (response.ok) return text && JSON.parse(text);
-  const { status, headers } = response;
-  const retryAfter = Number(headers.get('retry-after') ?? 0);
-  const { message, details } = errorIn(text);
+  const { ok, status, headers } = response;
+  const answer = parse(await response.text());
+  if (ok && (status === 204 || answer)) return answer;
+  if (ok) throw new Failure('The answer is not from the service.');
+  const { message = `The service answered ${status}.`, details } = answer?.error ?? {};
   const id = headers.get('x-request-id');
   const reference = status >= 500 && id ? ` Request ${id}.` : '';
-  throw new Failure(`${message ?? `The service answered ${status}.`}${reference}`, {
-    status,
-    details,
-    retryAfter,
-  });
+  // A date, which balancers may send, counts as nothing.
+  const retryAfter = Number(headers.get('retry-after')) || 0;
+  throw new Failure(message + wrongIn(details) + reference, { status, details, retryAfter });
 }
 
 /** A balancer in between answers with a page of its own. */
-function errorIn(text) {
+function parse(text) {
   try {
-    return JSON.parse(text).error ?? {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }
+
+/** What is wrong with the input, and where. */
+const wrongIn = details =>
+  Array.isArray(details) ? ` ${details.map(({ path, message }) => `${path} ${message}.`).join(' ')}` : '';
 
 let asking;
 
 /** All requests that need the key wait for the same answer. */
-function askForKey() {
+function askForKey(refusal) {
   asking ??= ask({
     title: key === undefined ? 'This service requires a key' : 'The service refuses this key',
-    text: 'Enter an API key or a token with the scope admin. This page keeps it in memory alone: it is gone when you close or reload the page.',
+    text: `${key === undefined ? '' : `${refusal} `}Enter an API key or a token with the scope admin. This page keeps it in memory alone: it is gone when you close or reload the page.`,
     label: 'Key',
   }).then(answer => {
     key = answer;

@@ -14,7 +14,15 @@ export function openDialog(dialog, onClose = () => {}) {
 /** Asks for a secret. It cannot be dismissed: without an answer the page has nothing to show. */
 export function ask({ title, text, label }) {
   return new Promise(resolve => {
-    const field = h('input', { type: 'password', required: true, autocomplete: 'off', id: 'answer' });
+    const field = h('input', {
+      type: 'password',
+      required: true,
+      // What a header can hold.
+      pattern: '\\s*[!-~]+\\s*',
+      title: 'Letters, digits and signs of ASCII',
+      autocomplete: 'off',
+      id: 'answer',
+    });
     const onsubmit = event => {
       event.preventDefault();
       dialog.close();

@@ -74,13 +74,22 @@ export function notify(text) {
   document.getElementById('notice').textContent = text;
 }
 
-/** For what a person begins: a failure is said, unless they have left the view. */
-export const attempt =
-  work =>
-  async (...given) => {
+/**
+ * Handles an event by work that takes a while. Until it ends, further events do nothing: a double click is one click. A
+ * failure is said, unless the reader has left the view.
+ */
+export function attempt(work, say = notify) {
+  let isRunning = false;
+  return async event => {
+    event.preventDefault();
+    if (isRunning) return;
+    isRunning = true;
     try {
-      await work(...given);
+      await work(event);
     } catch (error) {
-      if (error.name !== 'AbortError') notify(error.message);
+      if (error.name !== 'AbortError') say(error.message);
+    } finally {
+      isRunning = false;
     }
   };
+}

@@ -1,6 +1,6 @@
 import { call } from './api.js';
 import { openDialog } from './dialogs.js';
-import { badge, facts, h, notify, row, table, time } from './dom.js';
+import { attempt, badge, facts, h, notify, row, table, time } from './dom.js';
 import { goTo, hrefOf, placeNow } from './place.js';
 import { poll } from './polling.js';
 
@@ -22,7 +22,9 @@ export function openEvent(id) {
   const path = `/api/webhook-events/${encodeURIComponent(id)}`;
   const content = h('div', {});
   const said = h('p', { role: 'status' }, 'Loading …');
-  const replay = h('button', { type: 'button', class: 'primary', hidden: true, onclick: replayIt }, 'Replay');
+  const say = text => (said.textContent = text);
+  const onclick = attempt(replayIt, say);
+  const replay = h('button', { type: 'button', class: 'primary', hidden: true, onclick }, 'Replay');
   const dialog = h(
     'dialog',
     { class: 'wide', 'aria-labelledby': 'event-title' },
@@ -42,20 +44,16 @@ export function openEvent(id) {
     const text = JSON.stringify(event);
     if (text === shown) return;
     shown = text;
-    said.textContent = '';
+    say('');
     dialog.firstChild.textContent = event.type ?? 'Event';
     content.replaceChildren(...describe(event));
     replay.hidden = !replayable.includes(event.status);
   }
 
   async function replayIt() {
-    try {
-      show(await call('POST', `${path}/replay`));
-      notify('The event is replayed.');
-      dialog.querySelector('.actions button:last-child').focus();
-    } catch (error) {
-      said.textContent = error.message;
-    }
+    show(await call('POST', `${path}/replay`));
+    notify('The event is replayed.');
+    dialog.querySelector('.actions button:last-child').focus();
   }
 
   openDialog(dialog, () => {
@@ -66,10 +64,7 @@ export function openEvent(id) {
     // The link may have been made again, with another state of the event.
     /** @type {HTMLElement | null} */ (document.querySelector(`[data-event="${CSS.escape(id)}"]`))?.focus();
   });
-  poll(async () => show(await call('GET', path, { signal: ended.signal })), {
-    signal: ended.signal,
-    say: text => (said.textContent = text),
-  });
+  poll(async () => show(await call('GET', path, { signal: ended.signal })), { signal: ended.signal, say });
   return dialog;
 }
 

@@ -26,7 +26,6 @@ export async function showKeys(view, _query, signal) {
   }
 
   async function create(event) {
-    event.preventDefault();
     const form = event.target;
     created.replaceChildren(...showOnce(await call('POST', '/api/keys', { body: keyIn(form) })));
     form.reset();
@@ -43,7 +42,10 @@ const createForm = onsubmit =>
     { class: 'filters', onsubmit },
     field('Name', input('name', '', { required: true, maxLength: 200, placeholder: 'nightly import' })),
     field('Scope', select('scope', scopes, 'read')),
-    field('Ends after days', input('days', '', { type: 'number', min: 1, placeholder: 'never' })),
+    field(
+      'Ends after days',
+      input('days', '', { type: 'number', min: 1, max: 36_500, placeholder: 'never' }),
+    ),
     h('button', { class: 'primary', type: 'submit' }, 'Create a key'),
   );
 

@@ -37,7 +37,8 @@ async function showView(name, query) {
   // Not at the first time: the page begins at its top.
   if (shown !== undefined) element.focus();
   try {
-    await (views[name] ?? showEvents)(element, query, signal);
+    const showIt = Object.hasOwn(views, name) ? views[name] : showEvents;
+    await showIt(element, query, signal);
   } catch (error) {
     if (signal.aborted) return;
     const again = () => showView(name, query);

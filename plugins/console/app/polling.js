@@ -17,7 +17,7 @@ export async function poll(work, { signal, say, every = usual }) {
       if (signal.aborted) return;
       if (!error.isPassing) return say(error.message);
       failures += 1;
-      wait = Math.max(error.retryAfter, Math.min(usual * 2 ** failures, longest));
+      wait = Math.min(Math.max(error.retryAfter, usual * 2 ** failures), longest);
       say(`${error.message} Trying again in ${wait} s.`);
     }
     await pause(wait, signal);

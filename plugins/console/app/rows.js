@@ -9,39 +9,32 @@ export class Rows {
     this.columns = columns;
   }
 
-  get isEmpty() {
-    return this.#rows.size === 0;
+  /** Shows these records alone. The rows of those that have not changed stay, and with them the focus. */
+  show(records) {
+    const ids = new Set(records.map(({ id }) => id));
+    for (const [id, { element }] of this.#rows)
+      if (!ids.has(id)) {
+        element.remove();
+        this.#rows.delete(id);
+      }
+    for (const [i, record] of records.entries()) {
+      const element = this.#rowOf(record);
+      const there = this.body.children[i];
+      if (there !== element) this.body.insertBefore(element, there ?? null);
+    }
   }
 
-  has = ({ id }) => this.#rows.has(id);
-
-  prepend(record) {
-    this.body.prepend(this.#make(record));
-  }
-
-  append(record) {
-    this.body.append(this.#make(record));
-  }
-
-  /** Makes the row again if its record has changed, and keeps the focus in it. */
-  update(record) {
-    const { element, text } = this.#rows.get(record.id);
-    if (text === JSON.stringify(record)) return;
-    const isFocused = element.contains(document.activeElement);
-    const changed = this.#make(record);
-    element.replaceWith(changed);
-    if (isFocused) changed.querySelector('a')?.focus();
-  }
-
-  clear() {
-    this.#rows.clear();
-    this.body.replaceChildren();
-  }
-
-  #make(record) {
+  /** Made again if the record has changed; the focus in it is kept. */
+  #rowOf(record) {
+    const text = JSON.stringify(record);
+    const before = this.#rows.get(record.id);
+    if (before?.text === text) return before.element;
     const cells = Object.values(this.columns).map(cellOf => cellOf(record));
     const element = row(Object.keys(this.columns), cells);
-    this.#rows.set(record.id, { element, text: JSON.stringify(record) });
+    this.#rows.set(record.id, { element, text });
+    const isFocused = before?.element.contains(document.activeElement);
+    before?.element.replaceWith(element);
+    if (isFocused) element.querySelector('a')?.focus();
     return element;
   }
 }

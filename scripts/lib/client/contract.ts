@@ -7,7 +7,7 @@ import { OperatorError } from '../../../src/core/errors.ts';
 import { ServiceClient } from '../serviceClient.ts';
 
 /** What a client is made from. */
-interface Contract {
+export interface Contract {
   document: OpenAPI3;
   /** Of GraphQL. */
   schema: string;

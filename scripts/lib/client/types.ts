@@ -1,9 +1,11 @@
 import { minifyIntrospection, preprocessIntrospection } from 'gql.tada/internal';
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
+import { OperatorError } from '../../../src/core/errors.ts';
 
 /** The types of REST: paths, operations, and every schema by its name. */
 export async function restTypes(document: OpenAPI3): Promise<string> {
+  refuseOtherDocuments(document);
   const bodied = structuredClone(document);
   for (const item of Object.values(bodied.paths ?? {}))
     for (const operation of Object.values(item)) alwaysWithBody(operation);
@@ -17,6 +19,16 @@ export async function restTypes(document: OpenAPI3): Promise<string> {
     emptyObjectsUnknown: true,
   });
   return astToString(types);
+}
+
+/** The generator would read files of this machine and addresses of its network, and write what is there into the types. */
+function refuseOtherDocuments(document: OpenAPI3): void {
+  JSON.stringify(document, (name, value) => {
+    const refers = typeof value === 'string' && ['$ref', 'externalValue'].includes(name);
+    if (refers && !value.startsWith('#/'))
+      throw new OperatorError(`The OpenAPI document refers to another one: ${value}`);
+    return value;
+  });
 }
 
 const withoutBody = /\/(Prefer|IfNoneMatch)$/;

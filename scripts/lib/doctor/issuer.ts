@@ -16,27 +16,33 @@ import {
 export async function* checkIssuer({ settings }: Deployment): Findings {
   const { AUTH_JWKS_URL: url, AUTH_ISSUER = '' } = settings;
   if (url === undefined) return;
-  let answer: Response;
+  let hasDate: boolean;
   try {
-    answer = await get(url);
+    const answer = await get(url);
+    yield await checkKeys(answer);
+    hasDate = !Number.isNaN(Date.parse(answer.headers.get('date') ?? ''));
   } catch (error) {
     yield unreachable('AUTH_JWKS_URL', error);
     return;
   }
-  yield await checkKeys(answer);
   yield* checkName(AUTH_ISSUER, url);
-  const date = Date.parse(answer.headers.get('date') ?? '');
   // The header has whole seconds.
-  if (!Number.isNaN(date))
+  if (hasDate)
     yield await compareClocks(
       'AUTH_JWKS_URL',
       async () => Date.parse((await get(url)).headers.get('date') ?? '') + 500,
     );
 }
 
-/** The members of a JSON object; none when the answer is none. */
-const membersOf = async (answer: Response): Promise<Record<string, unknown>> =>
-  ((await answer.json().catch(() => undefined)) ?? {}) as Record<string, unknown>;
+/** The members of a JSON object; none when the answer is none. Throws when the answer does not arrive. */
+async function membersOf(answer: Response): Promise<Record<string, unknown>> {
+  const text = await answer.text();
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 const get = (url: string) => fetch(url, { signal: AbortSignal.timeout(3000) });
 

@@ -6,6 +6,7 @@ import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { newId } from '../../../src/core/ids.ts';
+import { printable } from '../../../src/core/text.ts';
 import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../../src/webhooks/handlers/index.ts';
 import { orUndefined } from '../serviceClient.ts';
@@ -95,7 +96,7 @@ async function follow({ client }: Session, filters: Record<string, string | null
     if (event && !['received', 'processing'].includes(event.status)) {
       const why = event.lastError ?? event.reason;
       const again = event.deliveries > 1 ? `, delivered ${event.deliveries} times` : '';
-      console.log(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`);
+      console.log(printable(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`));
       if (event.status !== 'processed' || event.customer === null) return;
       const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${event.provider}`;
       const subscription = await client.call<object>('GET', path).catch(orUndefined);

@@ -4,6 +4,7 @@ import { type Given, UsageError } from '../../../src/command.ts';
 import { loadSettings } from '../../../src/config/settings.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';
+import { printable } from '../../../src/core/text.ts';
 import { ServiceClient } from '../serviceClient.ts';
 
 const text = { type: 'string' } as const;
@@ -73,7 +74,9 @@ const pathOf = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
 
 /** An event as one line. */
 export const lineOf = (event: WebhookEvent): string =>
-  [
-    ...[event.id, event.createdAt, event.status, event.attempts, event.provider, event.eventId, event.type],
-    ...[event.customer, event.lastError ?? event.reason ?? ''],
-  ].join('  ');
+  printable(
+    [
+      ...[event.id, event.createdAt, event.status, event.attempts, event.provider, event.eventId, event.type],
+      ...[event.customer, event.lastError ?? event.reason ?? ''],
+    ].join('  '),
+  );

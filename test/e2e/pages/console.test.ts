@@ -20,11 +20,16 @@ t.test('a key is asked for in words, and is kept in memory alone', async t => {
   await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
   t.same(await accessibilityProblems(page), []);
   for (let i = 0; i < 3; i += 1) await page.keyboard.press('Escape');
+  await enterKey(page, 'no header can hold …');
+  t.equal(await page.locator('dialog input:invalid').count(), 1);
   await enterKey(page, 'nonsense');
   await page.getByRole('heading', { name: 'The service refuses this key' }).waitFor();
   await enterKey(page, (await makeKey(database, ['read'])).key);
-  await page.getByText('The scope "admin" is missing.').first().waitFor();
+  await page.getByRole('dialog').getByText('The scope "admin" is missing.').waitFor();
+  await enterKey(page, key);
+  await rowWith(page, 'charge.dispute.created').waitFor();
   await page.getByRole('button', { name: 'Forget the key' }).click();
+  await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
   await enterKey(page, key);
   await rowWith(page, 'charge.dispute.created').waitFor();
   t.same(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]'), [0, 0, '']);
@@ -64,7 +69,56 @@ t.test('events come in while one looks, and failed ones are replayed: one, then 
   await question.getByRole('button', { name: 'Replay' }).click();
   await page.getByText('2 events replayed.').waitFor();
   await eventually('event=evt_dispute_3', 'processed');
+  await page.getByText('Nothing matches.').waitFor();
+  t.equal(await rowsOf(page).count(), 0, 'none is dead any more');
   t.same(errors, []);
+});
+
+t.test(
+  'older events are loaded without a gap, also while so many come in that the list begins again',
+  async t => {
+    const { deliver, visit } = await startOperated(t, 'open');
+    const deliverMany = async (prefix: string) => {
+      for (let i = 0; i < 60; i++)
+        await deliver(paymentEvent({ id: `evt_${prefix}_${i}`, customer: prefix }));
+    };
+    await deliverMany('first');
+    const { page } = await visit('#events');
+    const more = page.getByRole('button', { name: 'Load older' });
+    let answerLate = () => {};
+    const isLate = new Promise<void>(resolve => {
+      answerLate = resolve;
+    });
+    await page.route(/after=\w/, async route => {
+      await isLate;
+      await route.continue();
+    });
+    await more.click();
+    await deliverMany('second');
+    await page.getByRole('button', { name: 'Show the many new' }).click();
+    await rowsOf(page).filter({ hasText: 'second' }).nth(49).waitFor();
+    const late = page.waitForResponse(/after=\w/);
+    answerLate();
+    await late;
+    for (let clicks = 0; (await more.isVisible()) && clicks < 9; clicks++) {
+      const shown = await rowsOf(page).count();
+      await more.click();
+      await rowsOf(page).nth(shown).waitFor();
+    }
+    t.equal(await rowsOf(page).filter({ hasText: 'first' }).count(), 60);
+    t.equal(await rowsOf(page).filter({ hasText: 'second' }).count(), 60);
+  },
+);
+
+t.test('a double click is one click', async t => {
+  const { visit } = await startOperated(t, 'open');
+  const { page } = await visit('#keys');
+  await page.getByLabel('Name').fill('import');
+  await page.getByRole('button', { name: 'Create a key' }).dblclick();
+  await rowWith(page, 'import').waitFor();
+  await page.reload();
+  await rowWith(page, 'import').waitFor();
+  t.equal(await rowsOf(page).filter({ hasText: 'import' }).count(), 1);
 });
 
 t.test('a customer has a history of states, each with its event', async t => {
@@ -126,6 +180,25 @@ t.test('without the service the page says so, and goes on when it is back', asyn
   await page.getByText(/cannot be reached. Trying again in \d+ s/).waitFor();
   await page.unroute('**/api/**');
   await page.getByText(/cannot be reached/).waitFor({ state: 'hidden' });
+});
+
+t.test('what a balancer answers in place of the service stops nothing', async t => {
+  const { visit } = await startOperated(t, 'open');
+  // Also the name of a member that every object has.
+  const { page } = await visit('#constructor');
+  await rowWith(page, 'dead').waitFor();
+  for (const [answer, says] of [
+    [
+      { status: 503, headers: { 'retry-after': 'Mon, 23 Nov 2099 16:00:00 GMT' }, body: 'Busy' },
+      'answered 503',
+    ],
+    [{ status: 200, body: '<h1>Sign in</h1>' }, 'The answer is not from the service'],
+  ] as const) {
+    await page.route('**/api/**', route => route.fulfill(answer));
+    await page.getByText(new RegExp(`${says}.* Trying again in \\d+ s`)).waitFor();
+    await page.unroute('**/api/**');
+    await page.getByText(says).waitFor({ state: 'hidden' });
+  }
 });
 
 t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {

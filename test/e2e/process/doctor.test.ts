@@ -227,6 +227,9 @@ t.test('what is wrong with the issuer of tokens', async t => {
   await expectFinding(t, env, /^problem: AUTH_JWKS_URL is no key set/);
   status = 500;
   await expectFinding(t, env, /^problem: AUTH_JWKS_URL answers with 500/);
+  const stalling = await serve(t, (_, response) => void response.writeHead(200).write('{"keys":['));
+  const stalled = { ...env, AUTH_JWKS_URL: stalling };
+  await expectFinding(t, stalled, /^problem: AUTH_JWKS_URL does not answer/);
   const gone = { ...env, AUTH_JWKS_URL: `http://127.0.0.1:${await freePort()}/jwks` };
   await expectFinding(t, gone, /^problem: AUTH_JWKS_URL cannot be reached: nothing listens there/);
 });
