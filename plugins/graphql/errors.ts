@@ -57,11 +57,14 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
   errors.map(error => {
     const { message, locations, path } = error;
     const origin = { ...(locations && { locations }), ...(path && { path }) };
-    // With a code: one of ours, or one about the document. Both are written for callers. Errors of compiled queries
-    // have no extensions at all.
-    if (typeof error.extensions?.code === 'string') {
+    // With a code: one of ours, or one about the document. Both are written for callers.
+    if (typeof error.extensions.code === 'string') {
       const limited = 'maximum' in error.extensions && { path };
       return { message, ...origin, extensions: { ...limited, ...error.extensions, requestId: request.id } };
+    }
+    if (isMistake(error)) {
+      const extensions = { code: renamed.invalid, requestId: request.id };
+      return { message: truncate(message, longestMessage), ...origin, extensions };
     }
     const known = explain(error.originalError ?? error);
     logFailure(request, known, { path: path?.join('.') });
@@ -71,6 +74,15 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
       extensions: { ...extensionsOf(known), requestId: request.id },
     };
   });
+
+/**
+ * Whether the graphql library blames the document: a nullable variable with a default fits a required place until it is
+ * null. What blames a value of ours names no place in the document.
+ */
+function isMistake(error: GraphQLError): boolean {
+  const { originalError = error } = error;
+  return originalError instanceof GraphQLError && originalError.nodes !== undefined;
+}
 
 /** The code and the details of an error. Details that only repeat the code are left out. */
 export function extensionsOf({ code, details }: AppError, body = '/input') {

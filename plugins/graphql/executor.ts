@@ -21,8 +21,6 @@ import { makeResolvers, makeSchema } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
-/** After this many runs a query is compiled, which halves the cost of the next ones. */
-const runsBeforeCompiling = 2;
 const maxRecords = 50_000;
 
 export async function openExecutor(app: FastifyInstance, settings: Settings, parts: Part[]) {
@@ -32,8 +30,8 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
     schema,
     resolvers: makeResolvers(parts),
     routes: false,
+    // Never `jit`: it writes text of clients into the functions that it makes (docs/decisions/13-graphql.md).
     cache: keptDocuments,
-    jit: runsBeforeCompiling,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },
     // The default one logs the mistakes of callers and sets the status.

@@ -123,8 +123,7 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, resources
       reply.header('allow', 'POST');
       throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
     }
-    // Without a prototype: a compiled query used its `toString` as the value of `$toString`.
-    const variables: Record<string, unknown> = Object.assign(Object.create(null), body.variables);
+    const variables = body.variables ?? {};
     checkVariables(variables);
     const price = checkQueryLimits({ schema, operation, variables, settings });
     if (price > 1) await request.charge(reply, price - 1);

@@ -47,19 +47,19 @@ t.test('GraphQL: a name that every object inherits is a name like any other', as
   await fill(database, 30, 0);
   const usersOf = async (query: string, variables?: Record<string, unknown>) =>
     (await ask(query, variables)).data.users.length;
-  // `__proto__` is the one name that is refused: see the last test.
-  for (const name of inherited.slice(1)) {
+  for (const name of inherited) {
     const list = (type: string) => `query($${name}: ${type}) { users(limit: $${name}) { id } }`;
-    // Bug: from the third time on, a query without its variables returned `{}`.
     t.equal(await usersOf(list('Int')), 30);
     t.equal(await usersOf(list('Int = 2')), 2);
-    t.equal(await usersOf(list('Int = 2'), { [name]: 3 }), 3);
-    t.equal(await usersOf(list('Int!'), { [name]: 3 }), 3);
+    t.equal(await usersOf(list('Int = 2'), withMember(name, 3)), 3);
+    t.equal(await usersOf(list('Int!'), withMember(name, 3)), 3);
     t.match(await errorsOf(list('Int!')), [{ extensions: { code: 'BAD_USER_INPUT' } }]);
-    t.same(await ask(`query ${name} { ${name}: usersCount }`), { data: { [name]: 30 } });
-    t.same(await ask(`{ ...${name} } fragment ${name} on Query { users(limit: 1) { ${name}: name } }`), {
-      data: { users: [{ [name]: 'User 1' }] },
-    });
+    const { data } = await ask(`query ${name} { ${name}: usersCount }`);
+    t.same(Object.entries(data), [[name, 30]]);
+    const nested = await ask(
+      `{ ...${name} } fragment ${name} on Query { users(limit: 1) { ${name}: name } }`,
+    );
+    t.same(Object.entries(nested.data.users[0]), [[name, 'User 1']]);
     for (const query of [
       `{ ${name} }`,
       `{ users(${name}: 1) { id } }`,
@@ -72,10 +72,10 @@ t.test('GraphQL: a name that every object inherits is a name like any other', as
       t.match(await errorsOf(query), [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }], query);
   }
   for (const name of inherited) {
+    t.same(await ask(`{ users(name: "${name}") { id } }`), { data: { users: [] } });
     const create = 'mutation($input: UserCreateInput!) { createUser(input: $input) { id } }';
     const input = { ...withMember(name, 'x'), name: 'Ada', email: 'ada@example.com' };
-    for (let again = 0; again < 4; again++)
-      t.match((await post(create, { input })).body, { errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
+    t.match((await post(create, { input })).body, { errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
     t.same(await ask('{ usersCount }', withMember(name, 1)), { data: { usersCount: 30 } });
   }
 });
@@ -88,27 +88,4 @@ t.test('bug: a missing variable with an inherited name bypassed the limit of cos
     t.match(await errorsOf(query), cost, name);
     t.match(await errorsOf(query.replace(' = 100', ''), { [name]: 100 }), cost, name);
   }
-});
-
-t.test('bug: `__proto__` was ignored as a variable and missing as an alias', async t => {
-  const { errorsOf, ask, database } = await buildGraphQL(t);
-  await fill(database, 1, 0);
-  const refused = [
-    {
-      message: 'The name __proto__ cannot be used.',
-      locations: [{ line: 1 }],
-      extensions: { code: 'GRAPHQL_PARSE_FAILED' },
-    },
-  ];
-  for (const query of [
-    'query($__proto__: Int = 1) { users(limit: $__proto__) { id } }',
-    '{ users(limit: 1) { __proto__: name } }',
-    '{ ...__proto__ } fragment __proto__ on Query { usersCount }',
-  ])
-    t.match(await errorsOf(query, withMember('__proto__', 3)), refused, query);
-  t.same(
-    await ask('{ users(name: "__proto__") { id } }'),
-    { data: { users: [] } },
-    'as a value it is allowed',
-  );
 });

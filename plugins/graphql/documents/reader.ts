@@ -45,25 +45,22 @@ function parseOperations(text: string, maxTokens: number): Operation[] {
   const { length } = text;
   if (length > maxCharacters)
     throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', length, maxCharacters)]);
-  const node = parseNode(text, maxTokens);
+  const document = parseDocument(text, maxTokens);
   const fragments = new Map(
-    node.definitions
+    document.definitions
       .filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map(fragment => [fragment.name.value, fragment]),
   );
-  return (
-    node.definitions
-      .filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
-      // A copy of the document, because Mercurius keeps one compiled query for each document object.
-      .map(definition => ({ document: { ...node }, definition, fragments }))
-  );
+  return document.definitions
+    .filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
+    .map(definition => ({ document, definition, fragments }));
 }
 
-function parseNode(text: string, maxTokens: number): DocumentNode {
+function parseDocument(text: string, maxTokens: number): DocumentNode {
   try {
-    const node = parse(text, { maxTokens });
-    clearTokens(node);
-    return node;
+    const document = parse(text, { maxTokens });
+    unlinkTokens(document);
+    return document;
   } catch (error) {
     const tokens = countTokens(text);
     if (tokens > maxTokens)
@@ -75,17 +72,10 @@ function parseNode(text: string, maxTokens: number): DocumentNode {
   }
 }
 
-/** Refuses what Mercurius cannot run, and unlinks the tokens. */
-function clearTokens({ loc }: DocumentNode): void {
+/** Mercurius copies a document recursively, and its linked list of tokens is as deep as the document is long. */
+function unlinkTokens({ loc }: DocumentNode): void {
   let token: { -readonly [K in keyof Token]: Token[K] } | null = loc?.startToken ?? null;
   while (token) {
-    // Variables and results are plain objects: such a variable had no value, and such a field was missing.
-    if (token.kind === TokenKind.NAME && token.value === '__proto__')
-      throw new GraphQLError('The name __proto__ cannot be used.', {
-        source: loc?.source ?? null,
-        positions: [token.start],
-      });
-    // Documents are copied recursively, and a linked list of tokens is as deep as the document is long.
     const next: Token | null = token.next;
     token.prev = token.next = null;
     token = next;

@@ -25,7 +25,7 @@ function* fieldsIn(
   }
 }
 
-/** By the nodes, which are the same objects each time a compiled query runs. */
+/** By the nodes, which all parents of a list share: a selection of a thousand fields is walked once, not for each parent. */
 const known = new WeakMap<readonly FieldNode[], ReadonlySet<string>>();
 
 /** The names of the fields that a query selects below this field. */
