@@ -1,6 +1,6 @@
 import type { Replayed, WebhookEventDetail } from '../schemas/event.ts';
 import { commandNamed, runCommand, UsageError } from '../src/command.ts';
-import { printableLines } from '../src/core/text.ts';
+import { printable, printableLines } from '../src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
@@ -62,14 +62,14 @@ async function replay(session: Session) {
   if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
   const path = `${await pathOfEvent(session)}/replay`;
   const event = await session.client.call<WebhookEventDetail>('POST', path);
-  console.log(`${event.status}, replay ${event.replays}`);
+  console.log(printable(`${event.status}, replay ${event.replays}`));
 }
 
 async function replayAll(session: Session) {
   refuseArgument(session);
   const path = '/api/webhook-events/replay';
   const { replayed, remaining } = await session.client.call<Replayed>('POST', path, filtersOf(session));
-  console.log(`${replayed} are processed again, ${remaining} are left`);
+  console.log(printable(`${replayed} are processed again, ${remaining} are left`));
 }
 
 const commands: Record<string, (session: Session) => Promise<void>> = { send, listen, list, show, replay };

@@ -7,6 +7,7 @@ import { runCommand, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
+import { printableLines } from './core/text.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { exit } from './process/exit.ts';
@@ -87,7 +88,7 @@ function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
   database.ready.catch(error => {
     const reason = reasonOf(error);
     if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
-    else console.error(reason);
+    else console.error(printableLines(reason));
     void ending.begin('no database', 1);
   });
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { counterOf } from '../../src/services/counts.ts';
@@ -9,7 +9,7 @@ import type { Kind } from '../../src/services/kinds.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { serveAssets, themeFile } from '../pages/assets.ts';
-import { escapeHtml, fillTemplate } from '../pages/template.ts';
+import { fillTemplate } from '../pages/template.ts';
 
 interface Options {
   version: string;
@@ -64,7 +64,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
         ...forms,
         version,
         description,
-        origin: escapeHtml(`${request.protocol}://${request.host}`),
+        origin: originOf(request),
         counts: Object.entries(counts ?? {})
           .map(countHtml)
           .join(''),
@@ -74,6 +74,12 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
     },
   );
 };
+
+/** For commands to copy. A `Host` header may have what a shell obeys, such as `$(…)`. */
+function originOf({ protocol, host }: FastifyRequest): string {
+  const origin = `${protocol}://${host}`;
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : 'https://api.example.com';
+}
 
 const countHtml = ([name, count]: [string, number]) =>
   `<div><dt><a href="/api/${name}">${name}</a></dt><dd>${count.toLocaleString('en')}</dd></div>`;

@@ -1,7 +1,3 @@
-const special = /[&<>"']/g;
-export const escapeHtml = (text: string) =>
-  text.replace(special, character => `&#${character.charCodeAt(0)};`);
-
 /** Fills the `{{name}}` of a template. The values are HTML. */
 export const fillTemplate = (template: string, values: Record<string, string>) =>
   template.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => values[name] ?? '');

@@ -3,6 +3,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import { isTracing, traceIds } from '../telemetry/tracing.ts';
 import { LogOutput } from './logOutput.ts';
 import { readableLines } from './readableLines.ts';
+import { printableJson } from './text.ts';
 
 export type Log = Logger;
 
@@ -24,9 +25,14 @@ export function openLog(
   const output =
     destination ??
     new LogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
-  const log = pino(options, terminal ? readableLines(output) : output);
+  const log = pino(options, terminal ? readableLines(output) : jsonLines(output));
   return log;
 }
+
+/** Collectors show these lines on terminals, too. */
+const jsonLines = (destination: DestinationStream): DestinationStream => ({
+  write: line => destination.write(printableJson(line)),
+});
 
 /**
  * An error and its causes for the log, without the values of a failed statement: they are personal data, and

@@ -23,7 +23,9 @@ function readable({ time, level, msg = '', pid, hostname, ...fields }: Entry): s
   if (isRequest(fields)) return `${clock} ${requestLine(fields, msg)}`;
   const { err, ...rest } = fields;
   const more = Object.keys(rest).length > 0 && inspect(rest, { breakLength: Number.POSITIVE_INFINITY });
-  const words = [labelOf(level), printable(msg), more && paint('dim', more)].filter(Boolean).join(' ');
+  const words = [labelOf(level), printable(msg), more && paint('dim', printableLines(more))]
+    .filter(Boolean)
+    .join(' ');
   return `${clock} ${words}${err ? stackOf(err as Failure) : ''}`;
 }
 
@@ -46,7 +48,7 @@ const isRequest = (fields: object): fields is Request =>
 function requestLine({ method, path, status, ms }: Request, msg: string): string {
   const shown = paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', String(status));
   const note = msg === 'answered' ? '' : paint('yellow', ` ${msg}`);
-  return `${method.padEnd(6)} ${path} ${shown} ${paint('dim', `${ms} ms`)}${note}`;
+  return `${method.padEnd(6)} ${printable(path)} ${shown} ${paint('dim', `${ms} ms`)}${note}`;
 }
 
 /** What the log has of an error. */

@@ -33,10 +33,19 @@ export function distance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Without the characters that a terminal obeys. Strangers write names, types and errors. */
-export const printable = (text: string) => text.replace(/\p{Cc}/gu, '\ufffd');
+/** What a terminal obeys, and what shows a line in another order than its own. */
+const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Without the characters that deceive who reads a terminal. Strangers write names, types and errors. */
+export const printable = (text: string) => text.replace(unprintable, '\ufffd');
 
 export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
+
+/** The same JSON with those characters as escapes: `JSON.stringify` leaves most of them. */
+export const printableJson = (json: string) =>
+  json.replace(unprintable, sign =>
+    sign === '\n' ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 

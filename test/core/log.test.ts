@@ -59,14 +59,22 @@ t.test('on a terminal, an error has its stack and those of its causes', async t 
 });
 
 t.test('on a terminal, nothing of a message or an error is obeyed as a command to it', async t => {
-  const hostile = '\x1b[2Jgone\x9b31m';
+  const hostile = '\x1b[2Jgone\x9b31m\u202e';
   const lines = await linesOf('info', true, log => {
     log.info(hostile);
     log.warn({ customer: hostile }, 'careful');
     log.error({ err: new Error(hostile, { cause: new Error(hostile) }) }, 'It failed.');
   });
   t.equal(lines.filter(line => line.includes('gone')).length, 4);
-  t.notMatch(lines.join(), /\p{Cc}/u);
+  t.notMatch(lines.join(), /[\p{Cc}\u202e]/u);
+});
+
+t.test('elsewhere, such a text is in the line as an escape', async t => {
+  const hostile = '\x1b[2Jgone\x9b31m\x7f\u202e\u2028 \n ö';
+  const [line = '', ...others] = await linesOf('info', false, log => log.warn({ type: hostile }, hostile));
+  t.same(others, []);
+  t.notMatch(line, /[\p{Cc}\u202e\u2028]/u);
+  t.match(JSON.parse(line), { type: hostile, msg: hostile });
 });
 
 t.test('secrets are not logged', async t => {

@@ -36,6 +36,10 @@ const table: [header: string, preferred: 'minimal' | 'representation' | undefine
   ['foo="a, return=minimal"', undefined],
   [String.raw`foo="\", return=minimal, \""`, undefined],
   ['"return=minimal"', undefined],
+  // Bug: the end of each quote was searched up to the end of the header, which took 0.2 s.
+  ['foo="a, return=minimal', undefined],
+  ['foo="\\", return=minimal, \\', undefined],
+  ['return=minimal, foo="', 'minimal'],
 ];
 
 for (const [prefer, preferred] of table)

@@ -148,8 +148,10 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     schema: buildSchema('type Query { a: Int }'),
     source: getIntrospectionQuery(),
   });
-  const contract = (paths: object) =>
-    answering(t, 200, 'application/json', JSON.stringify({ data, openapi: '3.1.0', info: {}, paths }));
+  const contract = (paths: object, schemas: object = {}) => {
+    const document = { data, openapi: '3.1.0', info: {}, paths, components: { schemas } };
+    return answering(t, 200, 'application/json', JSON.stringify(document));
+  };
   const schema = (target: string) =>
     contract({
       '/a': {
@@ -177,6 +179,14 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     [
       [here, '--from', await schema('/etc/passwd#/x')],
       /^The OpenAPI document refers to another one: \/etc\/passwd#\/x$/,
+    ],
+    [
+      [here, '--from', await contract({}, { A: { discriminator: { mapping: { a: '/etc/passwd' } } } })],
+      /^The OpenAPI document refers to another one: \/etc\/passwd$/,
+    ],
+    [
+      [here, '--from', await contract({ '/a\x1b[2J': {} })],
+      /^The OpenAPI document has a name that cannot be printed: \/a\ufffd\[2J$/,
     ],
     [
       [here, '--from', await schema('#/components/schemas/None')],

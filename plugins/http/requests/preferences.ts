@@ -9,6 +9,11 @@ export function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'repre
   return known === 'minimal' || known === 'representation' ? known : undefined;
 }
 
-/** A quoted word is the same as the word. Other quoted text may look like a preference. */
+/**
+ * A quoted word is the same as the word. Other quoted text may look like a preference. A quote without an end takes the rest,
+ * because a search for its end from each of thousands of them would take long.
+ */
 const withoutQuotes = (header: string) =>
-  header.replace(/"((?:[^"\\]|\\.)*)"/g, (_, text: string) => (/^[\w-]*$/.test(text) ? text : ''));
+  header.replace(/"((?:[^"\\]|\\.?)*)("?)/g, (_, text: string, end: string) =>
+    end && /^[\w-]*$/.test(text) ? text : '',
+  );

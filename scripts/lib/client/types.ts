@@ -1,7 +1,13 @@
 import { minifyIntrospection, preprocessIntrospection } from 'gql.tada/internal';
 import { buildSchema, introspectionFromSchema } from 'graphql';
-import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
+import openapiTS, {
+  astToString,
+  type DiscriminatorObject,
+  type OpenAPI3,
+  type OperationObject,
+} from 'openapi-typescript';
 import { OperatorError } from '../../../src/core/errors.ts';
+import { printable } from '../../../src/core/text.ts';
 
 /** The types of REST: paths, operations, and every schema by its name. */
 export async function restTypes(document: OpenAPI3): Promise<string> {
@@ -21,14 +27,23 @@ export async function restTypes(document: OpenAPI3): Promise<string> {
   return astToString(types);
 }
 
-/** The generator would read files of this machine and addresses of its network, and write what is there into the types. */
+/**
+ * The generator would read files of this machine and addresses of its network, and write what is there into the types. It
+ * also prints names of the document as they are.
+ */
 function refuseOtherDocuments(document: OpenAPI3): void {
   JSON.stringify(document, (name, value) => {
-    const refers = typeof value === 'string' && ['$ref', 'externalValue'].includes(name);
-    if (refers && !value.startsWith('#/'))
-      throw new OperatorError(`The OpenAPI document refers to another one: ${value}`);
+    if (printable(name) !== name)
+      throw new OperatorError(`The OpenAPI document has a name that cannot be printed: ${name}`);
+    const other = referencesIn(name, value).find(reference => !String(reference).startsWith('#/'));
+    if (other !== undefined) throw new OperatorError(`The OpenAPI document refers to another one: ${other}`);
     return value;
   });
+}
+
+function referencesIn(name: string, value: unknown): unknown[] {
+  if (name === 'discriminator') return Object.values((value as DiscriminatorObject | null)?.mapping ?? {});
+  return typeof value === 'string' && ['$ref', 'externalValue'].includes(name) ? [value] : [];
 }
 
 const withoutBody = /\/(Prefer|IfNoneMatch)$/;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookEvent } from '../../../schemas/event.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
+import { printableLines } from '../../../src/core/text.ts';
 import { type EventList, filtersOf, lineOf, refuseArgument, type Session } from './session.ts';
 
 /** Milliseconds between two requests: 30 a minute leave most of the rate limit to others. */
@@ -26,7 +27,7 @@ const byId = (events: WebhookEvent[]) => new Map(events.map(event => [event.id, 
 /** The service may restart, or refuse more requests for a while. */
 function reportError(error: unknown): undefined {
   if (!(error instanceof OperatorError)) throw error;
-  console.error(error.message);
+  console.error(printableLines(error.message));
 }
 
 /** The newest first: pages until one ends with an event that was seen before. */
