@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { type Given, runCommand, UsageError } from '../src/command.ts';
 import { loadSettings, SettingsError } from '../src/config/settings.ts';
-import { printable } from '../src/core/text.ts';
+import { printable, printableJson } from '../src/core/text.ts';
 import { exit } from '../src/process/exit.ts';
 import { checkTraces } from '../src/process/traces.ts';
 import { checkDatabase } from './lib/doctor/database.ts';
@@ -89,7 +89,7 @@ async function main({ values }: Given<typeof options>) {
     if (!values.json) print(finding);
   }
   const count = (level: Finding['level']) => findings.filter(finding => finding.level === level).length;
-  if (values.json) console.log(JSON.stringify(findings, null, 2));
+  if (values.json) console.log(printableJson(JSON.stringify(findings, null, 2)));
   else
     console.log(
       `\n${count('ok')} ok, ${countOf(count('warning'), 'warning')}, ${countOf(count('problem'), 'problem')}`,

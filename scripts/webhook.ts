@@ -1,6 +1,6 @@
 import type { Replayed, WebhookEventDetail } from '../schemas/event.ts';
 import { commandNamed, runCommand, UsageError } from '../src/command.ts';
-import { printable, printableLines } from '../src/core/text.ts';
+import { printable, printableJson } from '../src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
@@ -46,7 +46,7 @@ async function list(session: Session) {
 
 async function show(session: Session) {
   const event = await session.client.call<WebhookEventDetail>('GET', await pathOfEvent(session));
-  console.log(printableLines(JSON.stringify({ ...event, body: parsed(event.body) }, null, 2)));
+  console.log(printableJson(JSON.stringify({ ...event, body: parsed(event.body) }, null, 2)));
 }
 
 function parsed(body: string): unknown {

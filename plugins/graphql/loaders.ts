@@ -25,6 +25,9 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
     return loader;
   }
 
+  /** The first record of a list was counted when the list was asked for. */
+  const spendRest = ({ length }: unknown[], times: number) => budget.spend(Math.max(0, length - 1) * times);
+
   return {
     /** A value for a key, in one call of the service with the other keys of the turn. */
     one: <V>(load: Load<V>, key: string) => loaderOf(load, '', keys => load(context, keys))(key),
@@ -37,8 +40,9 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
     page: async <V>(load: LoadPages<V>, parent: string, page: Omit<Slice, 'most'>): Promise<V[]> => {
       const read: Batch<V[]> = (parents, timesOf) =>
         budget.inSequence(async remaining => {
-          const pages = await load(context, parents, { ...page, most: remaining + 1 });
-          for (const [parent, children] of pages) budget.spend(children, timesOf(parent));
+          const most = remaining + parents.length + 1;
+          const pages = await load(context, parents, { ...page, most });
+          for (const [parent, children] of pages) spendRest(children, timesOf(parent));
           return pages;
         });
       return (await loaderOf(load, JSON.stringify(page), read)(parent)) ?? [];
@@ -48,8 +52,8 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
     end: <T, Q extends object>(load: ReadEach<T, Q>, parent: string, query: Q) => {
       const read: Batch<CursorPage<T>> = (parents, timesOf) =>
         budget.inSequence(async remaining => {
-          const pages = await load(context, parents, query, remaining + 1);
-          for (const [parent, { data }] of pages) budget.spend(data, timesOf(parent));
+          const pages = await load(context, parents, query, remaining + parents.length + 1);
+          for (const [parent, { data }] of pages) spendRest(data, timesOf(parent));
           return pages;
         });
       return loaderOf(load, JSON.stringify(query), read)(parent);

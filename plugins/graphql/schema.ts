@@ -31,20 +31,33 @@ export const schemaText = (parts: Part[]) => `${printSchema(makeSchema(parts))}\
 /** The resolvers of all parts by type; several parts may add fields to one type. */
 export function makeResolvers(parts: Part[]): IResolvers {
   const resolvers: Record<string, Resolvers> = {};
-  for (const { Query, Mutation, types } of parts)
-    for (const [type, fields] of Object.entries({ Query, Mutation: guarded(Mutation), ...types }))
-      resolvers[type] = { ...resolvers[type], ...fields };
+  const add = (type: string, fields: Resolvers = {}, wrap = (resolver: Resolver) => resolver) => {
+    for (const [name, resolver] of Object.entries(fields))
+      resolvers[type] = { ...resolvers[type], [name]: wrap(resolver) };
+  };
+  for (const { Query, Mutation, types = {} } of parts) {
+    add('Query', Query);
+    add('Mutation', Mutation, guarded);
+    for (const [type, fields] of Object.entries(types)) add(type, fields, counted);
+  }
   return resolvers;
 }
 
 /** After a 503 the client retries all of its mutations, so no further one may begin. */
-function guarded(mutations: Resolvers = {}): Resolvers {
-  const wrapped = Object.entries(mutations).map(([name, mutate]): [string, Resolver] => [
-    name,
-    (parent, args, operation: MercuriusContext, info) => {
-      if (operation.isAnswered()) throw tookTooLong();
-      return mutate(parent, args, operation, info);
-    },
-  ]);
-  return Object.fromEntries(wrapped);
-}
+const guarded =
+  (mutate: Resolver): Resolver =>
+  (parent, args, operation: MercuriusContext, info) => {
+    if (operation.isAnswered()) throw tookTooLong();
+    return mutate(parent, args, operation, info);
+  };
+
+/**
+ * Async, because it must not throw at once: when one item of a list throws, graphql-js forgets the promises of the items
+ * before it, and a forgotten promise that fails ends the process.
+ */
+const counted =
+  (resolve: Resolver): Resolver =>
+  async (parent, args, operation: MercuriusContext, info) => {
+    operation.budget.spendLookup(info);
+    return resolve(parent, args, operation, info);
+  };

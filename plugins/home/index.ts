@@ -75,7 +75,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   );
 };
 
-/** For commands to copy. A `Host` header may have what a shell obeys, such as `$(…)`. */
+/** For commands to copy. A `Host` header may have what a shell would run, such as `$(…)`. */
 function originOf({ protocol, host }: FastifyRequest): string {
   const origin = `${protocol}://${host}`;
   return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : 'https://api.example.com';

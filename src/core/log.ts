@@ -29,7 +29,7 @@ export function openLog(
   return log;
 }
 
-/** Collectors show these lines on terminals, too. */
+/** People read these lines on terminals too, through collectors. */
 const jsonLines = (destination: DestinationStream): DestinationStream => ({
   write: line => destination.write(printableJson(line)),
 });

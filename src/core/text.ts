@@ -33,15 +33,15 @@ export function distance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** What a terminal obeys, and what shows a line in another order than its own. */
-const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+/** Characters that a terminal obeys, or that reorder a line. */
+const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** Without the characters that deceive who reads a terminal. Strangers write names, types and errors. */
+/** Without the characters that deceive whoever reads a terminal. Strangers write names, types and errors. */
 export const printable = (text: string) => text.replace(unprintable, '\ufffd');
 
 export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
 
-/** The same JSON with those characters as escapes: `JSON.stringify` leaves most of them. */
+/** JSON with those characters escaped: `JSON.stringify` escapes only those below U+0020. */
 export const printableJson = (json: string) =>
   json.replace(unprintable, sign =>
     sign === '\n' ? sign : `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,

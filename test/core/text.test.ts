@@ -33,7 +33,7 @@ t.test('a name unlike any known one suggests nothing', async t => {
   t.equal(suggestName('name', []), undefined);
 });
 
-t.test('nothing printable commands a terminal, or turns a line around', async t => {
+t.test('printable text neither commands a terminal nor reorders a line', async t => {
   t.equal(printable('\x1b[2J\u0007ö\x9b31m\n'), '\ufffd[2J\ufffdö\ufffd31m\ufffd');
   t.equal(printableLines('a\x1b\nb'), 'a\ufffd\nb');
   t.equal(printable('eli\u202efdp.exe\u2066\u2028'), 'eli\ufffdfdp.exe\ufffd\ufffd');

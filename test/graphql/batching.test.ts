@@ -1,4 +1,6 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import t from 'tap';
+import { oncePerField } from '../../plugins/graphql/fields/inputs.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
 t.test('20 users with their posts and the authors of those take as many statements as 2', async t => {
@@ -26,6 +28,31 @@ t.test('records requested by id are read together', async t => {
   const answer = await post(`{ ${fields.join(' ')} }`);
   t.equal(statements.length, 1);
   t.equal(answer.body.data.u19.name, 'User 20');
+});
+
+t.test('a nested list reads the members that fragments and equal fields select', async t => {
+  const { ask, database } = await buildGraphQL(t);
+  await fill(database, 2, 1);
+  const answer = await ask(`{
+    users { posts { ...Title } posts { ... on Post { status } } posts { ...Deep } }
+  } fragment Title on Post { title } fragment Deep on Post { ... { version ...Title } }`);
+  const post = (user: number) => ({ title: `Post 1 of ${user}`, status: 'draft', version: 1 });
+  t.same(answer, { data: { users: [{ posts: [post(1)] }, { posts: [post(2)] }] } });
+});
+
+t.test('a field is read once for all parents of a list, and refused once', async t => {
+  const [first, second] = [{ fieldNodes: [] }, { fieldNodes: [] }] as unknown as GraphQLResolveInfo[];
+  if (!first || !second) throw new Error('never');
+  const seen: unknown[] = [];
+  const read = oncePerField(args => {
+    seen.push(args);
+    if (args.isWrong) throw new Error('wrong');
+    return args;
+  });
+  t.equal(read({}, first), read({}, first));
+  t.throws(() => read({ isWrong: true }, second), /wrong/);
+  t.throws(() => read({ isWrong: true }, second), /wrong/);
+  t.same(seen, [{}, { isWrong: true }]);
 });
 
 t.test('a page limit does not leak into another field of the same batch', async t => {

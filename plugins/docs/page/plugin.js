@@ -1,13 +1,9 @@
-const exampleOrigin = 'https://api.example.com';
-/** For commands to copy: a name of a host may have what a shell obeys. */
-const ownOrigin = /^https?:\/\/[\w.:[\]-]+$/.test(location.origin) ? location.origin : exampleOrigin;
-
 /** What the page adds to Swagger UI: code samples, and errors and headers under a line that unfolds. */
 export const plugin = ({ React, specSelectors }) => {
   const h = React.createElement;
 
   function Sample({ label, source }) {
-    const text = source.replaceAll(exampleOrigin, ownOrigin);
+    const text = source.replaceAll('https://api.example.com', location.origin);
     const copy = () => navigator.clipboard.writeText(text);
     return h(
       'div',

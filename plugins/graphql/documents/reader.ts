@@ -72,7 +72,7 @@ function parseDocument(text: string, maxTokens: number): DocumentNode {
   }
 }
 
-/** Mercurius copies a document recursively, and its linked list of tokens is as deep as the document is long. */
+/** Mercurius clones a document recursively, and the linked list of its tokens would overflow the stack. */
 function unlinkTokens({ loc }: DocumentNode): void {
   let token: { -readonly [K in keyof Token]: Token[K] } | null = loc?.startToken ?? null;
   while (token) {

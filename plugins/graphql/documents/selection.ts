@@ -25,20 +25,14 @@ function* fieldsIn(
   }
 }
 
-/** By the nodes, which all parents of a list share: a selection of a thousand fields is walked once, not for each parent. */
-const known = new WeakMap<readonly FieldNode[], ReadonlySet<string>>();
-
 /** The names of the fields that a query selects below this field. */
 export function selectedFields({
   fieldNodes,
   fragments,
 }: Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>): ReadonlySet<string> {
-  const kept = known.get(fieldNodes);
-  if (kept) return kept;
   const names = new Set<string>();
   for (const { selectionSet } of fieldNodes)
     for (const { name } of fieldsIn(selectionSet, name => fragments[name])) names.add(name.value);
-  known.set(fieldNodes, names);
   return names;
 }
 

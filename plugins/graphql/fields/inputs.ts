@@ -1,4 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
@@ -17,11 +18,33 @@ export function checkedBy<T extends TSchema>(schema: T, part: Violation['in']) {
 
 export type Arguments = Record<string, unknown>;
 
+/**
+ * Reads the arguments and the selection of a field once for all parents of a list, which share its nodes. Otherwise a text
+ * of 250 kB would be checked again for each of a thousand parents. What is refused is refused for all of them.
+ */
+export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo) => T): typeof read {
+  const known = new WeakMap<readonly FieldNode[], { value: T } | { error: unknown }>();
+  return (args, info) => {
+    const result = known.get(info.fieldNodes) ?? attempt(() => read(args, info));
+    known.set(info.fieldNodes, result);
+    if ('error' in result) throw result.error;
+    return result.value;
+  };
+}
+
+function attempt<T>(make: () => T): { value: T } | { error: unknown } {
+  try {
+    return { value: make() };
+  } catch (error) {
+    return { error };
+  }
+}
+
 /** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
 export function listQuery<T extends TSchema>(schema: T) {
   const check = checkedBy(schema, 'query');
   return (args: Arguments): { query: Static<T>; paged: boolean } => {
-    const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
+    const given = Object.entries(args).filter(([, value]) => value !== null);
     const { sort, ...rest } = Object.fromEntries(given);
     // Before the check, which fills in the defaults of a page.
     const paged = 'page' in rest || 'limit' in rest;

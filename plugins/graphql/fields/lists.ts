@@ -47,7 +47,7 @@ extend type Query {
         const { query, paged } = toQuery(args);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
         const { data, meta } = await list(operation.context, page as ByNumber);
-        operation.budget.spend(data);
+        operation.budget.spend(data.length);
         return paged ? data : wholeList(data, meta.total > data.length, operation, info);
       },
       [`${plural}Count`]: (_, args: Arguments, { context }: MercuriusContext) =>
@@ -55,7 +55,7 @@ extend type Query {
       [`${plural}Connection`]: async (_, args: Arguments, { context, budget }: MercuriusContext) => {
         const query = toConnectionQuery(args);
         const page = (await list(context, query)) as CursorPage<T>;
-        budget.spend(page.data);
+        budget.spend(page.data.length);
         return connectionOf(page, () => readTotal(list, context, query));
       },
     },

@@ -8,7 +8,7 @@ import type { Children } from '../../../src/services/relations.ts';
 import { selectedFields } from '../documents/selection.ts';
 import type { Part, Resolver } from '../part.ts';
 import { connectionArguments, connectionOf, connectionQuery } from './connections.ts';
-import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
+import { type Arguments, listQuery, oncePerField, type QuerySchema } from './inputs.ts';
 import { wholeList } from './lists.ts';
 
 const childrenQuery = listQuery(strict(paging));
@@ -57,18 +57,20 @@ extend type ${parentType} {
   };
 }
 
-const pageOfChildren =
-  ({ pages }: Children, columns: string[]): Resolver =>
-  async ({ id }, args: Arguments, operation, info) => {
-    const { query, paged } = childrenQuery(args);
+function pageOfChildren({ pages }: Children, columns: string[]): Resolver {
+  const toPage = oncePerField((args, info) => {
     const selected = selectedFields(info);
-    const members = columns.filter(member => selected.has(member));
+    return { ...childrenQuery(args), members: columns.filter(member => selected.has(member)) };
+  });
+  return async ({ id }, args: Arguments, operation, info) => {
+    const { query, paged, members } = toPage(args, info);
     const { loaders, maxList } = operation;
     if (paged) return loaders.page(pages, id, { limit: query.limit, skip: skipped(query), members });
     // One more than the maximum tells whether there are more.
     const found = await loaders.page(pages, id, { limit: maxList + 1, skip: 0, members });
     return wholeList(found, found.length > maxList, operation, info);
   };
+}
 
 /** A page at an end of the list is read together with those of other parents. A cursor belongs to one parent. */
 function connectionOfChildren<T, F extends string, S extends string>(
@@ -77,14 +79,14 @@ function connectionOfChildren<T, F extends string, S extends string>(
   schema: QuerySchema<F, S>,
   list: PagedList<T, F, S>,
 ): Resolver {
-  const toQuery = connectionQuery(schema);
+  const toQuery = oncePerField(connectionQuery(schema));
   const [ends, totals] = [list.ofEach(filter), list.totalOfEach(filter)];
-  return async ({ id }, args: Arguments, { context, loaders, budget }) => {
-    const query = toQuery(args);
+  return async ({ id }, args: Arguments, { context, loaders, budget }, info) => {
+    const query = toQuery(args, info);
     const own = { ...query, [filter]: id };
     const read = async () => {
       const page = (await list(context, own)) as CursorPage<T>;
-      budget.spend(page.data);
+      budget.spend(page.data.length);
       return page;
     };
     const page = query.after || query.before ? await read() : await loaders.end(ends, id, query);

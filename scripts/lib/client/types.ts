@@ -29,7 +29,7 @@ export async function restTypes(document: OpenAPI3): Promise<string> {
 
 /**
  * The generator would read files of this machine and addresses of its network, and write what is there into the types. It
- * also prints names of the document as they are.
+ * also prints the document's names unchanged.
  */
 function refuseOtherDocuments(document: OpenAPI3): void {
   JSON.stringify(document, (name, value) => {

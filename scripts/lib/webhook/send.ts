@@ -6,7 +6,7 @@ import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { printable, printableLines } from '../../../src/core/text.ts';
+import { printable, printableJson } from '../../../src/core/text.ts';
 import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../../src/webhooks/handlers/index.ts';
 import { orUndefined } from '../serviceClient.ts';
@@ -27,7 +27,7 @@ export async function send(session: Session): Promise<void> {
   const path = `/api/webhooks/${provider.name}`;
   const answer = await client.request(path, { method: 'POST', headers, body });
   const sent = `event ${eventId ?? 'without an id'}, ${body.length} bytes`;
-  console.log(printable(`${answer.status} ${await answer.text()}   (${sent})`));
+  console.log(printable(`${answer.status} ${(await answer.text()).trimEnd()}   (${sent})`));
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
   // Without an id, it is the newest of its type and customer.
   const filters = eventId === null ? { type: event.type, customer: event.customer } : { event: eventId };
@@ -99,7 +99,7 @@ async function follow({ client }: Session, filters: Record<string, string | null
       if (event.status !== 'processed' || event.customer === null) return;
       const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${event.provider}`;
       const subscription = await client.call<object>('GET', path).catch(orUndefined);
-      if (subscription) console.log(printableLines(JSON.stringify(subscription, null, 2)));
+      if (subscription) console.log(printableJson(JSON.stringify(subscription, null, 2)));
       return;
     }
     await sleep(100);

@@ -13,7 +13,7 @@ import type { Post } from '../../../schemas/post.ts';
 import type { User } from '../../../schemas/user.ts';
 import { build } from '../../helper/app.ts';
 import { randomFrom, seed } from '../../helper/values/random.ts';
-import { type Kind, type Material, type Operation, OperationDraw, withoutToken } from './draw.ts';
+import { type Kind, type Material, OperationDraw, type Variables, withoutToken } from './draw.ts';
 import { Model } from './model.ts';
 
 interface Answer {
@@ -49,14 +49,17 @@ const fields = {
 };
 const nobody = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 
-/** From which operations on the records of a model are made. */
+/** What operations on the records of a model are drawn from. */
 function materialOf({ allUsers, allPosts }: Model): Material {
-  const users = allUsers.map(({ id }) => id);
+  const [users, posts] = [allUsers.map(({ id }) => id), allPosts.map(({ id }) => id)];
+  const idsOf = (type: string, ids: string[]) =>
+    [type.toLowerCase(), ...writes(type)].map(field => [`${field}.id`, [...ids, nobody]]);
   return {
     schema,
     fields,
     values: {
-      id: [...users, ...allPosts.map(({ id }) => id), nobody],
+      id: [...users, ...posts, nobody],
+      ...Object.fromEntries([...idsOf('User', users), ...idsOf('Post', posts)]),
       author: [...users, nobody],
       authorId: users,
       name: ['ann', 'bob', '__MAGIC_NAN__57f286b9_4c20_487f_b409_79804ddcb4f8'],
@@ -100,7 +103,7 @@ async function makeRecords(): Promise<Model> {
 }
 
 /** What graphql-js answers, with the codes of the service. */
-async function askModel({ query, variables }: Operation, model: Model): Promise<Answer> {
+async function askModel(query: string, variables: Variables, model: Model): Promise<Answer> {
   const refused = (code: string, errors: readonly GraphQLError[]) => ({ errors: errors.map(toError(code)) });
   const options = { maxErrors: 20 };
   try {
@@ -118,12 +121,12 @@ async function askModel({ query, variables }: Operation, model: Model): Promise<
   }
 }
 
-async function askService(body: Operation): Promise<Answer> {
-  const { data, errors } = (await call('POST', '/api/graphql', 200, { body })).body;
+async function askService(query: string, variables: Variables): Promise<Answer> {
+  const { data, errors } = (await call('POST', '/api/graphql', 200, { body: { query, variables } })).body;
   return { data, ...(errors && { errors: errors.map(toError()) }) };
 }
 
-/** The messages of services are left out: the model has none. */
+/** The messages of the service are left out: the model has none. */
 const toError =
   (code = '') =>
   ({ message, locations, path, extensions }: GraphQLError) => {
@@ -155,14 +158,15 @@ for (const kind of ['query', 'mutation'] as Kind[])
     for (let number = 0; number < operations; number++) {
       const again = `repeat it with TEST_SEED=${seed + number} FUZZ_RUNS=1`;
       const random = randomFrom(seed + number);
-      const drawn = new OperationDraw(materialOf(model), random, kind).operation();
-      const operation = random() < 0.1 ? { ...drawn, query: withoutToken(drawn.query, random) } : drawn;
+      const drawn = new OperationDraw(materialOf(model), random, kind);
+      const query = random() < 0.1 ? withoutToken(drawn.query, random) : drawn.query;
       const before = JSON.stringify(model.records);
       const ids = model.records.map(({ id }) => id);
       for (let times = [1, 2, 3, 10][Math.floor(random() * 4)] ?? 1; times > 0; times--) {
-        const wanted = await askModel(operation, model);
-        if (!t.equal(toText(await askService(operation), ids), toText(wanted, ids), again))
-          return t.comment(operation.query, JSON.stringify(operation.variables));
+        const variables = drawn.variables();
+        const wanted = await askModel(query, variables, model);
+        if (!t.equal(toText(await askService(query, variables), ids), toText(wanted, ids), again))
+          return t.comment(query, JSON.stringify(variables));
         if (wanted.data) counts.data++;
         if (wanted.errors) counts.errors++;
       }

@@ -106,14 +106,32 @@ t.test(
     const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
     await fill(database, 1, 300);
     const again = (limit: string) => `{ users { posts${limit} { author { posts${limit} { id } } } } }`;
-    t.notOk((await post(again('(limit: 99)'))).body.errors, '1 + 99 + 9,801 records');
+    t.notOk((await post(again('(limit: 99)'))).body.errors, '1 + 99 + 99 + 9,801 records');
     const { text, body } = await post(again(''));
     t.match(body.errors[0], {
-      extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 90_301, maximum: 50_000 },
+      extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 90_601, maximum: 50_000 },
     });
     t.ok(text.length < 100_000, `${text.length} characters`);
   },
 );
+
+t.test('records: an author, a count and an empty list count as one each', async t => {
+  const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
+  await fill(database, 1000, 2);
+  const lookups = [
+    times(8, i => `empty${i}: posts(limit: 1, page: 9) { id }`),
+    times(3, i => `both${i}: postsConnection(first: 1, title: "none") { totalCount }`),
+  ].join(' ');
+  const query = (counts: number) =>
+    `{ users { posts { author { ${lookups} ${times(counts, i => `count${i}: postsCount`)} } } } }`;
+  t.notOk(
+    (await post(query(8))).body.errors,
+    '1,000 users, 2,000 posts and authors, and 22 lookups for each',
+  );
+  t.match((await post(query(9))).body.errors, [
+    { path: ['users', Number, 'posts'], extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 50_001 } },
+  ]);
+});
 
 t.test('tokens: 1000 pass, 1001 do not; nor do thousands of braces or directives', async t => {
   const names = (count: number) => `{ ${times(count, () => 'name')} }`;
