@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { GraphQLError } from 'graphql';
 import { serveMetrics } from '../plugins/metrics.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
@@ -7,6 +8,7 @@ import { runCommand, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
+import type { Log } from './core/log.ts';
 import { printableLines } from './core/text.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
@@ -31,6 +33,7 @@ async function main() {
     if (ending.begun) response.setHeader('connection', 'close');
   });
   endWithoutDatabase(parts, ending);
+  surviveForgottenErrors(parts.log);
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   await listen(app, parts);
 }
@@ -90,6 +93,17 @@ function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
     if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
     else console.error(printableLines(reason));
     void ending.begin('no database', 1);
+  });
+}
+
+/**
+ * When one item of a list fails at once, graphql-js forgets the promises of the items before it, and Node ends at a failed
+ * promise that nobody holds. The client has the error of the list; every other such promise ends the process as before.
+ */
+function surviveForgottenErrors(log: Log): void {
+  process.on('unhandledRejection', error => {
+    if (!(error instanceof GraphQLError)) throw error;
+    log.error({ err: error }, 'A part of a GraphQL operation failed after the whole.');
   });
 }
 

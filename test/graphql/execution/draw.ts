@@ -12,11 +12,8 @@ import {
   isInputObjectType,
   isNonNullType,
   isObjectType,
-  Lexer,
   print,
-  Source,
   specifiedDirectives,
-  TokenKind,
   TypeNameMetaFieldDef,
 } from 'graphql';
 
@@ -241,13 +238,4 @@ function toText(value: unknown, type: GraphQLInputType): string {
   const node = astFromValue(value, type);
   if (!node) throw new Error(`${JSON.stringify(value)} is no ${type}`);
   return print(node);
-}
-
-/** The document without one of its tokens: most of these are no longer valid. */
-export function withoutToken(query: string, random: () => number): string {
-  const lexer = new Lexer(new Source(query));
-  const tokens = [];
-  while (lexer.advance().kind !== TokenKind.EOF) tokens.push(lexer.token);
-  const { start, end } = tokens[Math.floor(random() * tokens.length)] ?? { start: 0, end: 0 };
-  return query.slice(0, start) + query.slice(end);
 }

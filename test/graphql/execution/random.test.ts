@@ -5,7 +5,10 @@ import {
   GraphQLError,
   getOperationAST,
   getVariableValues,
+  Lexer,
   parse,
+  Source,
+  TokenKind,
   validate,
 } from 'graphql';
 import t from 'tap';
@@ -13,7 +16,7 @@ import type { Post } from '../../../schemas/post.ts';
 import type { User } from '../../../schemas/user.ts';
 import { build } from '../../helper/app.ts';
 import { randomFrom, seed } from '../../helper/values/random.ts';
-import { type Kind, type Material, OperationDraw, type Variables, withoutToken } from './draw.ts';
+import { type Kind, type Material, OperationDraw, type Variables } from './draw.ts';
 import { Model } from './model.ts';
 
 interface Answer {
@@ -142,6 +145,15 @@ function toText(answer: unknown, ids: string[]): string {
     if (!seen.includes(id)) seen.push(id);
     return `id ${seen.indexOf(id)}`;
   });
+}
+
+/** The document without one of its tokens: most of these are no longer valid. */
+function withoutToken(query: string, random: () => number): string {
+  const lexer = new Lexer(new Source(query));
+  const tokens = [];
+  while (lexer.advance().kind !== TokenKind.EOF) tokens.push(lexer.token);
+  const { start, end } = tokens[Math.floor(random() * tokens.length)] ?? { start: 0, end: 0 };
+  return query.slice(0, start) + query.slice(end);
 }
 
 /** All records of the service, without their times. */
