@@ -95,6 +95,8 @@ t.test(
     });
     await more.click();
     await deliverMany('second');
+    // What the page read during the deliveries has only a part of them.
+    await (await page.waitForRequest(/webhook-events\?(?!.*after=\w)/)).response();
     await page.getByRole('button', { name: 'Show the many new' }).click();
     await rowsOf(page).filter({ hasText: 'second' }).nth(49).waitFor();
     const late = page.waitForResponse(/after=\w/);
