@@ -36,7 +36,7 @@ export function distance(a: string, b: string): number {
 /** Characters that a terminal obeys, or that reorder a line. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** Without the characters that deceive whoever reads a terminal. Strangers write names, types and errors. */
+/** Without the characters that deceive people at a terminal. Strangers write names, types and errors. */
 export const printable = (text: string) => text.replace(unprintable, '\ufffd');
 
 export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
