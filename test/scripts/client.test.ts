@@ -171,7 +171,7 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     [['a', 'b'], /^Unexpected argument 'b'/],
     [[join(here, 'file')], /file is not a folder\.$/],
     [[here, '--from', '127.0.0.1:3000'], /^--from is not a URL: 127\.0\.0\.1:3000\. See --help\.$/],
-    [[here, '--from', 'http://127.0.0.1:43999'], /ECONNREFUSED.*Is the service running\?$/],
+    [[here, '--from', 'http://127.0.0.1:2'], /ECONNREFUSED.*Is the service running\?$/],
     [[here, '--from', page], /\/docs\/json did not answer with JSON\. Is it this service\?$/],
     [[here, '--from', empty], /\/docs\/json is not an OpenAPI document\.$/],
     [[here, '--from', none], /\/docs\/json is not an OpenAPI document\.$/],

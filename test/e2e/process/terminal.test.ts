@@ -92,7 +92,7 @@ t.test('in production a terminal gets JSON, as everybody else', { skip }, async 
   const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
   const env = { DATA_DIR, PORT: String(port), NODE_ENV: 'production', AUTH_MODE: 'open' };
   const service = runOnTerminal(t, 'src/main.ts', env);
-  await until('it listens', () => /AUTH_MODE is open.*\n/.test(service.output()), 60);
+  await until('it listens', () => /AUTH_MODE is open.*\r?\n/.test(service.output()), 60);
   for (const line of service.lines()) t.match(JSON.parse(line), { level: Number, time: Number, msg: String });
 });
 

@@ -29,7 +29,8 @@ export async function makeSnapshot(folder: string): Promise<string> {
 
 /** The data folder of an embedded database after its first start. */
 export async function makeDataFolder(folder: string): Promise<string> {
-  const path = join(folder, 'data');
+  // Not `data`: that is the folder of a service that a test starts without one.
+  const path = join(folder, 'template');
   const database = await openEmbedded({ folder: path }, silent);
   await database.close();
   return path;
