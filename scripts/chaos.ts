@@ -9,9 +9,10 @@ import { type CitusScene, citusFaults, database } from '../test/rig/chaos/citusF
 import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
 import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
 import { Citus } from '../test/rig/citus/citus.ts';
-import { Cluster, freePorts } from '../test/rig/cluster/cluster.ts';
+import { Cluster } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
+import { freePorts } from '../test/rig/ports.ts';
 import { withProgress } from './lib/progress.ts';
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => `             ${name}`).join('\n');

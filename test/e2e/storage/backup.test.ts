@@ -10,7 +10,8 @@ import type { Connection } from '../../../src/database/connection.ts';
 import { openDatabase } from '../../../src/database/open.ts';
 import { select, testLog } from '../../helper/database.ts';
 import { folderOf } from '../../rig/openCluster.ts';
-import { call, freePort, makeFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/ports.ts';
+import { call, makeFolder, startService, until } from '../../rig/process.ts';
 import { pay, secrets } from '../../rig/sender.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 

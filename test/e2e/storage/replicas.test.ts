@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { freePorts } from '../../rig/cluster/cluster.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
+import { freePorts } from '../../rig/ports.ts';
 import { makeFolder, startService, until } from '../../rig/process.ts';
 import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 

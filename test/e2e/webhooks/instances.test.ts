@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { freePort, spawnService, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/ports.ts';
+import { spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 
 t.test(

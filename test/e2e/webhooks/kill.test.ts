@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { freePort, makeDataFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/ports.ts';
+import { makeDataFolder, startService, until } from '../../rig/process.ts';
 import { all, payMany, secrets, total } from '../../rig/sender.ts';
 
 const many = 1000;

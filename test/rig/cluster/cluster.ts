@@ -1,10 +1,10 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkPort } from '../../../src/process/ports.ts';
+import { freePorts } from '../ports.ts';
 import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
@@ -215,19 +215,5 @@ async function findPorts({ servers = 3, workers = 2, port }: Options) {
 async function portsFrom(first: number, count: number): Promise<number[]> {
   const ports = Array.from({ length: count }, (_, n) => first + n);
   for (const port of ports) await checkPort('--port', port, '127.0.0.1');
-  return ports;
-}
-
-/** Finds free ports, and holds all of them until the last is found, so that none is returned twice. */
-export async function freePorts(count: number): Promise<number[]> {
-  const probes = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const probe = createServer().listen(0, '127.0.0.1');
-      await new Promise(resolve => probe.once('listening', resolve));
-      return probe;
-    }),
-  );
-  const ports = probes.map(probe => (probe.address() as { port: number }).port);
-  await Promise.all(probes.map(probe => new Promise(resolve => probe.close(resolve))));
   return ports;
 }

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { freePorts } from '../cluster/cluster.ts';
 import { answers, Part } from '../cluster/part.ts';
+import { freePorts } from '../ports.ts';
 import { makeFolder, type Service } from '../process.ts';
 
 /**
