@@ -12,7 +12,7 @@ import { Citus } from '../test/rig/citus/citus.ts';
 import { Cluster } from '../test/rig/cluster/cluster.ts';
 import { onInterrupt } from '../test/rig/cluster/ending.ts';
 import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
-import { freePorts } from '../test/rig/ports.ts';
+import { freePorts } from '../test/rig/servers/ports.ts';
 import { withProgress } from './lib/progress.ts';
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => `             ${name}`).join('\n');

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
-import { freePort } from './ports.ts';
+import { freePort } from './servers/ports.ts';
 
 /** A line to a database that can be cut, as when the server or the network fails. */
 export async function openLine(t: Test, target: string) {

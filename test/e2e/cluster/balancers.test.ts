@@ -11,8 +11,8 @@ import { ask } from '../../rig/cluster/ask.ts';
 import { Balancer, render } from '../../rig/cluster/balancer.ts';
 import { answers, Part } from '../../rig/cluster/part.ts';
 import { has } from '../../rig/openCluster.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(60_000);
 

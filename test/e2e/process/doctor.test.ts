@@ -6,8 +6,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import t, { type Test } from 'tap';
 import { fill, makeDisk } from '../../rig/disk.ts';
 import { clockAhead, examine, expectFinding, preloaded } from '../../rig/doctor.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeFolder, runCommand, startService } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(240_000);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeDataFolder, makeFolder, runCommand, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(240_000);

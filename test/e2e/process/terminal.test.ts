@@ -6,8 +6,8 @@ import t, { type Test } from 'tap';
 import { barOf } from '../../../scripts/lib/progress.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { inherited } from '../../rig/cluster/part.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(120_000);
 /** The one of util-linux gives a program a terminal. */

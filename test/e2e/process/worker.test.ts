@@ -4,8 +4,8 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { createPostgres } from '../../helper/database.ts';
 import { ask } from '../../rig/cluster/ask.ts';
-import { freePort } from '../../rig/ports.ts';
 import { spawnService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(60_000);
 

@@ -10,9 +10,9 @@ import type { Connection } from '../../../src/database/connection.ts';
 import { openDatabase } from '../../../src/database/open.ts';
 import { select, testLog } from '../../helper/database.ts';
 import { folderOf } from '../../rig/openCluster.ts';
-import { freePort } from '../../rig/ports.ts';
 import { call, makeFolder, startService, until } from '../../rig/process.ts';
 import { pay, secrets } from '../../rig/sender.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(240_000);

@@ -7,9 +7,9 @@ import { versionFinding } from '../../../scripts/lib/doctor/database.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { clockAhead, examine, expectFinding } from '../../rig/doctor.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { freePorts } from '../../rig/ports.ts';
 import { makeFolder, runCommand, startService } from '../../rig/process.ts';
 import { hasPgBouncer, startPgBouncer } from '../../rig/servers/pgbouncer.ts';
+import { freePorts } from '../../rig/servers/ports.ts';
 import { makePostgres, queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
 

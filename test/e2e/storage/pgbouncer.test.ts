@@ -7,10 +7,10 @@ import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { freePort } from '../../rig/ports.ts';
 import { call, makeFolder, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../../rig/servers/pgbouncer.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
 

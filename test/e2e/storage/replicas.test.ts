@@ -3,8 +3,8 @@ import t, { type Test } from 'tap';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { freePorts } from '../../rig/ports.ts';
 import { makeFolder, startService, until } from '../../rig/process.ts';
+import { freePorts } from '../../rig/servers/ports.ts';
 import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
 
 t.setTimeout(220_000);

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { freePort } from '../../rig/ports.ts';
 import { call, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 import { makePostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(120_000);

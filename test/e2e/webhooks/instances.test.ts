@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { freePort } from '../../rig/ports.ts';
 import { spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.test(
   '50 copies of one event at once on two instances: one row, one effect',

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeDataFolder, startService, until } from '../../rig/process.ts';
 import { all, payMany, secrets, total } from '../../rig/sender.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 const many = 1000;
 t.setTimeout(400_000);

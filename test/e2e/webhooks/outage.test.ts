@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
 import { openLine } from '../../rig/line.ts';
-import { freePort } from '../../rig/ports.ts';
 import { startService, until, untilReady } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(200_000);
 

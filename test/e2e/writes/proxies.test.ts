@@ -3,8 +3,8 @@ import { ask, json } from '../../rig/cluster/ask.ts';
 import { Balancer, type BalancerKind } from '../../rig/cluster/balancer.ts';
 import { has } from '../../rig/openCluster.ts';
 import { closeGate, countPosts, createPost, freeze, type Pair, startPair } from '../../rig/pair.ts';
-import { freePort } from '../../rig/ports.ts';
 import { makeFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(180_000);
 

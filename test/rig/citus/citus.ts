@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { spread } from '../../../src/database/migrations/spread.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { freePorts } from '../ports.ts';
+import { freePorts } from '../servers/ports.ts';
 import { CitusNode, citusPrograms } from './node.ts';
 
 interface Options {

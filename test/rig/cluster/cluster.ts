@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkPort } from '../../../src/process/ports.ts';
-import { freePorts } from '../ports.ts';
+import { freePorts } from '../servers/ports.ts';
 import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';

@@ -8,7 +8,7 @@ import { migrate } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { Citus } from '../citus/citus.ts';
 import { makeServer } from '../cluster/postgres.ts';
-import { freePort } from '../ports.ts';
+import { freePort } from '../servers/ports.ts';
 
 const silent = pino({ level: 'silent' });
 

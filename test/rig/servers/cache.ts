@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { answers, Part } from '../cluster/part.ts';
-import { freePorts } from '../ports.ts';
 import { makeFolder, type Service } from '../process.ts';
+import { freePorts } from './ports.ts';
 
 /**
  * `strict` keeps what RFC 9111 allows a shared cache to keep: with `no-cache` it asks the server each time whether that is

@@ -4,8 +4,8 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { has } from '../openCluster.ts';
-import { freePort } from '../ports.ts';
 import { makeFolder, until } from '../process.ts';
+import { freePort } from './ports.ts';
 import { queryPostgres } from './postgresServer.ts';
 
 export const hasPgBouncer = has('pgbouncer');

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { makeServer } from '../cluster/postgres.ts';
-import { freePort } from '../ports.ts';
 import { makeFolder } from '../process.ts';
+import { freePort } from './ports.ts';
 
 /** Creates a PostgreSQL server that a test can crash or freeze. It is not started yet. */
 export async function makePostgres(t: Test, fsync: 'on' | 'off' = 'off') {
