@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module';
 
-export type { GetColumnData, Query, SQL, SQLWrapper, WithSubquery } from 'drizzle-orm';
-export type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+export type { GetColumnData, Query, SQLWrapper, WithSubquery } from 'drizzle-orm';
+export type { PgColumn, PgTable, PgUpdateSetSource } from 'drizzle-orm/pg-core';
 export type { PgRemoteDatabase } from 'drizzle-orm/pg-proxy';
 
 export type Column = import('drizzle-orm').Column;
+export type SQL<T = unknown> = import('drizzle-orm').SQL<T>;
 
 /**
  * The one place that loads Drizzle, as CommonJS. For each of its 105 ES modules Node 24 parses its package.json, whose
@@ -14,6 +15,7 @@ const load = createRequire(import.meta.url);
 export const {
   Column,
   DrizzleQueryError,
+  SQL,
   and,
   asc,
   count,

@@ -15,14 +15,15 @@ const action = Type.Unsafe<AuditAction>(
 const StateChange = strict({
   event: string('The id of the webhook event that changed the state.', exampleId),
   eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-  // If it were required, an entry of a release that did not record it would make its whole page a 500.
-  occurredAt: Type.Optional(
-    Time(
-      'When that event happened, as the provider says; its arrival if the provider does not say. Absent from entries of releases that did not record it.',
-    ),
+  occurredAt: Time(
+    'When that event happened, as the provider says; its arrival if the provider does not say.',
   ),
-  from: nullableText('The state before; null if there was no subscription.', 'past_due'),
-  to: string('The state after.', 'active'),
+  from: nullableText('The state of the customer before; null if there was none.', 'past_due'),
+  to: string('The state of the customer after.', 'active'),
+  subscription: strict({
+    id: nullableText('The subscription that the event is about.', 'sub_1MowQVLkdIwHu7ixeRlqHVzs'),
+    status: string('Its state after the event.', 'active'),
+  }),
 });
 const nullableStateChange = Type.Unsafe<Static<typeof StateChange> | null>({
   ...StateChange,
@@ -63,7 +64,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 const longestRecordId = 64 + 1 + longestCustomer;
 const id = text(1, longestRecordId, '', exampleId);
 const writes = ['create', 'change', 'delete'];
-const otherActions = ['key.create', 'key.revoke', 'subscription.change', 'event.replay'];
+const otherActions = ['key.create', 'key.revoke', 'subscription.change', 'event.replay', 'event.dismiss'];
 
 /** The query of the audit log, given the names of the kinds of records. */
 export const auditQuery = (kinds: string[]) => {

@@ -13,10 +13,11 @@ import {
 import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
-/** `received` → `processing` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. */
-export const eventStatuses = ['received', 'processing', 'processed', 'ignored', 'failed', 'dead'] as const;
+/** `received` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. `dismissed`: put away. */
+export const eventStatuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
-export const replayable = ['failed', 'dead', 'ignored'] as const;
+export const replayable = ['failed', 'dead', 'ignored', 'dismissed'] as const;
+export const dismissible = ['failed', 'dead'] as const;
 
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
@@ -41,7 +42,7 @@ const members = {
   status,
   reason: nullableText('Why it had no effect.', 'The subscription was already active.'),
   deliveries: integer('How many times the provider delivered it.', 1),
-  attempts: integer('How many times processing was started.', 1),
+  attempts: integer('How many attempts at its processing were made since the last replay.', 1),
   lastError: nullableText('The error of the last attempt.', 'database error 57014'),
   createdAt: { ...readOnly.createdAt, description: 'When the event was received.' },
   updatedAt: readOnly.updatedAt,
@@ -55,6 +56,7 @@ export const WebhookEvent = strict(members, {
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
 const Failure = strict({
+  round: integer('How many times it had been replayed before.', 0),
   attempt: integer('The number of the attempt.', 1),
   at: Type.String({ format: 'date-time', examples: readOnly.createdAt.examples }),
   error: string('Its error.', 'database error 57014'),
@@ -69,7 +71,7 @@ export const WebhookEventDetail = strict(
       'The id of the trace of its delivery; null if traces are off.',
       '4bf92f3577b34da6a3ce929d0e0e4736',
     ),
-    failures: Type.Array(Failure, { description: 'The attempts that failed since the last replay.' }),
+    failures: Type.Array(Failure, { description: 'The attempts that failed, those of before a replay included.' }),
     body: string('The body exactly as it was received.', '{"id":"evt_1"}'),
   },
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },
@@ -94,19 +96,27 @@ export const EventQuery = strict({
 });
 export type EventQuery = Static<typeof EventQuery>;
 
-export const ReplayFilter = strict(
-  {
-    ...filters,
-    status: Type.Optional(
-      oneOf(replayable, 'Only events in this state; if absent, the `failed` and the `dead` ones.', 'dead'),
-    ),
-    dryRun: Type.Optional(
-      Type.Boolean({ description: 'Only count the events that match, as `remaining`.', examples: [false] }),
-    ),
-  },
-  { $id: 'ReplayFilter', description: 'The events to process again.' },
-);
+const choiceOf = <T extends EventStatus>(states: readonly T[]) => ({
+  ...filters,
+  status: Type.Optional(
+    oneOf(states, 'Only events in this state; if absent, the `failed` and the `dead` ones.', 'dead' as T),
+  ),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Only count the events that match, as `remaining`.', examples: [false] }),
+  ),
+});
+
+export const ReplayFilter = strict(choiceOf(replayable), {
+  $id: 'ReplayFilter',
+  description: 'The events to process again.',
+});
 export type ReplayFilter = Static<typeof ReplayFilter>;
+
+export const DismissFilter = strict(choiceOf(dismissible), {
+  $id: 'DismissFilter',
+  description: 'The events to put away.',
+});
+export type DismissFilter = Static<typeof DismissFilter>;
 
 export const Replayed = strict(
   {
@@ -117,13 +127,21 @@ export const Replayed = strict(
 );
 export type Replayed = Static<typeof Replayed>;
 
+export const Dismissed = strict(
+  {
+    dismissed: integer('How many events were put away.', 12),
+    remaining: integer('How many more match. Repeat the request for those.', 0),
+  },
+  { $id: 'Dismissed', description: 'The result of putting events away.' },
+);
+export type Dismissed = Static<typeof Dismissed>;
+
 export const WebhookEventList = logOf(WebhookEvent, 'WebhookEventList');
 
 export const Backlog = strict(
   {
     counts: strict({
       received: integer('Those that wait for their first attempt.', 3),
-      processing: integer('Those with an attempt that runs.', 1),
       failed: integer('Those that failed and will be tried again.', 0),
       dead: integer('Those that failed every attempt.', 0),
     }),

@@ -39,19 +39,15 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL for reads, and the same number for writes. Each process opens up to four more: one health probe and three for events. A few are enough, because reads are pipelined.',
+    'Connections to PostgreSQL for reads, and the same number for writes. Each process opens one more, which checks the server and hears of new events. A few are enough, because reads are pipelined.',
   ),
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
     'none',
-    '`transaction` if `DATABASE_URL` leads to PgBouncer in transaction mode; the same then holds for `DATABASE_REPLICA_URLS`. Statements are then neither prepared nor pipelined, and the pooler must set the time limits. Requires `QUEUE_DATABASE_URL`.',
+    '`transaction` if `DATABASE_URL` leads to PgBouncer in transaction mode; the same then holds for `DATABASE_REPLICA_URLS`. Statements are then neither prepared nor pipelined, the pooler must set the time limits, and workers look for events each second, because they hear of none.',
   ),
   DATABASE_REPLICA_URLS: secret(
     'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`, where every instance sees which client has just written.',
-    postgres,
-  ),
-  QUEUE_DATABASE_URL: secret(
-    'A direct URL of the same database for the queue, which needs LISTEN and cannot use a pooler.',
     postgres,
   ),
   DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),

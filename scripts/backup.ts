@@ -8,7 +8,7 @@ import { runPgTool } from './lib/pgTools.ts';
 import { announce } from './lib/progress.ts';
 
 const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
-meanwhile, unless it has Citus. A service on an embedded database must be stopped first, because its folder has one owner.
+meanwhile, unless it has Citus; DATABASE_URL must not lead to a pooler. A service on an embedded database must be stopped first, because its folder has one owner.
 
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run backup -- monday.backup`;
 
@@ -18,8 +18,7 @@ async function backup({ positionals: [file] }: { positionals: string[] }) {
   const settings = loadSettings();
   // Only the owner may read it: it has all data of the database.
   process.umask(0o077);
-  // pg_dump does not work through a pooler.
-  const url = settings.QUEUE_DATABASE_URL ?? settings.DATABASE_URL;
+  const { DATABASE_URL: url } = settings;
   announce(`Writing the database to ${file}`);
   // Renamed when complete, so that a partial backup never looks like a backup.
   const unfinished = `${file}.unfinished`;

@@ -61,7 +61,6 @@ async function openApi(): Promise<string> {
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database,
-    queue: { ready: Promise.resolve(), add: async () => {} },
     log: pino({ level: 'silent' }),
   });
   const yaml = app.swagger({ yaml: true });

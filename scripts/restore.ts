@@ -19,7 +19,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }) {
   if (!existsSync(file)) throw new OperatorError(`There is no file ${file}.`);
   const settings = loadSettings();
   const log = openLog({ LOG_LEVEL: 'warn' }, process.stdout.isTTY);
-  const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL, DATA_DIR: folder } = settings;
+  const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   announce(`Restoring ${file}`);
   if (url) {

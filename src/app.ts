@@ -34,7 +34,6 @@ import { openRateLimits } from './access/rateLimits.ts';
 import { arrivalTimeout, socketTimeout } from './config/timeouts.ts';
 import { trustedProxies } from './config/trustedProxies.ts';
 import { allowedOrigins } from './config/urls.ts';
-import type { Queue } from './core/context.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
 import { openReplicas } from './database/replicas/replicas.ts';
@@ -47,7 +46,7 @@ import { handlers as allHandlers } from './webhooks/handlers/index.ts';
 export interface Parts {
   settings: Settings;
   database: Database;
-  queue: Queue;
+  callWorkers?: () => void;
   log: Log;
   metrics?: Metrics;
   handlers?: Handlers;
@@ -58,7 +57,7 @@ export interface Parts {
 
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(parts: Parts) {
-  const { settings, database, queue, log, metrics = new Metrics() } = parts;
+  const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = parts;
   const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = parts;
   const { version } = manifest;
   const app = serverOf(settings, log);
@@ -82,7 +81,7 @@ export async function buildApp(parts: Parts) {
   await app.register(errors);
   await app.register(conditions);
   await app.register(idempotency);
-  await app.register(contexts, { database, queue, replicas, limits: allowance, now });
+  await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
   await app.register(docs, { version, open: credentials === undefined, resources });
 
   await app.register(home, { version, open: credentials === undefined, resources, kinds });

@@ -26,7 +26,7 @@ async function main() {
   await checkPort('PORT', given.PORT, given.HOST);
   const parts = await openParts(given);
   const { settings, log, metrics } = parts;
-  const app = await buildApp({ ...parts, leaving: () => ending.begun });
+  const app = await buildApp({ ...parts, callWorkers: parts.calls.call, leaving: () => ending.begun });
   const jobs = settings.WORKER === 'inside' ? startJobs(parts) : undefined;
   ending.prepare(log, code => close(parts, app, jobs, code));
   app.server.prependListener('request', (_request, response) => {

@@ -13,7 +13,7 @@ async function main() {
   if (given.DATABASE_URL === undefined)
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const parts = await openParts(given);
-  const { settings, log, database, queue, metrics } = parts;
+  const { settings, log, database, metrics } = parts;
   const jobs = startJobs(parts);
   ending.prepare(log, async () => {
     await jobs.close();
@@ -22,7 +22,7 @@ async function main() {
   let isWaiting = false;
   const isReady = () => isWaiting && !ending.begun && database.available();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
-  await queue.ready;
+  await database.ready;
   isWaiting = true;
   log.info('The worker waits for webhook events.');
 }

@@ -1,11 +1,14 @@
--- Subscriptions, and the inbox of webhook events. Both tables are new, so nothing below waits for a lock.
+-- Subscriptions, the inbox of webhook events, and the queue of their processing. The tables are new, so nothing below waits
+-- for a lock.
 
 create table "subscriptions" (
 	"id" uuid primary key not null,
 	"customer" text collate "C" not null,
 	"provider" text collate "C" not null,
-	"status" text collate "C" not null,
+	"status" text collate "C" not null, -- the best of the items that count
 	"activated_at" timestamp (3) with time zone, -- the first activation; never changes
+	"items" jsonb not null, -- each subscription of the customer, at most 100
+	"version" integer default 1 not null,
 	"created_at" timestamp (3) with time zone not null,
 	"updated_at" timestamp (3) with time zone not null,
 	-- The unique index below cannot hold longer values. An event with a longer customer is stored, but ignored.
@@ -15,29 +18,55 @@ create table "subscriptions" (
 create table "webhook_events" (
 	"id" uuid primary key not null, -- UUIDv7, made on receipt: trimming deletes from the low end of this index
 	"provider" text collate "C" not null,
+	"preset" text collate "C" not null, -- the provider whose format it has; workers know no providers
 	"fingerprint" "bytea" not null, -- SHA-256 of the provider's id, or of the body without one: ids have no length limit, indexes do
 	"event_id" text collate "C", -- for display: truncated, and without characters that text cannot hold
 	"type" text collate "C",
 	"customer" text collate "C",
 	"status" text collate "C" not null,
-	"attempts" integer default 0 not null,
-	"replays" integer default 0 not null, -- a job from before the last replay has a lower number and does nothing
+	"reason" text collate "C", -- why it had no effect
+	"deliveries" integer default 1 not null,
+	"attempts" integer default 0 not null, -- since the last replay
+	"replays" integer default 0 not null,
 	"last_error" text collate "C",
 	"failures" jsonb default '[]'::jsonb not null,
 	"body" "bytea" not null, -- the signed bytes; jsonb would refuse \u0000 and reorder members
+	"traceparent" text collate "C", -- of the delivery, so that its processing is a part of the same trace
+	"occurred_at" timestamp (3) with time zone, -- by the clock of the provider
 	"created_at" timestamp (3) with time zone not null,
 	"updated_at" timestamp (3) with time zone not null,
 	"processed_at" timestamp (3) with time zone,
-	constraint "webhook_events_status_known" check ("webhook_events"."status" in ('received', 'processing', 'processed', 'ignored', 'failed', 'dead'))
+	constraint "webhook_events_status_known" check ("webhook_events"."status" in ('received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'))
 );
 --> statement-breakpoint
--- A customer of a provider has one subscription, however many events arrive at once.
+-- The events that are still to be processed. A worker locks the rows of those that it works on.
+create table "webhook_queue" (
+	-- Of the event, which is unique by both.
+	"fingerprint" "bytea" not null,
+	"provider" text collate "C" not null,
+	"customer" text collate "C", -- a worker leaves the events of a customer whom another worker serves
+	"due_at" timestamp (3) with time zone default now() not null, -- by the clock of the database
+	"alone" boolean default false not null, -- after a batch with it failed, or ended with its process
+	constraint "webhook_queue_primary_key" primary key ("fingerprint", "provider")
+);
+--> statement-breakpoint
+-- The events that a worker is about to process together. The row is deleted in the transaction of their effects: one that is
+-- left tells which events a process took with it when it died.
+create table "webhook_batches" (
+	"id" uuid primary key not null,
+	"fingerprints" "bytea"[] not null,
+	"providers" text[] not null,
+	"begun_at" timestamp (3) with time zone default now() not null
+);
+--> statement-breakpoint
+-- A customer of a provider has one record, however many events arrive at once.
 create unique index "subscriptions_customer_provider_key" on "subscriptions" using btree ("customer","provider");
 --> statement-breakpoint
 create index "subscriptions_status_index" on "subscriptions" using btree ("status","id");
 --> statement-breakpoint
--- A provider may send an event again at any time; this index prevents a second copy.
-create unique index "webhook_events_fingerprint_key" on "webhook_events" using btree ("provider","fingerprint");
+-- A provider may send an event again at any time; this index prevents a second copy. With the fingerprint first, an event is
+-- found by its id alone.
+create unique index "webhook_events_fingerprint_key" on "webhook_events" using btree ("fingerprint","provider");
 --> statement-breakpoint
 -- The filters for operators. None for the provider, because nearly all rows have the same one.
 create index "webhook_events_status_index" on "webhook_events" using btree ("status","id");
@@ -45,3 +74,5 @@ create index "webhook_events_status_index" on "webhook_events" using btree ("sta
 create index "webhook_events_type_index" on "webhook_events" using btree ("type","id");
 --> statement-breakpoint
 create index "webhook_events_customer_index" on "webhook_events" using btree ("customer","id");
+--> statement-breakpoint
+create index "webhook_queue_due_index" on "webhook_queue" using btree ("due_at");

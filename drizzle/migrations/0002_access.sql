@@ -1,4 +1,4 @@
--- API keys and the audit log. Both tables are new, so nothing below waits for a lock.
+-- API keys, the audit log, and the keys of requests that must take effect once. All tables are new, so nothing below waits for a lock.
 
 create table "api_keys" (
 	"id" uuid primary key not null, -- UUIDv7; the public part of the key
@@ -30,6 +30,20 @@ create table "audit_log" (
 	"request_id" text collate "C",
 	"details" jsonb -- the event that changed a subscription
 );
+--> statement-breakpoint
+-- Requests with an Idempotency-Key, and their answers.
+create table "idempotency_keys" (
+	"hash" text collate "C" primary key not null, -- of the caller and the key
+	"fingerprint" text collate "C" not null, -- of the request: another one under the same key is refused
+	"created_at" timestamp (3) with time zone not null,
+	"status" integer default 0 not null, -- 0 until there is an answer
+	"location" text collate "C",
+	"version" integer,
+	"body" text collate "C" default '' not null
+);
+--> statement-breakpoint
+-- Trimming deletes the oldest.
+create index "idempotency_keys_created_at_index" on "idempotency_keys" using btree ("created_at");
 --> statement-breakpoint
 create index "api_keys_name_index" on "api_keys" using btree ("name","id");
 --> statement-breakpoint

@@ -1,6 +1,6 @@
-import type { SubscriptionStatus } from '../../schemas/subscription.ts';
+import type { KnownItem, SubscriptionStatus } from '../../schemas/subscription.ts';
 import { instant, textByCode } from '../columns.ts';
-import { check, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+import { check, index, integer, jsonb, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
 
 export const subscriptions = pgTable(
   'subscriptions',
@@ -10,7 +10,7 @@ export const subscriptions = pgTable(
     provider: textByCode().notNull(),
     status: textByCode().$type<SubscriptionStatus>().notNull(),
     activatedAt: instant('activated_at'),
-    statusAt: instant('status_at'),
+    items: jsonb().$type<KnownItem[]>().notNull(),
     version: integer().notNull().default(1),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),

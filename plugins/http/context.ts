@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Door } from '../../schemas/audit.ts';
 import type { RateLimits } from '../../src/access/rateLimits.ts';
-import type { Context, Queue } from '../../src/core/context.ts';
+import type { Context } from '../../src/core/context.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -26,18 +26,18 @@ declare module 'fastify' {
 
 interface Options {
   database: Database;
-  queue: Queue;
+  callWorkers: () => void;
   replicas: Replicas | undefined;
   limits: RateLimits;
   now: () => Date;
 }
 
 /** Gives every request the context that the services work in, or refuses while there is no database. */
-export default fp<Options>(async (app, { database, queue, replicas, limits, now }) => {
+export default fp<Options>(async (app, { database, callWorkers, replicas, limits, now }) => {
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
     const { door = 'rest' } = request.routeOptions.config;
-    return { db, queue, now, log: request.log, actor: request.actor, door, origin: request };
+    return { db, callWorkers, now, log: request.log, actor: request.actor, door, origin: request };
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {

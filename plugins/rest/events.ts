@@ -2,6 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import {
   Backlog,
+  Dismissed,
+  DismissFilter,
   EventQuery,
   Replayed,
   ReplayFilter,
@@ -9,7 +11,16 @@ import {
   WebhookEventList,
 } from '../../schemas/event.ts';
 import { getBacklog } from '../../src/webhooks/backlog.ts';
-import { getEvent, listEvents, notReplayable, replayEvent, replayEvents } from '../../src/webhooks/events.ts';
+import {
+  dismissEvent,
+  dismissEvents,
+  getEvent,
+  listEvents,
+  notDismissible,
+  notReplayable,
+  replayEvent,
+  replayEvents,
+} from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendResult } from './replies.ts';
 
@@ -49,7 +60,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
     route('replayWebhookEvent', 'Process an event again', 'admin', {
       config: { ...config, conflicts: [notReplayable], idempotencyKey: 'accepted' },
       description:
-        'Possible for `failed`, `dead` and `ignored` events. The count of attempts starts again at 0.',
+        'Possible for `failed`, `dead`, `ignored` and `dismissed` events. The count of attempts starts again at 0.',
       ...one,
     }),
     async ({ params }, reply) => sendResult(reply, context => replayEvent(context, params.event_id)),
@@ -63,5 +74,25 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ref(Replayed) },
     }),
     async ({ body }, reply) => sendResult(reply, context => replayEvents(context, body)),
+  );
+  app.post(
+    '/webhook-events/:event_id/dismiss',
+    route('dismissWebhookEvent', 'Put an event away', 'admin', {
+      config: { ...config, conflicts: [notDismissible], idempotencyKey: 'accepted' },
+      description:
+        'Possible for `failed` and `dead` events: they are not tried again, and count in no backlog. They can still be replayed.',
+      ...one,
+    }),
+    async ({ params }, reply) => sendResult(reply, context => dismissEvent(context, params.event_id)),
+  );
+  app.post(
+    '/webhook-events/dismiss',
+    route('dismissWebhookEvents', 'Put many events away', 'admin', {
+      config: { idempotencyKey: 'accepted' },
+      description: 'The events that match the filter, oldest first, at most 10,000 in one call.',
+      body: ref(DismissFilter),
+      response: { 200: ref(Dismissed) },
+    }),
+    async ({ body }, reply) => sendResult(reply, context => dismissEvents(context, body)),
   );
 };

@@ -46,20 +46,17 @@ function* accessProblems(settings: Settings): Generator<string> {
 }
 
 function* databaseProblems(settings: Settings): Generator<string> {
-  const { DATABASE_URL, DATABASE_REPLICA_URLS, QUEUE_DATABASE_URL, REDIS_URL } = settings;
+  const { DATABASE_URL, DATABASE_REPLICA_URLS, REDIS_URL } = settings;
   if (settings.WORKER === 'apart' && !DATABASE_URL)
     yield 'WORKER=apart requires DATABASE_URL: an embedded database belongs to one process';
   if (DATABASE_REPLICA_URLS && !DATABASE_URL)
     yield 'DATABASE_REPLICA_URLS has no effect without DATABASE_URL';
-  if (QUEUE_DATABASE_URL && !DATABASE_URL) yield 'QUEUE_DATABASE_URL has no effect without DATABASE_URL';
-  if (settings.DATABASE_POOLER === 'transaction' && !QUEUE_DATABASE_URL)
-    yield 'QUEUE_DATABASE_URL must be set with DATABASE_POOLER=transaction: LISTEN does not work through the pooler';
   if (DATABASE_REPLICA_URLS && !REDIS_URL)
     yield 'REDIS_URL must be set with DATABASE_REPLICA_URLS: an instance must see what a client wrote on another one';
   if (!replicaUrls(settings).every(isPostgresUrl))
     yield 'DATABASE_REPLICA_URLS must be PostgreSQL URLs, separated by commas';
   // Without a scheme, the schema has refused it already.
-  for (const [name, url] of Object.entries({ DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL }))
+  for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
     if (url?.includes('://') && !isUsableUrl(url))
       yield `${name} must be a URL of one host, with a port up to 65535 and with percent-encoding in the user and password`;
 }

@@ -3,13 +3,6 @@ import { inChildSpan } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
 
-/** First in a transaction that does the work of many callers. */
-export const waitLongerForLocks = (inside: Connection) =>
-  inside.rows(`select set_config('lock_timeout', '2000', true)`, []);
-
-/** First in a transaction that writes rows of several nodes of a distributed database: all commit, or none. */
-export const commitOnAllNodes = (inside: Connection) => inside.rows('select commit_on_all_nodes()', []);
-
 /** First in a transaction that must see what others committed while it waited for a lock, whatever the default is. */
 export const readCommitted = (inside: Connection) =>
   inside.rows('set transaction isolation level read committed', []);

@@ -4,7 +4,7 @@ import { withKeptSecrets } from '../config/secrets.ts';
 import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
 import { startFolding } from '../database/totals.ts';
-import { openQueue } from '../webhooks/queue.ts';
+import { openCalls } from '../webhooks/calls.ts';
 import { openMetrics } from './metrics.ts';
 import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';
@@ -20,16 +20,15 @@ export async function openParts(given: Settings) {
   const database = await openDatabase(given, log);
   // After the database has locked its folder for this process.
   const settings = withKeptSecrets(given);
-  const queue = openQueue(settings, database, log);
+  const calls = openCalls(database);
   const metrics = openMetrics(database);
   const stopFolding = startFolding(database, log);
-  return { settings, log, database, queue, metrics, stopFolding, stopTraces };
+  return { settings, log, database, calls, metrics, stopFolding, stopTraces };
 }
 
-/** Closes them in reverse. Requests and jobs must have ended, because they add jobs. */
-export async function closeParts({ queue, database, stopFolding, stopTraces }: Parts): Promise<void> {
+/** Closes them in reverse. Requests and jobs must have ended. */
+export async function closeParts({ database, stopFolding, stopTraces }: Parts): Promise<void> {
   stopFolding();
-  await queue.close();
   await database.close();
   // An unreachable collector must not delay the exit.
   await Promise.race([stopTraces(), sleep(1000)]);

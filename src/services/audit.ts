@@ -5,8 +5,8 @@ import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { prepareInsert } from '../database/statements/prepareInsert.ts';
-import { builder, rowsOf } from '../database/statements/statement.ts';
+import { rowsOfTable } from '../database/statements/insertRows.ts';
+import { builder, rowsOf, statement } from '../database/statements/statement.ts';
 import type { Kind, KindTable } from './kinds.ts';
 import { cursorLog } from './lists/cursorLog.ts';
 
@@ -31,15 +31,15 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, wri
   };
 }
 
-const insertEntries = prepareInsert(auditLog, {}, insert => insert);
+const members = Object.keys(getTableColumns(auditLog)) as (keyof AuditEntry)[];
+const entries = rowsOfTable(auditLog, members);
+const insertEntries = statement({}, builder => builder.insert(auditLog).select(entries.select));
 
 /** Adds the entries of writes, in the transaction of the writes. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
-  await insertEntries(
-    context.db,
-    writes.map(write => entryOf(context, action, write)),
-  );
+  const rows = writes.map(write => entryOf(context, action, write));
+  await insertEntries(context.db, entries.valuesOf(rows));
 }
 
 type NewRecord = ReturnType<typeof newRecord>;

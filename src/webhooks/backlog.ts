@@ -8,7 +8,7 @@ import type { Database } from '../database/database.ts';
 import { readForMetrics } from '../database/metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-const open = ['received', 'processing', 'failed', 'dead'] as const;
+const open = ['received', 'failed', 'dead'] as const;
 const { id, status, createdAt } = webhookEvents;
 
 /** Each of the two statements is answered by the index of states and ids: events that stay dead for years cost little. */

@@ -3,7 +3,7 @@ import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
 import type { Preset, Source } from '../config/presets/preset.ts';
 import { truncate, truncateForColumn } from '../core/text.ts';
-import type { Headers } from './schemes.ts';
+import type { Headers } from './signature.ts';
 
 /** What the service reads of an event. All of it may be missing: every event is stored. */
 export interface Envelope {
@@ -65,7 +65,7 @@ export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf
 const digest = (prefix: string, bytes: Buffer) =>
   hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
 
-function firstOf<T>(source: Source | undefined, read: (source: string) => T | undefined): T | undefined {
+export function firstOf<T>(source: Source | undefined, read: (source: string) => T | undefined): T | undefined {
   for (const each of typeof source === 'string' ? [source] : (source ?? [])) {
     const found = read(each);
     if (found !== undefined) return found;
@@ -73,7 +73,7 @@ function firstOf<T>(source: Source | undefined, read: (source: string) => T | un
   return undefined;
 }
 
-function valueAt(source: string, headers: Headers, body: unknown): unknown {
+export function valueAt(source: string, headers: Headers, body: unknown): unknown {
   if (source.startsWith('header:')) return headers[source.slice('header:'.length)];
   return source.split('.').reduce(member, body);
 }
@@ -84,7 +84,7 @@ export function member(value: unknown, name: string): unknown {
 }
 
 /** Text or an integer. Inexact large numbers would make two ids one. */
-function asIdentifier(value: unknown): string | undefined {
+export function asIdentifier(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value;
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
@@ -95,7 +95,7 @@ const asText = (value: unknown) => (typeof value === 'string' ? value : undefine
 const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/i;
 
 /** From seconds or milliseconds since 1970, as a number or as text, or from RFC 3339. */
-function asTime(value: unknown, latest: number): string | undefined {
+export function asTime(value: unknown, latest: number): string | undefined {
   // The conversion of anything else may throw.
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const count = /^\d{1,13}(\.\d+)?$/.test(text) ? Number(text) : undefined;

@@ -1,8 +1,12 @@
-import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
+import { and, count, eq, getTableColumns, inArray, lt, type PgUpdateSetSource, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { webhookRepeats } from '../../drizzle/tables/webhookRepeats.ts';
+import type { AuditAction } from '../../schemas/audit.ts';
 import {
+  type Dismissed,
+  type DismissFilter,
+  dismissible,
   type EventQuery,
+  type EventStatus,
   type Replayed,
   type ReplayFilter,
   replayable,
@@ -16,17 +20,16 @@ import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { commitOnAllNodes, inTransaction } from '../database/transaction.ts';
+import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
-import { traceparent } from '../telemetry/tracing.ts';
 import { fingerprintOf } from './envelope.ts';
+import { dequeue, enqueue, lockInQueue } from './queue.ts';
 
-const { fingerprint, preset: _, ...stored } = getTableColumns(webhookEvents);
-const { id, provider, eventId, type, customer, status, updatedAt } = stored;
-const repeats = sql`(select repeats from ${webhookRepeats} r where r.fingerprint = ${fingerprint} and r.provider = ${provider})`;
-const detailed = { ...stored, deliveries: sql<number>`1 + coalesce(${repeats}, 0)` };
-const { body, failures, replays, traceId, ...columns } = detailed;
+const { fingerprint, preset: _, traceparent, ...detailed } = getTableColumns(webhookEvents);
+const { id, provider, type, customer, status, updatedAt } = detailed;
+const traceId = sql<string | null>`split_part(${traceparent}, '-', 2)`;
+const { body, failures, replays, ...columns } = detailed;
 
 type Filter = 'event' | 'customer' | 'type' | 'status' | 'provider';
 const listFiltered = cursorLog<WebhookEvent, Filter>({
@@ -57,7 +60,7 @@ export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  const rows = await orm(context.db).select(detailed).from(webhookEvents).where(eq(id, event));
+  const rows = await orm(context.db).select({ ...detailed, traceId }).from(webhookEvents).where(eq(id, event));
   const stored = orNotFound('Webhook event', rows[0]);
   return { ...stored, body: stored.body.toString('utf8') };
 }
@@ -67,37 +70,68 @@ export const notReplayable = conflict('not_replayable', {
   message: ({ status }) => `The event is ${status}; replayable are: ${replayable.join(', ')}.`,
   example: { status: 'processed' },
 });
+export const notDismissible = conflict('not_dismissible', {
+  summary: 'The event is not in a state that can be dismissed',
+  message: ({ status }) => `The event is ${status}; dismissible are: ${dismissible.join(', ')}.`,
+  example: { status: 'processed' },
+});
 
-/** Processes a failed, dead or ignored event again, with new attempts; a conflict when it has another status. */
-export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
+/** What an operator does with events. */
+interface Action {
+  from: readonly EventStatus[];
+  conflict: typeof notReplayable;
+  /** Does it with those of these events that are in one of its states; returns how many. */
+  apply: (inside: Context, ids: string[]) => Promise<number>;
+}
+
+const replay: Action = { from: replayable, conflict: notReplayable, apply: addToQueue };
+const dismissal: Action = { from: dismissible, conflict: notDismissible, apply: takeOutOfQueue };
+
+/** Processes an event again, with new attempts; a conflict when its status does not allow it. */
+export const replayEvent = (context: Context, event: string) => actOnOne(context, replay, event);
+
+/** Puts a failed or dead event away, until it is replayed; a conflict when its status does not allow it. */
+export const dismissEvent = (context: Context, event: string) => actOnOne(context, dismissal, event);
+
+/** Processes all matching events again, oldest first. */
+export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
+  const { done, remaining } = await actOnMany(context, replay, filter);
+  return { replayed: done, remaining };
+}
+
+/** Puts all matching events away, oldest first. */
+export async function dismissEvents(context: Context, filter: DismissFilter): Promise<Dismissed> {
+  const { done, remaining } = await actOnMany(context, dismissal, filter);
+  return { dismissed: done, remaining };
+}
+
+async function actOnOne(
+  context: Context,
+  { conflict, apply }: Action,
+  event: string,
+): Promise<WebhookEventDetail> {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  await queueReady(context);
   return inTransaction(context, async inside => {
-    const replayed = await startRound(inside, [event]);
+    const done = await apply(inside, [event]);
     const stored = await getEvent(inside, event);
-    if (replayed > 0) return stored;
-    throw notReplayable.error({ status: stored.status });
+    if (done > 0) return stored;
+    throw conflict.error({ status: stored.status });
   });
 }
 
-/** On the embedded database the queue cannot start while a transaction is open: then adding a job is refused instead. */
-const queueReady = async ({ db, queue }: Context) => void (db.isTransaction || (await queue.ready));
-
-/** How many events one transaction and one call replay. */
+/** How many events one transaction and one call act on. */
 const step = 500;
-const mostReplayed = 10_000;
+const mostInCall = 10_000;
 
-/** Processes all matching events again, oldest first. */
-export async function replayEvents(context: Context, given: ReplayFilter): Promise<Replayed> {
+async function actOnMany(context: Context, { apply }: Action, given: ReplayFilter) {
   need(context, 'admin');
   const { dryRun, ...filter } = given;
-  if (!dryRun) await queueReady(context);
   // An event that fails again meanwhile is not replayed again.
   const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
-  let replayed = 0;
-  while (!dryRun && replayed < mostReplayed) {
-    const { found, started } = await inTransaction(context, async inside => {
+  let done = 0;
+  while (!dryRun && done < mostInCall) {
+    const { found, changed } = await inTransaction(context, async inside => {
       const rows = await orm(inside.db)
         .select({ id })
         .from(webhookEvents)
@@ -105,14 +139,14 @@ export async function replayEvents(context: Context, given: ReplayFilter): Promi
         .orderBy(id)
         .limit(step);
       const ids = rows.map(row => row.id);
-      return { found: ids.length, started: await startRound(inside, ids) };
+      return { found: ids.length, changed: ids.length > 0 ? await apply(inside, ids) : 0 };
     });
-    // Not when none was started: another call may have been faster with those that were found.
+    // Not when none was changed: another call may have been faster with those that were found.
     if (found === 0) break;
-    replayed += started;
+    done += changed;
   }
   const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
-  return { replayed, remaining: left?.total ?? 0 };
+  return { done, remaining: left?.total ?? 0 };
 }
 
 function conditions(filter: Omit<ReplayFilter, 'dryRun'>) {
@@ -123,29 +157,50 @@ function conditions(filter: Omit<ReplayFilter, 'dryRun'>) {
   ];
 }
 
-/** Starts a new round for each replayable event, which voids its older jobs; returns how many it started. */
-async function startRound(inside: Context, ids: string[]): Promise<number> {
-  if (ids.length === 0) return 0;
-  const { db, now, queue } = inside;
-  await commitOnAllNodes(db);
-  const fresh = { status: 'received' as const, attempts: 0, failures: [], reason: null };
-  const jobs = await orm(db)
+const key = { fingerprint, provider };
+
+/** Changes those of the events that are in one of these states, once no worker processes them. */
+async function changeStatus(
+  { db, now }: Context,
+  ids: string[],
+  from: readonly EventStatus[],
+  set: PgUpdateSetSource<typeof webhookEvents>,
+) {
+  await lockInQueue(db, await orm(db).select(key).from(webhookEvents).where(inArray(id, ids)));
+  return orm(db)
     .update(webhookEvents)
-    .set({ ...fresh, replays: sql`${replays} + 1`, updatedAt: now().toISOString() })
-    .where(and(inArray(id, ids), inArray(status, [...replayable])))
-    .returning({ event: id, round: replays, eventId, fingerprint });
-  const trace = traceparent();
-  const traced = jobs.map(job => ({ ...job, fingerprint: job.fingerprint.toString('hex'), trace }));
-  await queue.add(db, traced);
-  const writes = jobs.map(({ event }) => ({ recordId: event }));
-  await recordWrites(inside, 'event.replay', writes);
-  return jobs.length;
+    .set({ ...set, updatedAt: now().toISOString() })
+    .where(and(inArray(id, ids), inArray(status, [...from])))
+    .returning({ id, customer, ...key });
 }
+
+async function addToQueue(inside: Context, ids: string[]): Promise<number> {
+  const fresh = { status: 'received' as const, attempts: 0, reason: null, replays: sql`${replays} + 1` };
+  const events = await changeStatus(inside, ids, replayable, fresh);
+  await enqueue(inside.db, events);
+  inside.callWorkers();
+  await recordEvents(inside, 'event.replay', events);
+  return events.length;
+}
+
+async function takeOutOfQueue(inside: Context, ids: string[]): Promise<number> {
+  const events = await changeStatus(inside, ids, dismissible, { status: 'dismissed' });
+  await dequeue(inside.db, events);
+  await recordEvents(inside, 'event.dismiss', events);
+  return events.length;
+}
+
+const recordEvents = (context: Context, action: AuditAction, events: { id: string }[]) =>
+  recordWrites(
+    context,
+    action,
+    events.map(({ id }) => ({ recordId: id })),
+  );
 
 /** Deletes some of the processed and ignored events received before a time; returns how many. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   // Ids begin with the time, so the primary key finds old events.
-  const matching = sql`${lt(id, lowestId(before))} and ${inArray(status, ['processed', 'ignored'])}`;
+  const matching = sql`${lt(id, lowestId(before))} and ${inArray(status, ['processed', 'ignored', 'dismissed'])}`;
   return deleteBatch(context.db, { key: id, matching, skipLocked: false });
 }

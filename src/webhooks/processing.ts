@@ -1,151 +1,98 @@
-import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
+import { eq, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import type { EventStatus } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
-import type { Context, Job } from '../core/context.ts';
+import type { Context } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { type Row, statement } from '../database/statements/statement.ts';
-import { commitOnAllNodes, inTransaction, waitLongerForLocks } from '../database/transaction.ts';
+import { arrayText } from '../database/statements/arrayText.ts';
+import { statement } from '../database/statements/statement.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
-import { unfinishedStatuses } from './eventJobs.ts';
-import { fingerprintsOf, hasFingerprint } from './fingerprints.ts';
-import { type Handlers, handlerFor } from './handlers/handler.ts';
+import { type Handlers, handlerFor, type IncomingEvent } from './handlers/handler.ts';
+import {
+  type Batch,
+  claimEvents,
+  dequeue,
+  endBatch,
+  type Key,
+  postponeEvent,
+  separateEvents,
+} from './queue.ts';
 
 /*
  * The status of an event:
  *
- *   delivery --+--> received --------- in a batch ---------> processed
- *              |        |                                        ^
- *              |        | claim                                  |
- *              |        v                                        |
- *              |    processing ------------- alone --------------+
- *              |      |  ^   |
- *              |      v  |   +-- after the last retry --> dead
- *              |     failed
- *              |
+ *   delivery --+--> received --+--> processed
+ *              |      ^   |    |
+ *              |      |   +----+--> failed ----> (again, later) ----> dead
+ *              |      |              |   |                             |
+ *              |      |              |   +-----> dismissed <-----------+
+ *              |      |              |             |                   |
+ *              |      +---- replay --+-------------+-------------------+
+ *              |      |
  *              +--> ignored: no handler, or no usable customer; the reason says which
- *
- * A replay makes a failed, dead or ignored event `received` again. Each replay begins a new round, which voids older jobs.
  */
 
-const { id, fingerprint, attempts, replays, status } = webhookEvents;
-const { eventId, provider, preset, type, customer, occurredAt, createdAt } = webhookEvents;
-const handlerColumns = { eventId, provider, preset, type, customer, occurredAt, createdAt };
-const claimed = { id, fingerprint, round: replays, attempts, ...handlerColumns };
+const { id, fingerprint, provider, preset, eventId, type, customer } = webhookEvents;
+const { occurredAt, createdAt, attempts, replays, traceparent } = webhookEvents;
+const envelope = { eventId, type, customer, occurredAt, createdAt };
+const columns = { id, fingerprint, provider, preset, ...envelope, attempts, replays, traceparent };
 
-/** An event that a worker has begun to process. */
-export type Claimed = Row<typeof claimed>;
+/** A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their nodes. */
+export const hasFingerprint = sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
-const time = sql`${sql.placeholder('time')}::timestamptz`;
-const jobsGiven = sql`json_to_recordset(${sql.placeholder('jobs')}::text::json) as job (event uuid, round integer)`;
-const ofItsRound = and(eq(id, sql`job.event`), eq(replays, sql`job.round`), hasFingerprint);
-const valuesOf = (jobs: Job[]) => ({ jobs: JSON.stringify(jobs), fingerprints: fingerprintsOf(jobs) });
-// Not by the index of the status, which leads through every event that ever had it since the last vacuum.
-const state = sql`${status} || ''`;
-
-const unfinished = inArray(state, unfinishedStatuses);
-
-const claim = statement(claimed, (builder, columns) =>
-  builder
-    .update(webhookEvents)
-    .set({ status: 'processing', attempts: sql`${attempts} + 1`, updatedAt: time })
-    .from(jobsGiven)
-    .where(and(ofItsRound, unfinished))
-    .returning(columns),
+const find = statement(columns, (builder, columns) =>
+  builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
-/**
- * Begins an attempt at an event, unless it is done. The attempt is counted now, so that an event that kills the process
- * is not retried forever, and alone, so that other events are not counted with it.
- */
-export async function claimEvent(context: Context, job: Job): Promise<Claimed | undefined> {
-  need(context, 'admin');
-  const values = { ...valuesOf([job]), time: context.now().toISOString() };
-  const [event] = await claim(context.db, values);
-  return event;
-}
+const keyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
 
-const find = (from: EventStatus[]) =>
-  statement(claimed, (builder, columns) =>
-    builder
-      .select(columns)
-      .from(webhookEvents)
-      .innerJoin(jobsGiven, and(ofItsRound, inArray(state, from))),
-  );
-const findIn = {
-  received: find(['received']),
-  // Another worker may have failed the event meanwhile: it is still to be done.
-  processing: find(['processing', 'failed']),
-};
-
-const finish = statement({ id }, (builder, columns) =>
-  builder
-    .update(webhookEvents)
-    .set({
-      status: sql`case when job.ignored then 'ignored' else 'processed' end`,
-      reason: sql`job.reason`,
-      // That of a claim is counted.
-      attempts: sql`${attempts} + (${status} = 'received')::integer`,
-      lastError: null,
-      updatedAt: time,
-      processedAt: sql`case when job.ignored then null else ${time} end`,
-    })
-    .from(
-      sql`json_to_recordset(${sql.placeholder('done')}::text::json)
-        as job (event uuid, round integer, ignored boolean, reason text)`,
-    )
-    .where(and(ofItsRound, unfinished))
-    .returning(columns),
-);
-
-/** Another worker finished an event meanwhile, so its effect must be rolled back here. */
-class Overtaken extends Error {}
-
-/**
- * Processes all of these events or none, and returns those that were not done yet. Events that are `received` need no
- * claim: their attempt is counted when it succeeds.
- */
-export async function processEvents(
+/** Has the effects of a batch, all or none, and returns its events. Empty: another process has given the batch up. */
+export async function processBatch(
   context: Context,
   handlers: Handlers,
-  jobs: Job[],
-  from: 'received' | 'processing',
-): Promise<Claimed[]> {
+  batch: Batch,
+): Promise<IncomingEvent[]> {
   need(context, 'admin');
-  async function work(inside: Context) {
-    // A batch may wait for others with the same customers. If it gave up, each event would be processed alone.
-    await waitLongerForLocks(inside.db);
-    await commitOnAllNodes(inside.db);
-    // Not locked, which would cost as much as the update: the update decides.
-    const events = await findIn[from](inside.db, valuesOf(jobs));
-    const done = await handleEvents(inside, handlers, events);
-    const time = inside.now().toISOString();
-    const fingerprints = fingerprintsOf(jobs);
-    const finished = await finish(inside.db, { done: JSON.stringify(done), fingerprints, time });
-    if (finished.length < events.length) throw new Overtaken();
+  return inTransaction(context, async inside => {
+    // Sent at once. The batch ends with the transaction, if it is still ours.
+    const [claimed, ours, found] = await Promise.all([
+      claimEvents(inside.db, batch),
+      endBatch(inside.db, batch.id),
+      find(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
+    ]);
+    if (!ours) return [];
+    const keys = new Set(claimed.map(keyOf));
+    // An event that a crashed node does not show yet stays in the queue.
+    const events = found.filter(event => keys.has(keyOf(event)));
+    if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
-  }
-  try {
-    return await inSpans(jobs, () => inTransaction(context, work, { forSeveral: jobs.length > 1 }));
-  } catch (error) {
-    if (error instanceof Overtaken && jobs.length === 1) return [];
-    throw error;
-  }
+  });
 }
 
-interface Done extends Pick<Job, 'event' | 'round'> {
-  ignored?: boolean;
-  /** Why it had no effect. */
-  reason: string | undefined;
-}
+const finish = statement({}, builder => {
+  const given = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
+  const time = sql`${sql.placeholder('time')}::timestamptz`;
+  return builder
+    .update(webhookEvents)
+    .set({
+      status: sql`done.status`,
+      reason: sql`done.reason`,
+      attempts: sql`${attempts} + 1`,
+      lastError: null,
+      updatedAt: time,
+      processedAt: sql`case done.status when 'processed' then ${time} end`,
+    })
+    .from(sql`unnest(${sql.join(given, sql`, `)}) as done (id, status, reason)`)
+    .where(sql`${id} = done.id::uuid and ${hasFingerprint}`);
+});
 
-async function handleEvents(context: Context, handlers: Handlers, events: Claimed[]): Promise<Done[]> {
-  const ignored = new Set<Claimed>();
-  const statuses: StatusEvent[] = [];
+async function handleEvents(context: Context, handlers: Handlers, events: IncomingEvent[]): Promise<void> {
+  const ignored = new Set<IncomingEvent>();
+  const changes: StatusEvent[] = [];
   const reasons = new Map<string, string>();
   for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event))) {
     if (typeof handler === 'string') {
@@ -157,58 +104,83 @@ async function handleEvents(context: Context, handlers: Handlers, events: Claime
       continue;
     }
     const effects = await handler.handle(context, own);
-    statuses.push(...(effects.statuses ?? []));
+    changes.push(...(effects.statuses ?? []));
     for (const [id, reason] of effects.reasons ?? []) reasons.set(id, reason);
   }
-  if (statuses.length > 0)
-    for (const [id, reason] of await changeSubscriptions(context, statuses)) reasons.set(id, reason);
-  return events.map(event => ({
-    event: event.id,
-    round: event.round,
-    ignored: ignored.has(event),
-    reason: reasons.get(event.id),
-  }));
+  if (changes.length > 0)
+    for (const [id, reason] of await changeSubscriptions(context, changes)) reasons.set(id, reason);
+  const done = {
+    ids: arrayText(events.map(({ id }) => id)),
+    statuses: arrayText(events.map(event => (ignored.has(event) ? 'ignored' : 'processed'))),
+    reasons: arrayText(events.map(({ id }) => reasons.get(id))),
+    fingerprints: arrayText(events.map(({ fingerprint }) => fingerprint)),
+    time: context.now().toISOString(),
+  };
+  await Promise.all([finish(context.db, done), dequeue(context.db, events)]);
 }
 
 /** Does work as a part of the trace of each event. */
-function inSpans<T>(jobs: Job[], work: () => Promise<T>): Promise<T> {
-  let nested = work;
-  for (const { event, eventId, trace } of jobs) {
-    const inner = nested;
-    const options = { parent: trace, attributes: eventAttributes(event, eventId) };
-    nested = () => inSpan('process webhook event', options, inner);
-  }
-  return nested();
+function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<void> {
+  return events.reduceRight((inner, { id, eventId, traceparent }) => {
+    const options = { parent: traceparent ?? undefined, attributes: eventAttributes(id, eventId) };
+    return () => inSpan('process webhook event', options, inner);
+  }, work)();
 }
 
-/**
- * Records a failed attempt and returns the new status. When another worker has begun a later attempt meanwhile, nothing
- * is recorded: the outcome is up to that attempt.
- */
-export async function failEvent(
+/** How often a failed event is tried again, and when. */
+export interface Retries {
+  most: number;
+  /** Seconds before the first retry, and at most. Each delay is twice the one before, with jitter. */
+  delay: number;
+  delayMax: number;
+}
+
+/** An attempt that failed. */
+interface Failure {
+  event: IncomingEvent;
+  outcome: 'failed' | 'dead';
+}
+
+/** Ends a batch that failed, or without one, one whose process died. Of several events, each is then tried alone; one alone has failed. */
+export async function giveUp(
   context: Context,
-  event: Claimed,
+  batch: Batch | undefined,
   error: unknown,
-  retries: number,
-): Promise<'failed' | 'dead'> {
+  retries: Retries,
+): Promise<Failure | 'separated' | undefined> {
   need(context, 'admin');
-  const next = event.attempts > retries ? 'dead' : 'failed';
-  const updatedAt = context.now().toISOString();
+  return inTransaction(context, async inside => {
+    const [key, ...others] = (await endBatch(inside.db, batch?.id)) ?? [];
+    if (!key) return undefined;
+    if (others.length === 0) return failEvent(inside, key, error, retries);
+    await separateEvents(inside.db, [key, ...others]);
+    return 'separated';
+  });
+}
+
+async function failEvent(
+  { db, now }: Context,
+  key: Key,
+  error: unknown,
+  { most, delay, delayMax }: Retries,
+): Promise<Failure | undefined> {
+  const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
+  const event = found.find(({ provider }) => provider === key.provider);
+  // A crashed node does not show it yet.
+  if (!event) return undefined;
+  const attempt = event.attempts + 1;
+  const outcome = attempt > most ? 'dead' : 'failed';
+  const at = now().toISOString();
   const lastError = describe(error);
-  const failure = JSON.stringify([{ attempt: event.attempts, at: updatedAt, error: lastError }]);
+  const failure = JSON.stringify([{ round: event.replays, attempt, at, error: lastError }]);
   const failures = sql`${webhookEvents.failures} || ${failure}::text::jsonb`;
-  const ofAttempt = and(
-    eq(fingerprint, event.fingerprint),
-    eq(id, event.id),
-    eq(replays, event.round),
-    eq(attempts, event.attempts),
-  );
-  const recorded = await orm(context.db)
+  await orm(db)
     .update(webhookEvents)
-    .set({ status: next, lastError, failures, updatedAt })
-    .where(and(ofAttempt, eq(status, 'processing')))
-    .returning({ id });
-  return recorded.length > 0 ? next : 'failed';
+    .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
+    .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
+  const wait = Math.min(delay * 2 ** event.attempts, delayMax) * (0.5 + Math.random() / 2);
+  await (outcome === 'dead' ? dequeue(db, [key]) : postponeEvent(db, key, wait));
+  return { event, outcome };
 }
 
 /** What the API shows. A failed statement and its values stay in the log. */

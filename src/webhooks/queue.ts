@@ -1,190 +1,163 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConstructorOptions, fromPglite, PgBoss, type Job as PgBossJob } from 'pg-boss';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Job, Queue } from '../core/context.ts';
-import { AppError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import { and, asc, eq, sql } from '../../drizzle/orm.ts';
+import type { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Connection } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import { arrayText } from '../database/statements/arrayText.ts';
+import { rowsOfTable } from '../database/statements/insertRows.ts';
+import { statement } from '../database/statements/statement.ts';
 
-export interface DueJob extends Job {
-  /** Whether a worker began it before and did not finish it. */
-  again: boolean;
-}
-
-/** Does jobs; returns why each must be retried, or undefined. After the signal they belong to another worker. */
-export type Work = (jobs: DueJob[], signal: AbortSignal) => Promise<(string | undefined)[]>;
-
-export interface WorkQueue extends Queue {
-  /** Passes all jobs to this function, those already waiting included. */
-  work(work: Work): void;
-  /** Finishes the running jobs and begins no others. Jobs can still be added. */
-  rest(): Promise<void>;
-  /** Ends the queue. Jobs that are still running are retried by another worker. */
-  close(): Promise<void>;
-}
-
-const name = 'webhook-events';
-/**
- * Up to this many events are one job of pg-boss: adding, fetching and finishing each costs Postgres 0.15 ms. When one
- * event is retried, the others come again and are found done.
+/*
+ * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that are due:
+ *
+ *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it.
+ *   2. In one transaction it locks their rows of the queue, has their effects, and deletes their rows and that of the batch.
+ *
+ * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one event is a
+ * failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and does the same. So an
+ * event that ends the process is counted, and healthy events cost nothing.
  */
-const eventsPerJob = 50;
-/** How many jobs a worker fetches at once, and how many workers there are: most connections stay free for requests. */
-const batchSize = 10;
-const workers = 2;
-/** Milliseconds between batches that are not full. The first job starts at once; under load, others gather. */
-const gatherFor = 50;
-/** Milliseconds. */
-const restartDelay = 500;
-/** Milliseconds for running jobs to finish; another worker begins slower ones again. */
-const restWithin = 5000;
 
-/** Seconds before the first retry, and at most. Each delay is twice the one before, with jitter. */
-export const defaultRetries = { delay: 5, delayMax: 3600 };
+/** The key of an event. */
+export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provider'>;
 
-/** Opens the queue. Like the database, it may be away at any time and reconnects by itself. */
-export function openQueue(
-  settings: Settings,
-  database: Database,
-  log: Log,
-  retries = defaultRetries,
-): WorkQueue {
-  const closing = new AbortController();
-  let boss: PgBoss | undefined;
-  let resting = false;
-  const ready = start(settings, database, log, retries, closing.signal).then(started => {
-    boss = started;
+/** The events that a worker has taken. */
+export interface Batch {
+  id: string;
+  fingerprints: Buffer[];
+}
+
+export const maxBatch = 200;
+
+/** Seconds that a batch may take until its row is locked. */
+const grace = sql`interval '1 second'`;
+
+const { fingerprint, provider, customer, dueAt, alone } = webhookQueue;
+const { id: batch, fingerprints, providers, begunAt } = webhookBatches;
+const isDue = sql`${dueAt} <= now() and ${fingerprint} not in (select unnest(${fingerprints}) from ${webhookBatches})`;
+
+const take = (isAlone: boolean) =>
+  statement({ fingerprints }, (builder, columns) => {
+    const due = builder.$with('due').as(
+      builder
+        .select({ fingerprint, provider })
+        .from(webhookQueue)
+        .where(and(eq(alone, isAlone), isDue))
+        .orderBy(asc(dueAt))
+        .limit(isAlone ? 1 : maxBatch)
+        .for('update', { skipLocked: true }),
+    );
+    return builder
+      .with(due)
+      .insert(webhookBatches)
+      .select(
+        sql`select ${sql.placeholder('id')}::uuid, array_agg(fingerprint), array_agg(provider), now() from due having count(*) > 0`,
+      )
+      .returning(columns);
   });
-  ready.catch(() => {});
-  return {
-    ready,
-    add: async (db, jobs) => {
-      if (jobs.length === 0) return;
-      if (!boss) throw new AppError('unavailable', 'The service cannot accept work yet. Try again shortly.');
-      await addJobs(boss, db, jobs);
-    },
-    work: work => {
-      const listen = async () => {
-        if (!resting) await boss?.work(name, workOptions, handlerOf(work));
-      };
-      ready.then(listen).catch(error => {
-        if (database.available()) log.error({ err: error }, 'Jobs cannot be fetched from the queue.');
-      });
-    },
-    rest: async () => {
-      resting = true;
-      await Promise.race([boss?.offWork(name), sleep(restWithin, undefined, { ref: false })]);
-    },
-    close: async () => {
-      resting = true;
-      closing.abort();
-      // While the database is away, the start does not end.
-      if (database.available()) await ready.catch(() => {});
-      await boss?.stop({ graceful: true, timeout: 1000 });
-    },
-  };
+const takeTogether = take(false);
+const takeAlone = take(true);
+
+/** Takes the events that are due: one of those to be tried alone, or many of the others. Outside of a transaction. */
+export async function takeBatch(db: Connection, id: string, isAlone: boolean): Promise<Batch | undefined> {
+  const [taken] = await (isAlone ? takeAlone : takeTogether)(db, { id });
+  return taken && { id, ...taken };
 }
 
-/** Starts pg-boss, however long it takes; undefined when the queue was closed meanwhile. */
-async function start(
-  settings: Settings,
-  database: Database,
-  log: Log,
-  retries: typeof defaultRetries,
-  closing: AbortSignal,
-): Promise<PgBoss | undefined> {
-  await database.ready;
-  for (let reported = false; !closing.aborted; await sleep(restartDelay)) {
-    const boss = new PgBoss(optionsFor(settings, database));
-    // An error without a listener would end the process.
-    boss.on('error', error => database.available() && log.warn({ err: error }, 'The queue had an error.'));
-    boss.on('warning', ({ message, data }) => log.warn({ data }, `The queue warns: ${message}`));
-    try {
-      await prepare(boss, retries);
-      return boss;
-    } catch (error) {
-      if (!reported && !closing.aborted) log.warn({ err: error }, 'The queue cannot start; retrying.');
-      reported = true;
-      await boss.stop({ graceful: false }).catch(() => {});
-    }
-  }
-  return undefined;
+const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
+const claim = statement(
+  { fingerprint, provider, isFree: sql<boolean>`${customer} is null or ${customerLock}` },
+  (builder, columns) =>
+    builder
+      .select(columns)
+      .from(webhookQueue)
+      .innerJoin(webhookBatches, eq(batch, sql.placeholder('id')))
+      .innerJoin(
+        sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
+        sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider`,
+      )
+      .for('update', { of: webhookQueue, skipLocked: true }),
+);
+
+/** Locks the events of a batch, until the end of the transaction. Those whose customer another worker serves stay in the queue. */
+export async function claimEvents(db: Connection, { id }: Batch): Promise<Key[]> {
+  return (await claim(db, { id })).filter(({ isFree }) => isFree);
 }
 
-function optionsFor(settings: Settings, database: Database): ConstructorOptions {
-  const { DATABASE_URL, QUEUE_DATABASE_URL: url = DATABASE_URL } = settings;
-  return {
-    ...(database.embedded
-      ? { db: fromPglite(database.embedded), backend: 'pglite' as const }
-      : { connectionString: url ?? '', max: 2, application_name: 'triport queue' }),
-    // A job starts when its transaction commits, not at the next poll.
-    useListenNotify: true,
-    schedule: false,
-    // The jobs of a killed process are found soon, by their missing heartbeat.
-    superviseIntervalSeconds: 5,
-    monitorIntervalSeconds: 5,
-    maintenanceIntervalSeconds: 600,
-    connectionTimeoutMillis: 3000,
-  };
+const endById = statement({ fingerprints, providers }, (builder, columns) =>
+  builder
+    .delete(webhookBatches)
+    .where(eq(batch, sql.placeholder('id')))
+    .returning(columns),
+);
+const endAbandoned = statement({ fingerprints, providers }, (builder, columns) => {
+  const oldest = builder
+    .select({ batch })
+    .from(webhookBatches)
+    .where(sql`${begunAt} < now() - ${grace}`)
+    .orderBy(asc(begunAt))
+    .limit(1)
+    .for('update', { skipLocked: true });
+  return builder
+    .delete(webhookBatches)
+    .where(sql`${batch} = ${oldest}`)
+    .returning(columns);
+});
+
+/** Ends this batch, or else one whose worker has died, and returns its events; undefined if it has ended. */
+export async function endBatch(db: Connection, id?: string): Promise<Key[] | undefined> {
+  const [ended] = id === undefined ? await endAbandoned(db) : await endById(db, { id });
+  return ended?.fingerprints.map((fingerprint, i) => ({
+    fingerprint,
+    provider: ended.providers[i] as string,
+  }));
 }
 
-const workOptions = {
-  batchSize,
-  localConcurrency: workers,
-  burstWhenBatchFull: true,
-  perJobResults: true,
-  // New jobs are notified, retries that become due are not.
-  pollingIntervalSeconds: 1,
-  notifyPollingIntervalSeconds: 1,
-} as const;
+const inKeys = sql`(${fingerprint}, ${provider}) in
+  (select * from unnest(${sql.placeholder('fingerprints')}::bytea[], ${sql.placeholder('providers')}::text[]))`;
+const valuesOf = (keys: Key[]) => ({
+  fingerprints: arrayText(keys.map(key => key.fingerprint)),
+  providers: arrayText(keys.map(key => key.provider)),
+});
 
-async function prepare(boss: PgBoss, retries: typeof defaultRetries): Promise<void> {
-  await boss.start();
-  const options = {
-    notify: true,
-    // The row of the event counts its attempts and ends them; the queue must never give up before.
-    retryLimit: 1000,
-    retryBackoff: true,
-    retryDelay: retries.delay,
-    retryDelayMax: retries.delayMax,
-    heartbeatSeconds: 10,
-    expireInSeconds: 900,
-    retentionSeconds: 10 * 365 * 86_400,
-    deleteAfterSeconds: 3600,
-  };
-  await boss.createQueue(name, options);
-  await boss.updateQueue(name, options);
-  // Fills pg-boss's cache: on the embedded database, filling it within a transaction would wait for that transaction.
-  await boss.insert(name, []);
-}
+const remove = statement({}, builder => builder.delete(webhookQueue).where(inKeys));
 
-interface Parcel {
-  jobs: Job[];
-}
+/** Takes events out of the queue. */
+export const dequeue = (db: Connection, keys: Key[]) => remove(db, valuesOf(keys));
 
-async function addJobs(boss: PgBoss, db: Connection, jobs: Job[]): Promise<void> {
-  const parcels: { data: Parcel }[] = [];
-  for (let first = 0; first < jobs.length; first += eventsPerJob)
-    parcels.push({ data: { jobs: jobs.slice(first, first + eventsPerJob) } });
-  // pg-boss returns ids that nobody needs, so the rows stay arrays.
-  const executeSql = async (text: string, values: unknown[] = []) => ({ rows: await db.rows(text, values) });
-  await boss.insert(name, parcels, { db: { executeSql } });
-}
+const separate = statement({}, builder => builder.update(webhookQueue).set({ alone: true }).where(inKeys));
 
-type FetchedJob = Pick<PgBossJob<Parcel>, 'id' | 'data' | 'retryCount' | 'signal'>;
+/** From now on, each of these events is tried alone. */
+export const separateEvents = (db: Connection, keys: Key[]) => separate(db, valuesOf(keys));
 
-/** What pg-boss expects: the outcome of each of its jobs, by id. */
-const handlerOf = (work: Work) => async (fetched: FetchedJob[]) => {
-  const due = fetched.flatMap(({ data, retryCount }) =>
-    data.jobs.map(job => ({ ...job, again: retryCount > 0 })),
-  );
-  const reasons = await work(due, AbortSignal.any(fetched.map(({ signal }) => signal)));
-  if (fetched.length < batchSize) await sleep(gatherFor);
-  return fetched.map(({ id, data }) => {
-    const message = reasons.splice(0, data.jobs.length).find(reason => reason !== undefined);
-    return message === undefined
-      ? { id, status: 'completed' as const }
-      : { id, status: 'failed' as const, output: { message } };
-  });
-};
+const postpone = statement({}, builder =>
+  builder
+    .update(webhookQueue)
+    .set({ alone: true, dueAt: sql`now() + make_interval(secs => ${sql.placeholder('seconds')})` })
+    .where(inKeys),
+);
+
+/** Tries an event again later. */
+export const postponeEvent = (db: Connection, key: Key, seconds: number) =>
+  postpone(db, { ...valuesOf([key]), seconds });
+
+const lock = statement({ fingerprint }, (builder, columns) =>
+  builder.select(columns).from(webhookQueue).where(inKeys).orderBy(fingerprint).for('update'),
+);
+
+/** Waits for the workers that process these events at this moment. */
+export const lockInQueue = (db: Connection, keys: Key[]) => lock(db, valuesOf(keys));
+
+const added = rowsOfTable(webhookQueue, ['fingerprint', 'provider', 'customer']);
+const add = statement({}, builder =>
+  builder
+    .insert(webhookQueue)
+    .select(added.select)
+    .onConflictDoUpdate({
+      target: [fingerprint, provider],
+      set: { dueAt: sql`excluded.due_at`, alone: sql`excluded.alone` },
+    }),
+);
+
+/** Adds events, or makes those that wait for their next attempt due now. */
+export const enqueue = (db: Connection, events: (Key & { customer: string | null })[]) =>
+  add(db, added.valuesOf(events));

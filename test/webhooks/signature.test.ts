@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { signatureSchemes } from '../../schemas/provider.ts';
 import { readProviders } from '../../src/config/providers.ts';
-import type { Headers } from '../../src/webhooks/schemes.ts';
+import type { Headers } from '../../src/webhooks/signature.ts';
 import { sign, verify } from '../../src/webhooks/signature.ts';
 import { seed } from '../helper/values/random.ts';
 import { signatureOf } from '../helper/webhooks.ts';

@@ -9,7 +9,8 @@ function typeOf(record: string, member: string, schema: TSchema): string {
   if (schema.enum) return `${record}${capitalize(member)}`;
   if (schema.pattern === idPattern) return 'ID';
   if (schema.format === 'date-time') return 'DateTime';
-  return { integer: 'Int', boolean: 'Boolean' }[schema.type as string] ?? 'String';
+  if (schema.type === 'array') return `[${schema.items.$id}!]`;
+  return { integer: 'Int', boolean: 'Boolean' }[[schema.type].flat()[0] as string] ?? 'String';
 }
 
 const isNullable = ({ type }: TSchema) => Array.isArray(type) && type.includes('null');
@@ -21,6 +22,9 @@ function toSDL(head: string, record: string, { properties, required = [], descri
   });
   return `${describe(description)} ${head} {\n${fields.join('\n')}\n}`;
 }
+
+/** The type of a part of a record, without a name of its own for what the record has, too. */
+export const toPartType = (part: TObject, record: string) => toSDL(`type ${part.$id}`, record, part);
 
 /** The type of a record and its enums, from the schema that REST uses. */
 export function toType(record: TObject, name = record.$id): string[] {

@@ -1,8 +1,8 @@
-import { Subscription, SubscriptionQuery } from '../../../schemas/subscription.ts';
+import { Subscription, SubscriptionItem, SubscriptionQuery } from '../../../schemas/subscription.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions/read.ts';
 import { listFields } from '../fields/lists.ts';
-import { toType } from '../fields/sdl.ts';
+import { toPartType, toType } from '../fields/sdl.ts';
 import type { Part } from '../part.ts';
 
 // In GraphQL, Subscription is the name of a root type.
@@ -15,6 +15,7 @@ export const subscriptions: Part[] = [
   {
     sdl: [
       ...toType(Subscription, type),
+      toPartType(SubscriptionItem, Subscription.$id ?? ''),
       /* GraphQL */ `
 extend type Query {
   "A customer's subscription, or null. For a customer with several providers, the provider is required."

@@ -2,9 +2,8 @@ import type { Connection } from '../../../src/database/connection.ts';
 import { countOf, type Deployment, type Findings, ok, problem } from './finding.ts';
 import { factsOf } from './server.ts';
 
-/** A server has a probe and three for events beside its pools; with a pooler, these three are all that is direct. */
-const forEvents = 3;
-const beside = 1 + forEvents;
+/** The probe, beside the pools. */
+const beside = 1;
 
 /** How many connections the instances may open, and how many there can be. -1 is no limit. */
 const limits = `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -26,11 +25,8 @@ export async function* checkConnections(
 ): Findings {
   const { free, ofRole, ofDatabase, others } = await factsOf<Limits>(db, limits);
   const allowed = Math.min(free - others, ...[ofRole, ofDatabase].filter(limit => limit >= 0));
-  const { DATABASE_POOL_SIZE: size, DATABASE_POOLER } = settings;
-  const needed =
-    DATABASE_POOLER === 'transaction'
-      ? forEvents * (servers + workers)
-      : servers * (2 * size + beside) + workers * (size + beside);
+  const { DATABASE_POOL_SIZE: size } = settings;
+  const needed = servers * (2 * size + beside) + workers * (size + beside);
   const who = `${countOf(servers, 'server')} and ${countOf(workers, 'worker')} open up to ${needed} connections`;
   yield needed > allowed
     ? problem(

@@ -13,16 +13,10 @@ const oldest = 15;
 
 /** The PostgreSQL server, what leads to it, and its replicas. */
 export async function* checkDatabase(deployment: Deployment): Findings {
-  const { DATABASE_URL, QUEUE_DATABASE_URL, DATABASE_POOLER } = deployment.settings;
+  const { DATABASE_URL, DATABASE_POOLER } = deployment.settings;
   if (DATABASE_URL === undefined) return;
-  if (QUEUE_DATABASE_URL === undefined)
-    return yield* onServer('DATABASE_URL', DATABASE_URL, db => examine(db, deployment));
-  // What a server says of itself, it says without a pooler in between.
-  yield* onServer('QUEUE_DATABASE_URL', QUEUE_DATABASE_URL, async function* (direct) {
-    yield* examine(direct, deployment);
-    const check = (db: Connection) => checkPooler(direct, db, deployment.settings);
-    yield* onServer('DATABASE_URL', DATABASE_URL, check, DATABASE_POOLER === 'transaction');
-  });
+  const pooled = DATABASE_POOLER === 'transaction';
+  yield* onServer('DATABASE_URL', DATABASE_URL, db => examine(db, deployment), pooled);
 }
 
 async function* examine(db: Connection, deployment: Deployment): Findings {
@@ -50,7 +44,8 @@ async function* examine(db: Connection, deployment: Deployment): Findings {
   else yield ok('All migrations are applied.');
   yield* checkRights(db, state.pending > 0);
   yield* checkSpread(db, state.pending === 0);
-  yield* checkConnections(db, deployment);
+  if (deployment.settings.DATABASE_POOLER === 'transaction') yield* checkPooler(db, deployment.settings);
+  else yield* checkConnections(db, deployment);
   yield* checkReplicas(db, deployment.settings);
   yield await compareClocks('the database', async () => {
     const { now } = await factsOf<{ now: number }>(

@@ -38,8 +38,8 @@ function checkProxies(trusted: string) {
 }
 
 function* checkEncryption(settings: Deployment['settings']) {
-  const { DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL } = settings;
-  const urls = { DATABASE_URL, QUEUE_DATABASE_URL, REDIS_URL };
+  const { DATABASE_URL, REDIS_URL } = settings;
+  const urls = { DATABASE_URL, REDIS_URL };
   const plain = Object.entries(urls).filter(([, url]) => url !== undefined && isPlain(url));
   const names = plain.map(([name]) => name);
   if (replicaUrls(settings).some(isPlain)) names.push('DATABASE_REPLICA_URLS');

@@ -1,14 +1,24 @@
+import { getTableName } from '../../../drizzle/orm.ts';
+import { apiKeys } from '../../../drizzle/tables/apiKeys.ts';
+import { auditLog } from '../../../drizzle/tables/auditLog.ts';
+import { idempotencyKeys } from '../../../drizzle/tables/idempotencyKeys.ts';
+import { posts } from '../../../drizzle/tables/posts.ts';
+import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
+import { users } from '../../../drizzle/tables/users.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { webhookBatches, webhookQueue } from '../../../drizzle/tables/webhookQueue.ts';
 import type { Connection } from '../../../src/database/connection.ts';
 import { type Findings, ok, problem } from './finding.ts';
 import { factsOf } from './server.ts';
 
-/** The tables of the service: its own, those of the migrations, and those of the queue. */
-const tables = `select c.oid, c.oid::regclass::text as name, c.relowner as owner from pg_class c
-  where c.relkind in ('r', 'p') and not c.relispartition and (
-    c.relnamespace in (select oid from pg_namespace where nspname in ('drizzle', 'pgboss'))
-    or c.oid in (to_regclass('public.users'), to_regclass('public.posts'), to_regclass('public.subscriptions'),
-      to_regclass('public.api_keys'), to_regclass('public.audit_log'), to_regclass('public.idempotency_keys'),
-      to_regclass('public.webhook_events'), to_regclass('public.webhook_repeats')))`;
+/** The tables of the service, and those of the migrations. */
+const names = [users, posts, apiKeys, auditLog, idempotencyKeys, subscriptions, webhookEvents, webhookQueue, webhookBatches]
+  .map(table => `'${getTableName(table)}'`)
+  .join();
+const tables = `select c.oid, c.oid::regclass::text as name, c.relowner as owner
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p') and not c.relispartition and (n.nspname = 'drizzle'
+    or n.nspname = 'public' and (c.relname in (${names}) or c.relname like 'list\\_%'))`;
 
 const rights = `select current_user as role,
   has_database_privilege(current_database(), 'create') as "mayCreate",

@@ -59,8 +59,13 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
   return new Pool(connect);
 }
 
-/** One connection for health checks alone. */
-export const connectProbe = (url: string, log: Log, options: ClientOptions = {}): Pool =>
+interface ProbeOptions extends ClientOptions {
+  /** For each notification of a channel that the connection listens to. The types of the driver do not know it. */
+  onnotify?: (channel: string) => void;
+}
+
+/** One connection for health checks and notifications alone. */
+export const connectProbe = (url: string, log: Log, options: ProbeOptions = {}): Pool =>
   connectTo({ url, connections: 1 }, log, {
     max_lifetime: null,
     connection: { application_name: 'triport probe' },

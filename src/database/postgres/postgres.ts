@@ -5,7 +5,7 @@ import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
 import { connectionOf, connectTo, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
-import { onceAtATime, watchServer } from './watch.ts';
+import { callWorkers, onceAtATime, watchServer } from './watch.ts';
 
 /**
  * Milliseconds. A write that waits for a lock takes a connection from others, and statements sent behind it wait too:
@@ -25,7 +25,9 @@ export function openPostgres(server: Server, log: Log): Database {
     // Statements of a server that is gone would wait until TCP gives up.
     onSilence: () => [readers, writers].forEach(pool => void pool.reset()),
     isFinal: migrations.failFor,
+    onCall: () => calls.forEach(answer => void answer()),
   });
+  const calls: (() => void)[] = [];
   const connections = watchConnections([readers, writers], watch.isReachable);
   return {
     kind: 'postgres',
@@ -35,6 +37,13 @@ export function openPostgres(server: Server, log: Log): Database {
     ready: migrations.ready,
     ping: watch.ping,
     hasConnections: connections.areFree,
+    calls: {
+      send: async () => void (await writes.rows(callWorkers, [])),
+      answer: work => {
+        calls.push(work);
+        watch.listen();
+      },
+    },
     load: () => {
       const [reading, writing] = [readers.load(), writers.load()];
       const waiting = reading.waiting + writing.waiting;

@@ -9,23 +9,32 @@ const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const answerTimeout = 5000;
 
+/** How processes call workers. */
+const channel = 'triport_workers';
+const listenToCalls = `listen ${channel}`;
+export const callWorkers = `notify ${channel}`;
+
 interface Listeners {
   onAnswer: () => void;
   onSilence: (error: unknown) => void;
   /** Whether to stop asking. */
   isFinal: (error: unknown) => boolean;
+  /** Workers were called; only after `listen`. */
+  onCall: () => void;
 }
 
 /** Checks again and again whether a server answers, and logs when it goes away and when it is back. */
-export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal }: Listeners) {
+export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal, onCall }: Listeners) {
   let reachable = true;
   let closed = false;
   const closing = new AbortController();
   let pause = new AbortController();
   const checkNow = () => void (reachable && pause.abort());
   // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectProbe(server.url, log, { onclose: checkNow, prepare: !server.pooled });
-  const ping = onceAtATime(async () => void (await answerOf(probe)));
+  const options = { onclose: checkNow, onnotify: onCall, prepare: !server.pooled };
+  const probe = connectProbe(server.url, log, options);
+  let question = 'select 1';
+  const ping = onceAtATime(async () => void (await answerOf(probe, question)));
 
   async function check(): Promise<void> {
     try {
@@ -58,6 +67,11 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
     ping,
     /** For a lost connection. */
     checkNow,
+    /** Each check listens again, in case that the connection is a new one. A pooler gives its session away. */
+    listen: () => {
+      if (!server.pooled) question = listenToCalls;
+      checkNow();
+    },
     close: async () => {
       closed = true;
       closing.abort();

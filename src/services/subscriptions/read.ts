@@ -8,7 +8,8 @@ import { orNotFound } from '../../core/errors.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { pagedList } from '../lists/pagedList.ts';
 
-const { id: _, statusAt: __, ...columns } = getTableColumns(subscriptions);
+// The items have a member of ours besides: no schema of an answer names it.
+const { id: _, ...columns } = getTableColumns(subscriptions);
 
 const ofCustomer = statement(columns, (builder, columns) =>
   builder

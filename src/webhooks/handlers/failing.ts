@@ -22,9 +22,8 @@ export function failOnRequest(handlers: Handlers): Handlers {
   );
 }
 
-function failIfMarked({ eventId, attempts, round }: IncomingEvent): void {
+function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
   const [, times] = marked.exec(eventId ?? '') ?? [];
-  // In a batch, an event has no attempt yet: it fails there too.
-  if (times !== undefined && round === 0 && attempts <= Number(times))
-    throw new Error(`Failed on request, attempt ${attempts} of ${times}.`);
+  if (times !== undefined && replays === 0 && attempts < Number(times))
+    throw new Error(`Failed on request, attempt ${attempts + 1} of ${times}.`);
 }

@@ -16,10 +16,9 @@ export interface IncomingEvent
     | 'occurredAt'
     | 'createdAt'
     | 'attempts'
-  > {
-  /** How many times it was replayed. The attempts are those since the last time. */
-  round: number;
-}
+    | 'replays'
+    | 'traceparent'
+  > {}
 
 /** What events change. */
 export interface Effects {

@@ -1,16 +1,24 @@
 import type { Handler } from './handler.ts';
 import { becomesAsSaid } from './status.ts';
 
-const asSaid = becomesAsSaid('data.attributes.status', {
-  on_trial: 'trialing',
-  active: 'active',
-  past_due: 'past_due',
-  unpaid: 'unpaid',
-  paused: 'paused',
-  // Until the end of what is paid, the customer can still use it.
-  cancelled: 'active',
-  expired: 'canceled',
-});
+const asSaid = becomesAsSaid(
+  'data.attributes.status',
+  {
+    on_trial: 'trialing',
+    active: 'active',
+    past_due: 'past_due',
+    unpaid: 'unpaid',
+    paused: 'paused',
+    // Until the end of what is paid, the customer can still use it.
+    cancelled: 'active',
+    expired: 'canceled',
+  },
+  {
+    id: 'data.id',
+    currentPeriodEnd: ['data.attributes.ends_at', 'data.attributes.renews_at'],
+    cancelAtPeriodEnd: 'data.attributes.cancelled',
+  },
+);
 
 const types = ['created', 'updated', 'cancelled', 'resumed', 'expired', 'paused', 'unpaused'];
 

@@ -1,13 +1,22 @@
 import type { Handler } from './handler.ts';
 import { becomesAsSaid } from './status.ts';
 
-const asSaid = becomesAsSaid('data.status', {
-  trialing: 'trialing',
-  active: 'active',
-  past_due: 'past_due',
-  paused: 'paused',
-  canceled: 'canceled',
-});
+const asSaid = becomesAsSaid(
+  'data.status',
+  {
+    trialing: 'trialing',
+    active: 'active',
+    past_due: 'past_due',
+    paused: 'paused',
+    canceled: 'canceled',
+  },
+  {
+    id: 'data.id',
+    currentPeriodEnd: 'data.current_billing_period.ends_at',
+    // `cancel`, `pause` or `resume`, in an object that is null when nothing is scheduled.
+    cancelAtPeriodEnd: ['data.scheduled_change.action', 'data.scheduled_change'],
+  },
+);
 
 const types = [
   'created',

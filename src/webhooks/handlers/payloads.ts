@@ -1,18 +1,19 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import { sql } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { compileCheck } from '../../core/validation.ts';
+import { arrayText } from '../../database/statements/arrayText.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { parseBody } from '../envelope.ts';
-import { fingerprintsOf, hasFingerprint } from '../fingerprints.ts';
 import type { IncomingEvent } from './handler.ts';
 
 /** A body may have 2 MiB, so those of a batch must not be in memory at once. */
 const readAtOnce = 20;
 
-const { id, body } = webhookEvents;
+const { id, body, fingerprint } = webhookEvents;
 const findBodies = statement({ id, body }, (builder, columns) =>
-  builder.select(columns).from(webhookEvents).where(hasFingerprint),
+  builder.select(columns).from(webhookEvents).where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
 );
 
 /**
@@ -24,7 +25,8 @@ export function payloadReader<T extends TSchema>(schema: T) {
   return async function* read({ db }: Context, events: IncomingEvent[]) {
     for (let first = 0; first < events.length; first += readAtOnce) {
       const some = events.slice(first, first + readAtOnce);
-      const rows = await findBodies(db, { fingerprints: fingerprintsOf(some) });
+      const fingerprints = arrayText(some.map(event => event.fingerprint));
+      const rows = await findBodies(db, { fingerprints });
       const bodies = new Map(rows.map(({ id, body }) => [id, body]));
       for (const event of some) {
         const payload = parseBody(bodies.get(event.id) as Buffer)?.value;

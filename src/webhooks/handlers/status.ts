@@ -1,34 +1,82 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
+import { longestShown } from '../../../schemas/event.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
+import type { Source } from '../../config/presets/preset.ts';
+import { truncateForColumn } from '../../core/text.ts';
 import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
-import { member } from '../envelope.ts';
+import { asIdentifier, asTime, firstOf, member, valueAt } from '../envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';
 
-/** The event means this status, whatever its body says. */
-export const becomes = (status: SubscriptionStatus): Handler => ({
-  effect: `The customer's subscription becomes \`${status}\`.`,
-  needsCustomer: true,
-  handle: async (_, events) => ({ statuses: events.map(event => ({ event, status })) }),
-});
+/** Where the body of an event names a subscription, and says what was agreed. */
+export interface SubscriptionSources {
+  id: Source;
+  currentPeriodEnd?: Source;
+  /** True, or the word `cancel`. */
+  cancelAtPeriodEnd?: Source;
+}
+
+/** The event means this status, whatever its body says: for the subscription that it names, if it can. */
+export function becomes(status: SubscriptionStatus, sources?: SubscriptionSources): Handler {
+  const effect = `The customer's subscription becomes \`${status}\`.`;
+  return {
+    effect,
+    needsCustomer: true,
+    handle: sources
+      ? readingHandler(Type.Unknown(), () => status, sources)
+      : async (_, events) => ({ statuses: events.map(event => ({ event, status })) }),
+  };
+}
 
 /** The event has the whole subscription: its status is at this path, in these words of the provider. */
-export function becomesAsSaid(path: string, words: Record<string, SubscriptionStatus>): Handler {
+export function becomesAsSaid(
+  path: string,
+  words: Record<string, SubscriptionStatus>,
+  sources: SubscriptionSources,
+): Handler {
   const names = path.split('.');
   const word: TSchema = oneOf(Object.keys(words), 'The status of the subscription.');
-  const readPayloads = payloadReader(
-    names.reduceRight((inner, name) => Type.Object({ [name]: inner }), word),
-  );
+  const schema = names.reduceRight((inner, name) => Type.Object({ [name]: inner }), word);
+  const statusOf = (payload: unknown) => words[String(names.reduce(member, payload))] as SubscriptionStatus;
   return {
     effect: `The customer's subscription becomes what \`${path}\` says.`,
     needsCustomer: true,
     status: { path, words: Object.keys(words) },
-    handle: async (context, events) => {
-      const statuses: StatusEvent[] = [];
-      for await (const { event, payload } of readPayloads(context, events))
-        statuses.push({ event, status: words[String(names.reduce(member, payload))] as SubscriptionStatus });
-      return { statuses };
-    },
+    handle: readingHandler(schema, statusOf, sources),
   };
 }
+
+function readingHandler(
+  schema: TSchema,
+  statusOf: (payload: unknown) => SubscriptionStatus,
+  sources: SubscriptionSources,
+): Handler['handle'] {
+  const readPayloads = payloadReader(schema);
+  return async (context, events) => {
+    const statuses: StatusEvent[] = [];
+    for await (const { event, payload } of readPayloads(context, events))
+      statuses.push({ event, status: statusOf(payload), ...readSubscription(sources, payload) });
+    return { statuses };
+  };
+}
+
+function readSubscription({ id, currentPeriodEnd, cancelAtPeriodEnd }: SubscriptionSources, payload: unknown) {
+  const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
+    firstOf(source, each => as(valueAt(each, {}, payload)));
+  // Providers may expand the id into the whole subscription.
+  const found = read(id, value => asIdentifier(value) ?? asIdentifier(member(value, 'id')));
+  const terms = {
+    currentPeriodEnd: read(currentPeriodEnd, value => asTime(value, latestDate)) ?? null,
+    cancelAtPeriodEnd: read(cancelAtPeriodEnd, asCancellation) ?? null,
+  };
+  return {
+    subscription: found === undefined ? null : truncateForColumn(found, longestShown),
+    terms: currentPeriodEnd === undefined ? undefined : terms,
+  };
+}
+
+const latestDate = 8.64e15;
+
+const asCancellation = (value: unknown) =>
+  value === undefined || typeof value === 'boolean' ? value : value === 'cancel';

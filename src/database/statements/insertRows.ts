@@ -1,0 +1,36 @@
+import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '../../../drizzle/orm.ts';
+import { arrayText } from './arrayText.ts';
+
+function defaultOf(column: Column): SQL {
+  const { default: value } = column;
+  if (value === undefined) return sql`null`;
+  return is(value, SQL) ? value : sql.raw(`'${column.mapToDriverValue(value)}'`);
+}
+
+/**
+ * The source of an `insert … select` of any number of rows: one text, with one parameter for each column. The members that
+ * are not named get the defaults of their columns.
+ */
+export function rowsOfTable<T extends PgTable>(table: T, members: Extract<keyof T['$inferInsert'], string>[]) {
+  const columns = getTableColumns(table);
+  const given = new Set<string>(members);
+  const name = (member: string) => sql.identifier(member);
+  const values = Object.entries(columns).map(([member, column]) =>
+    given.has(member)
+      ? sql`new.${name(member)}::${sql.raw(column.getSQLType())}`
+      : sql`${defaultOf(column)}::${sql.raw(column.getSQLType())}`,
+  );
+  const arrays = members.map(member => sql`${sql.placeholder(member)}::text[]`);
+  const select = sql`select ${sql.join(values, sql`, `)}
+    from unnest(${sql.join(arrays, sql`, `)}) as new (${sql.join(members.map(name), sql`, `)})`;
+  /** The values of the placeholders. */
+  const valuesOf = (rows: T['$inferInsert'][]) =>
+    Object.fromEntries(
+      members.map(member => {
+        const column = columns[member] as (typeof columns)[string];
+        const each = rows.map(row => row[member as keyof typeof row] ?? null);
+        return [member, arrayText(each.map(value => (value === null ? null : column.mapToDriverValue(value))))];
+      }),
+    );
+  return { select, valuesOf };
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+
+/** Milliseconds. Each notification takes a lock that all commits with one share. */
+const atMostEvery = 20;
+
+/** How those who add events to the queue call the workers. */
+export interface Calls {
+  call(): void;
+  answer(work: () => void): void;
+}
+
+/** A worker of this process answers itself. Without one, those of other processes are called. */
+export function openCalls({ calls, available }: Pick<Database, 'calls' | 'available'>): Calls {
+  const workers: (() => void)[] = [];
+  let calling = false;
+  async function callOthers() {
+    if (calling || !calls) return;
+    calling = true;
+    await sleep(atMostEvery, undefined, { ref: false });
+    calling = false;
+    if (available()) await calls.send();
+  }
+  return {
+    call: () => {
+      for (const answer of workers) answer();
+      // A call that is lost costs a second: workers also look by themselves.
+      if (workers.length === 0) callOthers().catch(() => {});
+    },
+    answer: work => {
+      workers.push(work);
+      calls?.answer(work);
+    },
+  };
+}

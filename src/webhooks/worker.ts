@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../schemas/settings.ts';
+import { type Context, systemContext } from '../core/context.ts';
+import { newId } from '../core/ids.ts';
+import type { Log } from '../core/log.ts';
+import type { Database } from '../database/database.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Calls } from './calls.ts';
+import { failOnRequest } from './handlers/failing.ts';
+import type { Handlers } from './handlers/handler.ts';
+import { handlers as allHandlers } from './handlers/index.ts';
+import { giveUp, processBatch, type Retries } from './processing.ts';
+import { type Batch, maxBatch, takeBatch } from './queue.ts';
+
+export interface WorkerParts {
+  settings: Settings;
+  database: Database;
+  calls: Pick<Calls, 'answer'>;
+  metrics: Metrics;
+  log: Log;
+  handlers?: Handlers;
+  now?: () => Date;
+  retries?: Omit<Retries, 'most'>;
+}
+
+/** Milliseconds between two looks at the queue without a call. */
+const lookEvery = 1000;
+/** Milliseconds after a batch that was not full, so that others gather. */
+const gatherFor = 50;
+/** Milliseconds for running batches to end. Another worker finds those that do not. */
+const endWithin = 5000;
+
+/** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
+export function startWorker(parts: WorkerParts): { close: () => Promise<void> } {
+  const { settings, database, metrics, log, now = () => new Date() } = parts;
+  const { handlers = allHandlers, retries = { delay: 5, delayMax: 3600 } } = parts;
+  const work: Work = {
+    context: systemContext({ db: database.writes, log, now }, 'jobs', 'job'),
+    handlers: settings.NODE_ENV === 'development' ? failOnRequest(handlers) : handlers,
+    retries: { most: settings.WEBHOOK_RETRIES, ...retries },
+    metrics,
+  };
+  const alone = repeat(parts, async () => {
+    await endAttempt(work, undefined, new Error('The process ended, or lost its database.'));
+    return workOnBatch(work, true);
+  });
+  const together = repeat(parts, async () => {
+    const pause = await workOnBatch(work, false);
+    if (pause === 0) alone.call();
+    return pause;
+  });
+  parts.calls.answer(together.call);
+  return {
+    close: async () => {
+      const ended = Promise.all([together.end(), alone.end()]);
+      await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
+function repeat({ database, log }: WorkerParts, look: () => Promise<number | undefined>) {
+  let called = Promise.withResolvers<void>();
+  let isEnding = false;
+  let isFailing = false;
+  async function lookSafely(): Promise<number | undefined> {
+    if (!database.available()) return undefined;
+    try {
+      const pause = await look();
+      isFailing = false;
+      return pause;
+    } catch (error) {
+      if (!isFailing && database.available()) log.error({ err: error }, 'The queue cannot be worked on.');
+      isFailing = true;
+      return undefined;
+    }
+  }
+  async function run() {
+    await database.ready;
+    while (!isEnding) {
+      // Before the look, so that a call during it counts.
+      called = Promise.withResolvers<void>();
+      const pause = await lookSafely();
+      const waiting = sleep(pause ?? lookEvery, undefined, { ref: false });
+      if (!isEnding) await (pause === undefined ? Promise.race([waiting, called.promise]) : waiting);
+    }
+  }
+  const running = run().catch(() => {});
+  return {
+    call: () => called.resolve(),
+    end: () => {
+      isEnding = true;
+      called.resolve();
+      return running;
+    },
+  };
+}
+
+interface Work {
+  context: Context;
+  handlers: Handlers;
+  retries: Retries;
+  metrics: Metrics;
+}
+
+/** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
+async function workOnBatch(work: Work, isAlone: boolean): Promise<number | undefined> {
+  const { context, handlers, metrics } = work;
+  const batch = await takeBatch(context.db, newId(context.now().getTime()), isAlone);
+  if (!batch) return undefined;
+  try {
+    const { length } = await processBatch(context, handlers, batch);
+    metrics.eventsProcessed.inc(length);
+    return length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
+  } catch (error) {
+    await endAttempt(work, batch, error);
+    return 0;
+  }
+}
+
+/** Ends an attempt that failed: of this batch, or else of one that was left behind. */
+async function endAttempt(
+  { context, retries, metrics }: Work,
+  batch: Batch | undefined,
+  error: unknown,
+): Promise<void> {
+  const failure = await giveUp(context, batch, error, retries);
+  if (failure === 'separated')
+    return context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');
+  if (!failure) return;
+  const { event, outcome } = failure;
+  metrics.attemptsFailed.inc({ outcome });
+  const { id, provider, eventId, type, customer, attempts } = event;
+  const facts = { err: error, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
+  if (outcome === 'failed')
+    return context.log.warn(facts, 'A webhook event failed and will be retried.');
+  context.log.error(
+    facts,
+    'A webhook event failed for the last time and is dead. Fix the cause and replay it, or dismiss it.',
+  );
+}
