@@ -71,7 +71,9 @@ export const WebhookEventDetail = strict(
       'The id of the trace of its delivery; null if traces are off.',
       '4bf92f3577b34da6a3ce929d0e0e4736',
     ),
-    failures: Type.Array(Failure, { description: 'The attempts that failed, those of before a replay included.' }),
+    failures: Type.Array(Failure, {
+      description: 'The attempts that failed, those of before a replay included.',
+    }),
     body: string('The body exactly as it was received.', '{"id":"evt_1"}'),
   },
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },

@@ -31,7 +31,9 @@ export const SubscriptionItem = strict(
       'sub_1MowQVLkdIwHu7ixeRlqHVzs',
     ),
     status: oneOf(subscriptionStatuses, 'The state of this subscription.', 'active'),
-    statusAt: Time('When the latest event with this state happened. An event that repeats the state is no new version.'),
+    statusAt: Time(
+      'When the latest event with this state happened. An event that repeats the state is no new version.',
+    ),
     currentPeriodEnd: nullableTime('Until when it is paid; null if the provider has not said.'),
     cancelAtPeriodEnd: Type.Unsafe<boolean | null>({
       type: ['boolean', 'null'],

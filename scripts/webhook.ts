@@ -1,4 +1,4 @@
-import type { Replayed, WebhookEventDetail } from '../schemas/event.ts';
+import type { WebhookEventDetail } from '../schemas/event.ts';
 import { commandNamed, runCommand, UsageError } from '../src/command.ts';
 import { printable, printableJson } from '../src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
@@ -23,7 +23,9 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   npm run webhook -- list [--status dead] [--type …] [--customer …] [--provider …]
   npm run webhook -- show <id>
   npm run webhook -- replay <id>
-  npm run webhook -- replay --all [--status dead] [--type …] [--customer …] [--provider …]
+  npm run webhook -- replay --all [--dry-run] [--status dead] [--type …] [--customer …] [--provider …]
+  npm run webhook -- dismiss <id>
+  npm run webhook -- dismiss --all [--dry-run] [--status dead] [--type …] [--customer …] [--provider …]
 
   <id>      the event's id here, or the one of the provider
   --status  of send: the status of the subscription in the body, in the provider's words
@@ -31,6 +33,7 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   --fail    the handler fails this often, then succeeds; only with NODE_ENV=development, the default
   --type, --customer, --provider
             only events of these; of send, what the event says
+  --dry-run only counts the events that match
   --url     the service; http://HOST:PORT of the settings by default
   --key     an API key with the scope admin; API_KEY of the environment by default
 
@@ -57,22 +60,36 @@ function parsed(body: string): unknown {
   }
 }
 
-async function replay(session: Session) {
-  if (session.values.all) return replayAll(session);
+/** What is done with one event, or with all that match. */
+const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
+  if (session.values.all) return actOnAll(session, action);
   if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
-  const path = `${await pathOfEvent(session)}/replay`;
+  const path = `${await pathOfEvent(session)}/${action}`;
   const event = await session.client.call<WebhookEventDetail>('POST', path);
-  console.log(printable(`${event.status}, replay ${event.replays}`));
+  console.log(printable(event.status + (action === 'replay' ? `, replay ${event.replays}` : '')));
+};
+
+interface Outcome {
+  replayed?: number;
+  dismissed?: number;
+  remaining: number;
 }
 
-async function replayAll(session: Session) {
+async function actOnAll(session: Session, action: string) {
   refuseArgument(session);
-  const path = '/api/webhook-events/replay';
-  const { replayed, remaining } = await session.client.call<Replayed>('POST', path, filtersOf(session));
-  console.log(printable(`${replayed} are processed again, ${remaining} are left`));
+  const { 'dry-run': dryRun = false } = session.values;
+  const body = { ...filtersOf(session), dryRun };
+  const result = await session.client.call<Outcome>('POST', `/api/webhook-events/${action}`, body);
+  const { replayed, dismissed, remaining } = result;
+  const done = replayed === undefined ? `${dismissed} are dismissed` : `${replayed} are processed again`;
+  console.log(printable(dryRun ? `${remaining} match` : `${done}, ${remaining} are left`));
 }
 
-const commands: Record<string, (session: Session) => Promise<void>> = { send, listen, list, show, replay };
+const commands: Record<string, (session: Session) => Promise<void>> = {
+  ...{ send, listen, list, show },
+  replay: actOn('replay'),
+  dismiss: actOn('dismiss'),
+};
 
 await runCommand({
   usage,

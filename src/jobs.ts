@@ -1,5 +1,10 @@
-import { systemContext } from './core/context.ts';
-import { startTrimming } from './trimming.ts';
+import type { Settings } from '../schemas/settings.ts';
+import { type Context, systemContext } from './core/context.ts';
+import type { Database } from './database/database.ts';
+import { isLockedOut } from './database/databaseErrors.ts';
+import { trimAudit } from './services/audit.ts';
+import { keptDays, trimKeys } from './services/idempotency.ts';
+import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerParts } from './webhooks/worker.ts';
 
 /** Processes events as they come, and trims old records. */
@@ -9,4 +14,43 @@ export function startJobs(parts: WorkerParts): { close: () => Promise<void> } {
   const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
   const stopTrimming = startTrimming(context, settings, database);
   return { close: async () => void (await Promise.all([worker.close(), stopTrimming()])) };
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Trims old records every hour; returns what stops it after the current batch. */
+function startTrimming(context: Context, settings: Settings, database: Database): () => Promise<void> {
+  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
+  let stopped = false;
+  /** In batches, so that no write waits for long. */
+  async function trim(what: string, days: number, deleteBatch: typeof trimEvents) {
+    const before = new Date(context.now().getTime() - days * day);
+    let trimmed = 0;
+    try {
+      for (let deleted = -1; deleted !== 0 && !stopped; trimmed += deleted)
+        deleted = await deleteBatch(context, before);
+    } catch (error) {
+      // Another process trims the same, or a row is being written: the rest is for the next hour.
+      if (!isLockedOut(error) && database.available())
+        context.log.error({ err: error }, `Old ${what} cannot be trimmed.`);
+    }
+    if (trimmed > 0) context.log.info(`Trimmed ${trimmed} ${what}.`);
+  }
+  async function trimAll() {
+    await trim('webhook events', eventDays, trimEvents);
+    await trim('idempotency keys', keptDays, trimKeys);
+    if (auditDays > 0) await trim('audit log entries', auditDays, trimAudit);
+  }
+  let trimming = Promise.resolve();
+  const start = () => {
+    trimming = trimAll();
+  };
+  database.ready.then(start, () => {});
+  const timer = setInterval(start, hour).unref();
+  return async () => {
+    stopped = true;
+    clearInterval(timer);
+    await trimming;
+  };
 }

@@ -6,9 +6,9 @@ create table "posts" (
 	"title" text collate "C" not null,
 	"status" text collate "C" default 'draft' not null,
 	"author_id" uuid not null,
-	"version" integer default 1 not null, -- one more at each change, for conditional requests
 	"created_at" timestamp (3) with time zone not null, -- milliseconds, as the API shows them
 	"updated_at" timestamp (3) with time zone not null,
+	"version" integer default 1 not null, -- one more at each change, for conditional requests
 	-- The service refuses these too, with a better message. The constraints hold for every other client of the database.
 	constraint "posts_title_length" check (char_length("posts"."title") between 1 and 500),
 	constraint "posts_status_known" check ("posts"."status" in ('draft', 'published'))
@@ -18,9 +18,9 @@ create table "users" (
 	"id" uuid primary key not null,
 	"name" text collate "C" not null,
 	"email" text collate "C" not null,
-	"version" integer default 1 not null,
 	"created_at" timestamp (3) with time zone not null,
 	"updated_at" timestamp (3) with time zone not null,
+	"version" integer default 1 not null,
 	constraint "users_name_length" check (char_length("users"."name") between 1 and 200),
 	constraint "users_email_length" check (char_length("users"."email") between 3 and 254)
 );

@@ -7,10 +7,10 @@ create table "subscriptions" (
 	"provider" text collate "C" not null,
 	"status" text collate "C" not null, -- the best of the items that count
 	"activated_at" timestamp (3) with time zone, -- the first activation; never changes
-	"items" jsonb not null, -- each subscription of the customer, at most 100
-	"version" integer default 1 not null,
 	"created_at" timestamp (3) with time zone not null,
 	"updated_at" timestamp (3) with time zone not null,
+	"items" jsonb default '[]'::jsonb not null, -- each subscription of the customer, at most 100
+	"version" integer default 1 not null,
 	-- The unique index below cannot hold longer values. An event with a longer customer is stored, but ignored.
 	constraint "subscriptions_customer_length" check (char_length("subscriptions"."customer") between 1 and 255)
 );

@@ -10,7 +10,7 @@ export const subscriptions = pgTable(
     provider: textByCode().notNull(),
     status: textByCode().$type<SubscriptionStatus>().notNull(),
     activatedAt: instant('activated_at'),
-    items: jsonb().$type<KnownItem[]>().notNull(),
+    items: jsonb().$type<KnownItem[]>().notNull().default([]),
     version: integer().notNull().default(1),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),

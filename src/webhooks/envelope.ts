@@ -65,7 +65,10 @@ export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf
 const digest = (prefix: string, bytes: Buffer) =>
   hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
 
-export function firstOf<T>(source: Source | undefined, read: (source: string) => T | undefined): T | undefined {
+export function firstOf<T>(
+  source: Source | undefined,
+  read: (source: string) => T | undefined,
+): T | undefined {
   for (const each of typeof source === 'string' ? [source] : (source ?? [])) {
     const found = read(each);
     if (found !== undefined) return found;

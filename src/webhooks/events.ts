@@ -1,4 +1,13 @@
-import { and, count, eq, getTableColumns, inArray, lt, type PgUpdateSetSource, sql } from '../../drizzle/orm.ts';
+import {
+  and,
+  count,
+  eq,
+  getTableColumns,
+  inArray,
+  lt,
+  type PgUpdateSetSource,
+  sql,
+} from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { AuditAction } from '../../schemas/audit.ts';
 import {
@@ -60,7 +69,10 @@ export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
 export async function getEvent(context: Context, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  const rows = await orm(context.db).select({ ...detailed, traceId }).from(webhookEvents).where(eq(id, event));
+  const rows = await orm(context.db)
+    .select({ ...detailed, traceId })
+    .from(webhookEvents)
+    .where(eq(id, event));
   const stored = orNotFound('Webhook event', rows[0]);
   return { ...stored, body: stored.body.toString('utf8') };
 }

@@ -76,7 +76,17 @@ function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body
 }
 
 const rows = rowsOfTable(webhookEvents, [
-  ...(['id', 'provider', 'preset', 'fingerprint', 'eventId', 'type', 'customer', 'status', 'reason'] as const),
+  ...([
+    'id',
+    'provider',
+    'preset',
+    'fingerprint',
+    'eventId',
+    'type',
+    'customer',
+    'status',
+    'reason',
+  ] as const),
   ...(['deliveries', 'body', 'traceparent', 'occurredAt', 'createdAt', 'updatedAt'] as const),
 ]);
 
@@ -95,12 +105,14 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
       .returning({ id, provider, fingerprint, customer, status }),
   );
   const isNew = sql`${stored.id}::text = any(${sql.placeholder('id')}::text[]) and ${stored.status} = 'received'`;
-  const queued = builder.$with('queued').as(
-    builder
-      .insert(webhookQueue)
-      .select(sql`select fingerprint, provider, customer, now(), false from ${stored} where ${isNew}`)
-      .returning({ provider: webhookQueue.provider }),
-  );
+  const queued = builder
+    .$with('queued')
+    .as(
+      builder
+        .insert(webhookQueue)
+        .select(sql`select fingerprint, provider, customer, now(), false from ${stored} where ${isNew}`)
+        .returning({ provider: webhookQueue.provider }),
+    );
   return builder
     .with(stored, queued)
     .select({ id: stored.id, provider: stored.provider, fingerprint: stored.fingerprint })

@@ -97,10 +97,7 @@ const endAbandoned = statement({ fingerprints, providers }, (builder, columns) =
     .orderBy(asc(begunAt))
     .limit(1)
     .for('update', { skipLocked: true });
-  return builder
-    .delete(webhookBatches)
-    .where(sql`${batch} = ${oldest}`)
-    .returning(columns);
+  return builder.delete(webhookBatches).where(sql`${batch} = ${oldest}`).returning(columns);
 });
 
 /** Ends this batch, or else one whose worker has died, and returns its events; undefined if it has ended. */

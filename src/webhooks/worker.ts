@@ -132,8 +132,7 @@ async function endAttempt(
   metrics.attemptsFailed.inc({ outcome });
   const { id, provider, eventId, type, customer, attempts } = event;
   const facts = { err: error, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-  if (outcome === 'failed')
-    return context.log.warn(facts, 'A webhook event failed and will be retried.');
+  if (outcome === 'failed') return context.log.warn(facts, 'A webhook event failed and will be retried.');
   context.log.error(
     facts,
     'A webhook event failed for the last time and is dead. Fix the cause and replay it, or dismiss it.',

@@ -165,22 +165,16 @@ t.test('proxies are trusted by number of hops or by address, and never blindly',
     t.equal(trustedProxies(text), undefined, text);
 });
 
-t.test('replicas, a pooler and a separate queue database require the settings they depend on', async t => {
+t.test('replicas require the settings they depend on', async t => {
   const url = 'postgres://a@b/c';
   const complete = {
     DATABASE_URL: url,
     DATABASE_REPLICA_URLS: `${url}, ${url}`,
-    DATABASE_POOLER: 'transaction',
-    QUEUE_DATABASE_URL: url,
     REDIS_URL: 'redis://d',
   };
   t.same(problems(complete), []);
   t.match(problems({ ...complete, DATABASE_URL: '' }), [
     /^DATABASE_REPLICA_URLS has no effect without DATABASE_URL/,
-    /^QUEUE_DATABASE_URL has no effect without DATABASE_URL/,
-  ]);
-  t.match(problems({ ...complete, QUEUE_DATABASE_URL: '' }), [
-    /^QUEUE_DATABASE_URL must be set with DATABASE_POOLER/,
   ]);
   t.match(problems({ ...complete, REDIS_URL: '' }), [/^REDIS_URL must be set with DATABASE_REPLICA_URLS/]);
   t.match(problems({ ...complete, DATABASE_REPLICA_URLS: `${url},mysql://x` }), [

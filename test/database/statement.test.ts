@@ -34,8 +34,8 @@ async function fillTables(writes: Connection): Promise<void> {
     sql`insert into subscriptions values (${id(4)}, 'cus', 'stripe', 'active', null, ${times})`,
   );
   await db.execute(
-    sql`insert into webhook_events (id, provider, fingerprint, status, failures, body, created_at, updated_at)
-      values (${id(5)}, 'stripe', '\\x00ff', 'failed', '[{"attempt": 1, "at": "x", "error": "é"}]', '\\x7b7d00', ${times})`,
+    sql`insert into webhook_events (id, provider, preset, fingerprint, status, failures, body, created_at, updated_at)
+      values (${id(5)}, 'stripe', 'stripe', '\\x00ff', 'failed', '[{"attempt": 1, "at": "x", "error": "é"}]', '\\x7b7d00', ${times})`,
   );
   await db.execute(
     sql`insert into api_keys (id, name, scopes, created_at, secret_hash) values (${id(6)}, 'k', '{read,write}', now(), ${'0'.repeat(64)})`,

@@ -31,6 +31,10 @@ t.test('the steps of docs/add-a-provider.md add a provider, whose test passes', 
   await walk(t, steps, folder, check);
 });
 
+t.test('what both add leaves the tests of webhooks and of the document green', t =>
+  succeeds(t, 'npm test -- embedded test/webhooks/*.test.ts test/docs/openapi.test.ts', folder),
+);
+
 t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases, and a rule', async t => {
   const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
   t.ok(steps.length > 10, 'there are steps');

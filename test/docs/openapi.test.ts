@@ -142,6 +142,8 @@ t.test('every operation with a 409 has an example for each of its codes', async 
     postGraphQL: [],
     replayWebhookEvents: ['idempotency_in_progress'],
     replayWebhookEvent: ['not_replayable', 'idempotency_in_progress'],
+    dismissWebhookEvents: ['idempotency_in_progress'],
+    dismissWebhookEvent: ['not_dismissible', 'idempotency_in_progress'],
   });
   const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
   for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {

@@ -11,7 +11,8 @@ t.test('GraphQL and REST return the same subscriptions', async t => {
     await changeSubscriptions(context, [statusEvent('active', { customer })]);
   await changeSubscriptions(context, [statusEvent('active', { customer: 'cus_2', provider: 'other' })]);
 
-  const fields = 'customer provider status activatedAt version createdAt updatedAt';
+  const items = 'items { id status statusAt currentPeriodEnd cancelAtPeriodEnd }';
+  const fields = `customer provider status activatedAt ${items} version createdAt updatedAt`;
   const ask = async (query: string) => (await call('POST', '/api/graphql', 200, { body: { query } })).body;
   const { data } = await ask(
     `{ subscriptions(provider: "stripe", status: active, sort: customer_desc) { ${fields} } subscriptionsCount }`,

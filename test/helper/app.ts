@@ -4,7 +4,6 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import type { Queue } from '../../src/core/context.ts';
 import type { Log } from '../../src/core/log.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
@@ -27,16 +26,13 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
-/** For tests without a worker. */
-const noQueue: Queue = { ready: Promise.resolve(), add: async () => {} };
-
 /** A whole application on a database of its own, closed when the test ends. */
 export async function build(
   t: Test,
   {
     settings = {},
     database,
-    queue = noQueue,
+    callWorkers,
     metrics,
     handlers,
     now,
@@ -44,7 +40,7 @@ export async function build(
   }: {
     settings?: Partial<Settings>;
     database?: Database;
-    queue?: Queue;
+    callWorkers?: () => void;
     metrics?: Metrics;
     handlers?: Handlers;
     now?: () => Date;
@@ -58,8 +54,8 @@ export async function build(
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,
-    queue,
     log,
+    ...(callWorkers && { callWorkers }),
     ...(metrics && { metrics }),
     ...(handlers && { handlers }),
     ...(now && { now }),

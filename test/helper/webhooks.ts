@@ -6,21 +6,21 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import type { Context, Job } from '../../src/core/context.ts';
+import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Log } from '../../src/core/log.ts';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import type { StatusEvent } from '../../src/services/subscriptions/applyEvents.ts';
-import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
-import { fingerprintOf } from '../../src/webhooks/envelope.ts';
+import { openCalls } from '../../src/webhooks/calls.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
-import { type defaultRetries, openQueue } from '../../src/webhooks/queue.ts';
+import { handlers } from '../../src/webhooks/handlers/index.ts';
+import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
+import { takeBatch } from '../../src/webhooks/queue.ts';
+import type { WorkerParts } from '../../src/webhooks/worker.ts';
 import { build } from './app.ts';
-import { backend, createPostgres, openTestDatabase, testLog } from './database.ts';
+import { openTestDatabase, testLog } from './database.ts';
 
 /** The values of one metric, by its labels as they are written. */
 export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
@@ -65,40 +65,28 @@ export const statusEvent = (
   },
 });
 
-/** The job of an event, as the API shows it. */
-export const jobOf = ({ id, eventId }: Record<string, string>, round = 0): Job => ({
-  event: id as string,
-  round,
-  fingerprint: fingerprintOf(eventId as string).toString('hex'),
-});
-
 export const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 
 /** The same, with the second in which the event happened. */
 export const eventAt = (status: SubscriptionStatus, second: number, customer = 'cus_1') =>
   statusEvent(status, { occurredAt: timeAt(second), eventId: `${status} ${second}`, customer });
 
-/** Applies events as a worker does: in one transaction, and one by one if that fails. */
-export async function applyTogether(context: Context, events: StatusEvent[]): Promise<void> {
-  const apply = (some: StatusEvent[]) => inTransaction(context, within => changeSubscriptions(within, some));
-  await apply(events).catch(async () => {
-    for (const event of events) await apply([event]);
-  });
+/** Works on the queue as a worker does, until nothing is due. */
+export async function workThrough(context: Context, all: Handlers = handlers, most = 10): Promise<void> {
+  const retries = { most, delay: 3600, delayMax: 3600 };
+  for (const isAlone of [false, true]) {
+    const take = () => takeBatch(context.db, newId(Date.now()), isAlone);
+    for (let batch = await take(); batch; batch = await take()) {
+      const taken = batch;
+      await processBatch(context, all, taken).catch(error => giveUp(context, taken, error, retries));
+    }
+  }
 }
 
 /** The provider of these tests. */
 export const [[, stripeProvider]] = [...readProviders(JSON.stringify({ stripe: [secret] })).providers] as [
   [string, Provider],
 ];
-
-/** The queue opens connections of its own, so it must know the address of the database. */
-async function openFor(t: Test, url: string | undefined) {
-  if (url === undefined) return openTestDatabase(t);
-  const database = openPostgres({ url, connections: 4 }, testLog);
-  t.teardown(() => database.close());
-  await database.ready;
-  return database;
-}
 
 interface Choices {
   settings?: Partial<Settings>;
@@ -109,7 +97,7 @@ interface Choices {
   now?: () => Date;
   log?: Log;
   /** By default, every retry comes after a second. */
-  retries?: typeof defaultRetries;
+  retries?: WorkerParts['retries'];
 }
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
@@ -134,42 +122,33 @@ export async function buildDoor(
     WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
     ...settings,
   };
-  if (backend === 'postgres') used.DATABASE_URL = await createPostgres(t);
-  const database = await openFor(t, used.DATABASE_URL);
+  const database = await openTestDatabase(t);
+  const calls = openCalls(database);
   const metrics = openMetrics(database);
-  const all = { ...readSettings({ NODE_ENV: 'test' }), ...used };
-  const queue = openQueue(all, database, testLog, retries);
+  const given = {
+    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
+    ...(now && { now }),
+  };
   const parts = {
-    settings: all,
-    database,
-    metrics,
-    log,
-    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
+    ...{
+      settings: { ...readSettings({ NODE_ENV: 'test' }), ...used },
+      database,
+      calls,
+      metrics,
+      log,
+      retries,
+    },
+    ...given,
     ...(handle && { handlers: handling('payment_intent.succeeded', oneByOne(handle)) }),
-    ...(now && { now }),
   };
-  const jobs = startJobs({ ...parts, queue });
-  const closing = (openJobs: typeof jobs, openedQueue: typeof queue) =>
-    t.teardown(async () => {
-      await openJobs.close();
-      await openedQueue.close();
-    });
-  closing(jobs, queue);
-  /** Another worker on the same database, as after a restart. */
+  /** A worker; a second one is as after a restart. */
   const restart = () => {
-    const other = openQueue(all, database, testLog, retries);
-    closing(startJobs({ ...parts, queue: other }), other);
+    const jobs = startJobs(parts);
+    t.teardown(() => jobs.close());
+    return jobs;
   };
-  await queue.ready;
-  const app = await build(t, {
-    settings: used,
-    database,
-    queue,
-    metrics,
-    log,
-    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
-    ...(now && { now }),
-  });
+  const jobs = restart();
+  const app = await build(t, { settings: used, database, callWorkers: calls.call, metrics, log, ...given });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(
@@ -198,5 +177,5 @@ export async function buildDoor(
     }
     throw new Error(`No event with ${query} became ${status}`);
   }
-  return { ...app, metrics, queue, jobs, restart, deliver, eventually };
+  return { ...app, metrics, jobs, restart, deliver, eventually };
 }

@@ -6,7 +6,7 @@ import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { startJobs } from '../../src/jobs.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { WorkQueue } from '../../src/webhooks/queue.ts';
+import { openCalls } from '../../src/webhooks/calls.ts';
 import { build } from '../helper/app.ts';
 import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
@@ -78,9 +78,15 @@ t.test('2.3: old keys are trimmed in the background, and no others', async t => 
   time += 24 * 3_600_000;
   await create(young, body);
   time += 1000;
-  const queue = { work: () => {}, rest: async () => {} } as object as WorkQueue;
   const settings = readSettings({ NODE_ENV: 'test' });
-  const jobs = startJobs({ settings, database, queue, metrics: new Metrics(), log: testLog, now });
+  const jobs = startJobs({
+    settings,
+    database,
+    calls: openCalls(database),
+    metrics: new Metrics(),
+    log: testLog,
+    now,
+  });
   for (let tries = 0; tries < 500 && (await stored()) > 1; tries++) await sleep(20);
   await jobs.close();
   t.equal(await stored(), 1);

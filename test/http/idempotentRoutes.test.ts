@@ -21,14 +21,14 @@ const mutation = ({ name, email } = newPerson()) => ({
 const graphql = (key: string, query: string, status = 200) =>
   call('POST', '/api/graphql', status, { headers: keyed(key), body: { query } });
 
-async function ignoredEvent(provider: string): Promise<string> {
+async function storedEvent(provider: string, status: 'ignored' | 'dead' = 'ignored'): Promise<string> {
   const createdAt = new Date(Date.now() - 1000).toISOString();
   const id = newId(Date.parse(createdAt));
   const times = { createdAt, updatedAt: createdAt };
-  const content = { fingerprint: Buffer.from(id), status: 'ignored' as const, body: Buffer.from('{}') };
+  const content = { fingerprint: Buffer.from(id), status, body: Buffer.from('{}') };
   await orm(database.writes)
     .insert(webhookEvents)
-    .values({ id, provider, ...content, ...times });
+    .values({ id, provider, preset: 'stripe', ...content, ...times });
   return id;
 }
 
@@ -57,13 +57,22 @@ const accepting: Record<string, () => Promise<Sent>> = {
   ),
   '/api/graphql': async () => ({ path: '/api/graphql', status: 200, body: mutation() }),
   '/api/webhook-events/:event_id/replay': async () => ({
-    path: `/api/webhook-events/${await ignoredEvent('stripe')}/replay`,
+    path: `/api/webhook-events/${await storedEvent('stripe')}/replay`,
     status: 200,
   }),
   '/api/webhook-events/replay': async () => {
     const provider = `p${++made}`;
-    await ignoredEvent(provider);
+    await storedEvent(provider);
     return { path: '/api/webhook-events/replay', status: 200, body: { status: 'ignored', provider } };
+  },
+  '/api/webhook-events/:event_id/dismiss': async () => ({
+    path: `/api/webhook-events/${await storedEvent('stripe', 'dead')}/dismiss`,
+    status: 200,
+  }),
+  '/api/webhook-events/dismiss': async () => {
+    const provider = `p${++made}`;
+    await storedEvent(provider, 'dead');
+    return { path: '/api/webhook-events/dismiss', status: 200, body: { provider } };
   },
 };
 const refusing = ['/api/keys'];

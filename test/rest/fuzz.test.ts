@@ -173,6 +173,7 @@ const needSignedEvents = new Set([
   'getSubscription',
   'getWebhookEvent',
   'replayWebhookEvent',
+  'dismissWebhookEvent',
 ]);
 
 t.test('the generated requests reach every operation', async t => {

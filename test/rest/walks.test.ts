@@ -66,7 +66,14 @@ const lists: Record<string, List> = {
   },
   '/api/webhook-events': {
     table: webhookEvents,
-    row: base => ({ ...base, provider: 'stripe', status: 'dead', body, fingerprint: Buffer.from(base.id) }),
+    row: base => ({
+      ...base,
+      provider: 'stripe',
+      preset: 'stripe',
+      status: 'dead',
+      body,
+      fingerprint: Buffer.from(base.id),
+    }),
   },
 };
 

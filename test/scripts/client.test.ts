@@ -7,12 +7,13 @@ import { buildSchema, getIntrospectionQuery, graphql } from 'graphql';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import type { Settings } from '../../schemas/settings.ts';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { blocksOf } from '../docs/handbook.ts';
 import { inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { makeProject, problemsOf, resultOf, writeClient } from '../helper/clientProject.ts';
 import { backend } from '../helper/database.ts';
-import { applyTogether, statusEvent } from '../helper/webhooks.ts';
+import { statusEvent } from '../helper/webhooks.ts';
 
 t.setTimeout(120_000);
 const skip = backend === 'postgres' && 'the database makes no difference';
@@ -61,7 +62,7 @@ t.test('the client calls every operation of users, posts and subscriptions', asy
   const { client, database } = await start(t);
   await posts(client, await users(client));
   const events = [statusEvent('active'), statusEvent('canceled', { provider: 'paddle' })];
-  await applyTogether(inside(database), events);
+  await changeSubscriptions(inside(database), events);
   await subscriptions(client);
 });
 

@@ -37,8 +37,7 @@ t.test('one trace covers a webhook from its arrival to the activation', async t 
   const arrival = find('POST /api/webhooks/:provider');
   t.equal(arrival.parentSpanId, 'a'.repeat(16), "it continues the caller's trace");
   const stored = trace.find(span => /insert into "webhook_events"/.test(textOf(span))) as Span;
-  t.equal(stored.parentSpanId, find('transaction').spanId);
-  t.equal(find('transaction').parentSpanId, arrival.spanId);
+  t.equal(stored.parentSpanId, arrival.spanId);
   const processed = find('process webhook event');
   t.equal(processed.parentSpanId, arrival.spanId);
   t.match(stored.name, 'insert webhook_events');
@@ -50,8 +49,7 @@ t.test('one trace covers a webhook from its arrival to the activation', async t 
       name,
     );
   const activation = trace.find(span => /insert into "subscriptions"/.test(textOf(span))) as Span;
-  const around = trace.find(({ spanId }) => spanId === activation.parentSpanId) as Span;
-  t.match(around, { name: 'transaction', parentSpanId: processed.spanId });
+  t.equal(activation.parentSpanId, processed.spanId);
   t.notMatch(JSON.stringify(trace), 'cus_1', 'no span contains values');
   t.same(new Set(trace.map(({ service }) => service)), new Set(['triport-test']));
 });
@@ -75,7 +73,7 @@ t.test('the span of a statement is named by its first command and table', async 
     'update "users" set "updated_at" = $1 from json_to_recordset($2) as job': 'update users',
     'insert into "posts" select "id" from json_to_recordset($1)': 'insert posts',
     'delete from "posts" where "id" = $1': 'delete posts',
-    '\n WITH ins AS ( INSERT INTO pgboss.job_common (id)': 'insert pgboss.job_common',
+    '\n WITH new AS ( INSERT INTO other.table_1 (id)': 'insert other.table_1',
     'select "page"."id" from unnest($1) as wanted(id) cross join lateral (select "id" from "posts")':
       'select posts',
     'select 1': 'select',

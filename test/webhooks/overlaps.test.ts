@@ -1,188 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { auditLog } from '../../drizzle/tables/auditLog.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Context } from '../../src/core/context.ts';
-import { orm } from '../../src/database/connection.ts';
+import { newId } from '../../src/core/ids.ts';
 import { recordWrites } from '../../src/services/audit.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { claimEvent, failEvent, processEvents } from '../../src/webhooks/processing.ts';
-import type { DueJob } from '../../src/webhooks/queue.ts';
+import { receiveEvent } from '../../src/webhooks/inbox.ts';
+import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
+import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
-import { backend, countRows } from '../helper/database.ts';
-import { buildDoor, handling, jobOf, paymentEvent } from '../helper/webhooks.ts';
-import { workByHand } from '../helper/workByHand.ts';
-import { until } from '../rig/process.ts';
+import { backend, countRows, openTestDatabase } from '../helper/database.ts';
+import { buildDoor, handling, paymentEvent, stripeProvider, workThrough } from '../helper/webhooks.ts';
 
-const retries = 10;
-// Transactions do not overlap on the embedded database.
-const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
-
-/** An event claimed by two workers: the job passed to the second because the first seemed dead. */
-async function claimTwice(t: Test, before = 0) {
-  const { call, database, deliver, jobs } = await buildDoor(t);
-  await jobs.close();
-  await deliver(paymentEvent());
-  const { body } = await call('GET', '/api/webhook-events', 200);
-  const job = jobOf(body.data[0]);
+/** A database with payments of these customers in its queue, and no worker but those that a test plays. */
+async function openQueue(t: Test, customers: string[]) {
+  const database = await openTestDatabase(t);
   const context = inside(database);
-  const claimed = async () => {
-    const event = await claimEvent(context, job);
-    if (!event) throw new Error('The event cannot be claimed.');
-    return event;
-  };
-  for (let i = 0; i < before; i++) await claimed();
-  const [stale, fresh] = [await claimed(), await claimed()];
-  const stored = async () => (await call('GET', `/api/webhook-events/${job.event}`, 200)).body;
-  return { call, context, job, stale, fresh, stored };
+  for (const [n, customer] of customers.entries()) {
+    const body = Buffer.from(JSON.stringify(paymentEvent({ id: `evt_${n}`, customer })));
+    await receiveEvent(context, handlers, { provider: stripeProvider, headers: {}, body });
+  }
+  const take = (isAlone = false) => takeBatch(context.db, newId(Date.now()), isAlone);
+  const waiting = () => countRows(context.db, webhookQueue);
+  return { database, context, take, waiting };
 }
 
-// Otherwise the second worker would find the event `failed` and end its job: nothing would retry the event.
-t.test('a failure of a stale worker does not take the event from its current worker', async t => {
-  const { context, job, stale, fresh, stored } = await claimTwice(t);
-  t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
-  t.match(
-    await stored(),
-    { status: 'processing', attempts: 2, failures: [] },
-    'the later attempt is still running',
-  );
-  const done = await processEvents(context, handlers, [job], 'processing');
-  t.match(done, [{ id: fresh.id }]);
-  t.match(await stored(), { status: 'processed' });
-});
-
-t.test('a failure of the current worker does not keep the stale one from succeeding', async t => {
-  const { context, job, stale, fresh, stored } = await claimTwice(t);
-  t.equal(await failEvent(context, fresh, new Error('its connection was cut'), retries), 'failed');
-  t.match(await processEvents(context, handlers, [job], 'processing'), [{ id: stale.id }]);
-  t.match(await stored(), { status: 'processed', lastError: null });
-});
-
-t.test('a stale failure on the last attempt leaves the event to the attempt that still runs', async t => {
-  const { context, stale, fresh, stored } = await claimTwice(t, retries);
-  t.equal(await failEvent(context, stale, new Error('its connection was cut'), retries), 'failed');
-  t.match(await stored(), { status: 'processing' });
-  t.equal(await failEvent(context, fresh, new Error('always'), retries), 'dead');
-  t.match(await stored(), { status: 'dead', lastError: 'always' });
-});
-
-t.test('of two workers that both succeed, only one takes effect', async t => {
-  const { context, job, stored } = await claimTwice(t);
-  const done = await Promise.all(
-    [job, job].map(event => processEvents(context, handlers, [event], 'processing')),
-  );
-  t.equal(done.flat().length, 1);
-  t.match(await stored(), { status: 'processed' });
-});
-
-test('of two workers that are in the same event at once, one rolls back its effect', async t => {
-  const { context, job, stored } = await claimTwice(t);
-  let inside = 0;
-  const handle = async (within: Context) => {
-    await recordWrites(within, 'subscription.change', [{ recordId: 'effect' }]);
-    inside++;
-    await until('both are inside', () => inside === 2);
-    return {};
-  };
-  const both = handling('payment_intent.succeeded', { effect: '', needsCustomer: true, handle });
-  const done = await Promise.all([job, job].map(job => processEvents(context, both, [job], 'processing')));
-  t.equal(done.flat().length, 1);
-  t.match(await stored(), { status: 'processed' });
-  t.equal(await countRows(context.db, auditLog), 1);
-});
-
-test('the result of a worker is discarded when its event failed elsewhere and was replayed meanwhile', async t => {
-  const { call, context, job, fresh, stored } = await claimTwice(t);
-  const handle = async (within: Context) => {
-    await recordWrites(within, 'subscription.change', [{ recordId: 'effect' }]);
-    await failEvent(context, fresh, new Error('its connection was cut'), retries);
-    await call('POST', `/api/webhook-events/${job.event}/replay`, 200);
-    return {};
-  };
-  const slow = handling('payment_intent.succeeded', { effect: '', needsCustomer: true, handle });
-  t.same(await processEvents(context, slow, [job], 'processing'), [], 'it was overtaken');
-  t.match(await stored(), { status: 'received', replays: 1, attempts: 0 });
-  t.same((await call('GET', '/api/audit?record=effect', 200)).body.data, [], 'the effect is rolled back');
-  t.match(await processEvents(context, handlers, [{ ...job, round: 1 }], 'received'), [{ id: fresh.id }]);
-});
-
-// Bug: a whole batch was counted at once, so an event that kept ending the process made its neighbours dead too.
-t.test('an attempt counts when its event is tried, not when its batch starts', async t => {
-  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
-  await jobs.close();
-  for (const n of [1, 2, 3]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  const attempts = async (db = database.writes) =>
-    (await orm(db).select({ attempts: webhookEvents.attempts }).from(webhookEvents))
-      .map(row => row.attempts)
-      .sort();
-  const seen: number[][] = [];
-  const handle = async ({ db }: Context) => void seen.push(await attempts(db));
-
-  const work = workByHand(t, { database, metrics }, handle);
-  const { body } = await call('GET', '/api/webhook-events', 200);
-  const due = body.data.map((event: Record<string, string>) => ({ ...jobOf(event), again: true }));
-  // The batch has expired: its events belong to another worker.
-  t.same(
-    await work(due, AbortSignal.abort()),
-    due.map(() => 'not reached in time'),
-  );
-  t.same(await attempts(), [0, 0, 0]);
-  await work(due);
-  t.same(seen, [
-    [0, 0, 1],
-    [0, 1, 1],
-    [1, 1, 1],
-  ]);
-});
-
-// Bug: the older round has nothing to do, and hid the failure of the round in force: nothing would retry the event.
-for (const again of [false, true])
-  t.test(
-    `a failed event is retried with an older round beside it, ${again ? 'again' : 'at first'}`,
-    async t => {
-      const { call, database, deliver, jobs, metrics } = await buildDoor(t);
-      await jobs.close();
-      await deliver(paymentEvent());
-      const [received] = (await call('GET', '/api/webhook-events', 200)).body.data;
-      const event = received.id;
-      await orm(database.writes).update(webhookEvents).set({ status: 'dead' });
-      await call('POST', `/api/webhook-events/${event}/replay`, 200);
-      let broken = true;
-      const work = workByHand(t, { database, metrics }, async () => {
-        if (broken) throw new Error('not fixed yet');
-      });
-      const due = [1, 0].map(round => ({ ...jobOf(received, round), again }));
-      const stored = async () => (await call('GET', `/api/webhook-events/${event}`, 200)).body;
-      // The order is random, so one attempt would prove nothing.
-      for (let attempt = 1; attempt <= 8; attempt++) {
-        t.same(await work(due), ['failed', 'failed']);
-        t.match(await stored(), { status: 'failed', replays: 1, attempts: attempt });
-      }
-      broken = false;
-      t.same(await work(due.map(job => ({ ...job, again: true }))), [undefined, undefined]);
-      t.match(await stored(), { status: 'processed', replays: 1, attempts: 9 });
+/** Payments whose handler writes into the audit log that it ran, then does this. */
+const counting = (then: (context: Context, customers: (string | null)[]) => Promise<void> = async () => {}) =>
+  handling('payment_intent.succeeded', {
+    ...{ effect: '', needsCustomer: true },
+    handle: async (context, events) => {
+      const writes = events.map(({ customer }) => ({ recordId: customer ?? '' }));
+      await recordWrites(context, 'subscription.change', writes);
+      await then(
+        context,
+        events.map(({ customer }) => customer),
+      );
+      return {};
     },
-  );
-
-// Bug: each retry of one event tried to claim the others of its group as well, one by one.
-t.test('a retry of one event costs no claim of the others of its group', async t => {
-  const { call, database, deliver, jobs, metrics } = await buildDoor(t);
-  await jobs.close();
-  for (const n of [1, 2, 3, 4, 5]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  const { data } = (await call('GET', '/api/webhook-events', 200)).body;
-  const due = data.map((event: Record<string, string>) => ({ ...jobOf(event), again: false }));
-  let updates = 0;
-  const { writes } = database;
-  const rows: typeof writes.rows = (text, params) => {
-    if (text.startsWith('update "webhook_events"')) updates++;
-    return writes.rows(text, params);
-  };
-  const watched = { ...database, writes: { ...writes, rows } };
-  const work = workByHand(t, { database: watched, metrics }, async (_context, events) => {
-    if (events.some(({ customer }) => customer === 'cus_3')) throw new Error('only this one');
   });
-  const outcomes = due.map(({ event }: DueJob) => (event === data[2].id ? 'failed' : undefined));
-  t.same(await work(due), outcomes, 'first each was tried alone');
-  updates = 0;
-  t.same(await work(due.map((job: DueJob) => ({ ...job, again: true }))), outcomes);
-  t.equal(updates, 2, 'one claim and one failure');
+
+const effectsOf = async ({ db }: Context) =>
+  (await db.rows('select record_id from audit_log order by record_id', [])).flat();
+
+const retries = { most: 2, delay: 0, delayMax: 0 };
+const died = new Error('It died.');
+/** As another worker finds a batch whose process died more than a second ago. */
+async function findDead(context: Context) {
+  await context.db.rows(`update webhook_batches set begun_at = now() - interval '2 seconds'`, []);
+  return giveUp(context, undefined, died, retries);
+}
+
+t.test('what a worker has taken, no other takes; what it does not process, nobody loses', async t => {
+  const { context, take, waiting } = await openQueue(t, ['cus_1', 'cus_2']);
+  const batch = (await take()) as Batch;
+  t.equal(batch.fingerprints.length, 2);
+  t.equal(await take(), undefined);
+  t.equal(await giveUp(context, undefined, died, retries), undefined, 'it may still begin');
+  t.equal((await processBatch(context, counting(), batch)).length, 2);
+  t.same(await effectsOf(context), ['cus_1', 'cus_2']);
+  t.equal(await waiting(), 0);
+  t.equal(await countRows(context.db, webhookBatches), 0);
+});
+
+t.test('a worker that stood still finds its batch given up, and has no effect', async t => {
+  const { context, take } = await openQueue(t, ['cus_1', 'cus_2']);
+  const batch = (await take()) as Batch;
+  t.equal(await findDead(context), 'separated');
+  t.same(await processBatch(context, counting(), batch), []);
+  t.same(await effectsOf(context), []);
+  t.equal(await giveUp(context, batch, died, retries), undefined, 'nor does it fail an event of others');
+  t.equal(await take(), undefined, 'each is tried alone');
+  await workThrough(context, counting());
+  t.same(await effectsOf(context), ['cus_1', 'cus_2']);
+});
+
+t.test(
+  'an event that ends its process each time is dead after its retries, and no other is counted',
+  async t => {
+    const { context, take } = await openQueue(t, ['cus_1', 'cus_2', 'cus_3']);
+    const kills = Buffer.from(
+      (
+        await context.db.rows(`select fingerprint from webhook_events where event_id = 'evt_1'`, [])
+      )[0]?.[0] as Uint8Array,
+    );
+    t.equal((await take())?.fingerprints.length, 3);
+    t.equal(await findDead(context), 'separated');
+    const outcomes: unknown[] = [];
+    for (let batch = await take(true); batch; batch = await take(true))
+      if (batch.fingerprints[0]?.equals(kills)) outcomes.push(await findDead(context));
+      else await processBatch(context, counting(), batch);
+    t.match(outcomes, [{ outcome: 'failed' }, { outcome: 'failed' }, { outcome: 'dead' }]);
+    t.same(await effectsOf(context), ['cus_1', 'cus_3']);
+    const events = await context.db.rows(
+      'select status, attempts, last_error from webhook_events order by id',
+      [],
+    );
+    t.same(events, [
+      ['processed', 1, null],
+      ['dead', 3, 'It died.'],
+      ['processed', 1, null],
+    ]);
+  },
+);
+
+t.test('one failing event does not roll back the others of its batch for good', async t => {
+  const { context, waiting } = await openQueue(t, ['cus_1', 'cus_2', 'cus_3']);
+  const failing = counting(async (_, customers) => {
+    if (customers.includes('cus_2')) throw new Error('only this one');
+  });
+  await workThrough(context, failing);
+  t.same(await effectsOf(context), ['cus_1', 'cus_3']);
+  t.equal(await waiting(), 1, 'its next attempt is later');
+});
+
+// Transactions overlap only on a server.
+const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
+
+test('workers share the queue: each event takes effect once', async t => {
+  const customers = Array.from({ length: 60 }, (_, n) => `cus_${n % 20}`);
+  const { context } = await openQueue(t, customers);
+  const slow = counting(() => sleep(5));
+  await Promise.all([1, 2, 3, 4].map(() => workThrough(context, slow)));
+  t.same(await effectsOf(context), customers.toSorted());
+});
+
+test('events of a customer whom a worker serves wait for it, those of others do not', async t => {
+  const { context, take, waiting } = await openQueue(t, ['cus_1']);
+  const gate = Promise.withResolvers<void>();
+  const isInside = Promise.withResolvers<void>();
+  const held = counting(() => {
+    isInside.resolve();
+    return gate.promise;
+  });
+  const working = processBatch(context, held, (await take()) as Batch);
+  await isInside.promise;
+  for (const [n, customer] of ['cus_1', 'cus_2'].entries()) {
+    const body = Buffer.from(JSON.stringify(paymentEvent({ id: `later_${n}`, customer })));
+    await receiveEvent(context, handlers, { provider: stripeProvider, headers: {}, body });
+  }
+  t.match(await processBatch(context, counting(), (await take()) as Batch), [{ customer: 'cus_2' }]);
+  t.equal(await waiting(), 2);
+  gate.resolve();
+  await working;
+  t.match(await processBatch(context, counting(), (await take()) as Batch), [{ eventId: 'later_0' }]);
+  t.equal(await waiting(), 0);
+});
+
+test('a replay waits for the worker that has the event, and then finds it done', async t => {
+  const gate = Promise.withResolvers<void>();
+  let attempts = 0;
+  const handle = async () => {
+    if (++attempts === 1) throw new Error('once');
+    await gate.promise;
+  };
+  const { call, deliver, eventually } = await buildDoor(t, { handle });
+  await deliver(paymentEvent());
+  const event = await eventually('status=failed', 'failed');
+  while (attempts < 2) await sleep(20);
+  const path = `/api/webhook-events/${event.id}/replay`;
+  const [answer] = await Promise.all([call('POST', path, 409), sleep(200).then(gate.resolve)]);
+  t.match(answer.body.error.details, { code: 'not_replayable', status: 'processed' });
+  t.equal(attempts, 2);
+});
+
+test('bug: two workers with the same customers in opposite orders deadlocked', async t => {
+  const { context } = await openQueue(t, ['cus_1', 'cus_2', 'cus_2', 'cus_1', 'cus_1', 'cus_2']);
+  await Promise.all([1, 2, 3].map(() => workThrough(context)));
+  t.same(await context.db.rows('select event_id from webhook_events where attempts <> 1', []), []);
 });

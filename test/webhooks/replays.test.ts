@@ -2,7 +2,6 @@ import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import type { Replayed } from '../../schemas/event.ts';
 import { orm } from '../../src/database/connection.ts';
-import { waitLongerForLocks } from '../../src/database/transaction.ts';
 import { replayEvent, replayEvents, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
@@ -39,16 +38,16 @@ const skip =
 const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 t.test('an event that is replayed while it is trimmed stays', { skip }, async t => {
-  const { call, database, deliver, jobs, queue } = await buildDoor(t);
+  const { call, database, deliver, jobs } = await buildDoor(t);
   await jobs.close();
   await deliver({ ...paymentEvent(), type: 'customer.created' });
   const [{ id }] = (await call('GET', '/api/webhook-events', 200)).body.data;
-  const context = { ...inside(database), queue };
+  const context = inside(database);
   let trimming: Promise<number> | undefined;
   await database.writes.transaction(async db => {
     await replayEvent({ ...context, db }, id);
     trimming = database.writes.transaction(async db => {
-      await waitLongerForLocks(db);
+      await db.rows(`select set_config('lock_timeout', '2000', true)`, []);
       return trimEvents({ ...context, db }, new Date(Date.now() + 1000));
     });
     await until('it waits', async () => (await select(database.reads, waiting)).length > 0);
@@ -58,12 +57,12 @@ t.test('an event that is replayed while it is trimmed stays', { skip }, async t 
 });
 
 t.test('a replay that finds its events taken by another one goes on to the next', { skip }, async t => {
-  const { database, jobs, queue } = await buildDoor(t);
+  const { database, jobs } = await buildDoor(t);
   await jobs.close();
-  const context = { ...inside(database), queue };
+  const context = inside(database);
   const db = orm(database.writes);
-  await db.execute(sql`insert into webhook_events (id, provider, fingerprint, status, body, created_at, updated_at)
-    select gen_random_uuid(), 'stripe', sha256(i::text::bytea), 'ignored', '{}', now() - interval '1 minute', now() - interval '1 minute'
+  await db.execute(sql`insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
+    select gen_random_uuid(), 'stripe', 'stripe', sha256(i::text::bytea), 'ignored', '{}', now() - interval '1 minute', now() - interval '1 minute'
     from generate_series(1, 600) i`);
   let replaying: Promise<Replayed> | undefined;
   await database.writes.transaction(async inside => {

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { eq } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { orm } from '../../src/database/connection.ts';
-import { claimEvent } from '../../src/webhooks/processing.ts';
-import { inside } from '../helper/access.ts';
-import { buildDoor, countsOf, jobOf, paymentEvent } from '../helper/webhooks.ts';
+import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
+import { countRows } from '../helper/database.ts';
+import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
 t.test(
   'a handler that throws nine times and then succeeds takes effect once',
@@ -49,14 +46,19 @@ t.test('an event that always fails becomes dead, is counted, and can be replayed
 
   broken = false;
   const replayed = await call('POST', `/api/webhook-events/${dead.id}/replay`, 200);
-  t.match(replayed.body, { status: 'received', attempts: 0, replays: 1, failures: [] });
+  t.match(replayed.body, {
+    status: 'received',
+    attempts: 0,
+    replays: 1,
+    failures: [{ round: 0 }, { round: 0 }],
+  });
   t.match(await eventually('customer=cus_1', 'processed'), { attempts: 1 });
   const refused = await call('POST', `/api/webhook-events/${dead.id}/replay`, 409);
   t.match(refused.body.error.details, { code: 'not_replayable', status: 'processed' });
   await call('POST', '/api/webhook-events/nothing/replay', 404);
 });
 
-t.test('a replay ends the retries of the previous round', async t => {
+t.test('a replay of an event that waits for its next attempt makes it due at once', async t => {
   const handle = async () => {
     throw new Error('always');
   };
@@ -66,13 +68,60 @@ t.test('a replay ends the retries of the previous round', async t => {
   const event = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
   await eventually('status=failed', 'failed');
-  const context = inside(database);
-  t.equal(
-    await claimEvent(context, jobOf(event)),
-    undefined,
-    'the job of the previous round has nothing to do',
-  );
-  t.match(await claimEvent(context, jobOf(event, 1)), { id: event.id, attempts: 2 });
+  t.match((await call('GET', `/api/webhook-events/${event.id}`, 200)).body, {
+    ...{ attempts: 1, replays: 1 },
+    failures: [
+      { round: 0, attempt: 1, error: 'always' },
+      { round: 1, attempt: 1, error: 'always' },
+    ],
+  });
+  t.equal(await countRows(database.writes, webhookQueue), 1, 'it waits once');
+});
+
+t.test('a failed or dead event can be dismissed: it is not tried again, and counts nowhere', async t => {
+  let broken = true;
+  const handle = async () => {
+    if (broken) throw new Error('malformed');
+  };
+  const { call, database, deliver, eventually } = await buildDoor(t, {
+    handle,
+    retries: { delay: 3600, delayMax: 3600 },
+  });
+  const paths = (event: { id: string }, what: string) => `/api/webhook-events/${event.id}/${what}`;
+  await deliver(paymentEvent());
+  const event = await eventually('status=failed', 'failed');
+  const { body } = await call('POST', paths(event, 'dismiss'), 200);
+  t.match(body, { status: 'dismissed', lastError: 'malformed', failures: [{ round: 0, attempt: 1 }] });
+  t.equal(await countRows(database.writes, webhookQueue), 0);
+  t.same((await call('GET', '/api/webhook-backlog', 200)).body.counts, { received: 0, failed: 0, dead: 0 });
+  const audit = (await call('GET', '/api/audit?action=event.dismiss', 200)).body.data;
+  t.match(audit, [{ recordId: event.id, actorKind: 'anyone' }]);
+  const refused = await call('POST', paths(event, 'dismiss'), 409);
+  t.match(refused.body.error.details, { code: 'not_dismissible', status: 'dismissed' });
+  await call('POST', '/api/webhook-events/nothing/dismiss', 404);
+  broken = false;
+  await call('POST', paths(event, 'replay'), 200);
+  await eventually('customer=cus_1', 'processed');
+  await call('POST', paths(event, 'dismiss'), 409);
+});
+
+t.test('events are dismissed by filter, and a dry run only counts', async t => {
+  const handle = async () => {
+    throw new Error('malformed');
+  };
+  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
+  for (const n of [1, 2, 3]) {
+    await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
+    await eventually(`customer=cus_${n}`, 'dead');
+  }
+  const dismiss = async (body: object, status = 200) =>
+    (await call('POST', '/api/webhook-events/dismiss', status, { body })).body;
+  t.same(await dismiss({ dryRun: true }), { dismissed: 0, remaining: 3 });
+  t.same(await dismiss({ customer: 'cus_2' }), { dismissed: 1, remaining: 0 });
+  t.same(await dismiss({ status: 'failed' }), { dismissed: 0, remaining: 0 });
+  await dismiss({ status: 'ignored' }, 400);
+  t.same(await dismiss({}), { dismissed: 2, remaining: 0 });
+  t.equal((await call('GET', '/api/webhook-events?status=dismissed', 200)).body.data.length, 3);
 });
 
 t.test('events are replayed by filter, and the answer counts them', async t => {
@@ -143,17 +192,4 @@ t.test('one failing event does not fail the others of its batch', async t => {
   );
   for (let i = 0; i < 8; i++) await eventually(`customer=cus_${i}`, i === 3 ? 'dead' : 'processed');
   t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.data.length, 7);
-});
-
-t.test('an event that ends the process too often becomes dead, the others of its batch do not', async t => {
-  const { database, deliver, eventually, jobs, restart } = await buildDoor(t);
-  await jobs.close();
-  for (const n of [1, 2]) await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-  await orm(database.writes)
-    .update(webhookEvents)
-    .set({ status: 'processing', attempts: 11 })
-    .where(eq(webhookEvents.eventId, 'evt_1'));
-  restart();
-  t.match(await eventually('customer=cus_1', 'dead'), { lastError: 'the process ended during the attempt' });
-  await eventually('customer=cus_2', 'processed');
 });

@@ -3,7 +3,7 @@ import { h } from './dom.js';
 import { hrefOf } from './place.js';
 import { poll } from './polling.js';
 
-const names = { received: 'Waiting', processing: 'Running', failed: 'Retrying', dead: 'Dead' };
+const names = { received: 'Waiting', failed: 'Retrying', dead: 'Dead' };
 
 /** Keeps the numbers of the queue up to date. */
 export function followBacklog(element) {

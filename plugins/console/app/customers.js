@@ -37,10 +37,10 @@ async function subscriptionsOf(customer, signal) {
   }
 }
 
-async function describe({ customer, provider, status, activatedAt, updatedAt }, signal) {
+async function describe({ customer, provider, status, activatedAt, updatedAt, items }, signal) {
   const query = { record: `${provider}:${customer}`, limit: 100 };
   const { data, meta } = await call('GET', '/api/audit', { query, signal });
-  const headers = ['Happened', 'From', 'To', 'Event', 'Recorded'];
+  const headers = ['Happened', 'Subscription', 'From', 'To', 'Event', 'Recorded'];
   const { element, body } = table('States, the latest first', headers);
   body.append(...data.map(entry => row(headers, cellsOf(entry))));
   return h(
@@ -48,14 +48,27 @@ async function describe({ customer, provider, status, activatedAt, updatedAt }, 
     { 'aria-label': `${customer} at ${provider}` },
     h('h3', {}, `${customer} at ${provider} `, badge(status)),
     facts({ 'First active': time(activatedAt), Changed: time(updatedAt) }),
+    itemsOf(items),
     element,
     meta.next !== null &&
       h('p', {}, h('a', { href: hrefOf('audit', { record: query.record }) }, 'Older changes')),
   );
 }
 
+function itemsOf(items) {
+  const headers = ['Subscription', 'Status', 'Since', 'Paid until', 'Ends then'];
+  const { element, body } = table('Subscriptions', headers);
+  const ends = { true: 'yes', false: 'no' };
+  for (const { id, status, statusAt, currentPeriodEnd, cancelAtPeriodEnd } of items) {
+    const cells = [id ?? '(not named)', badge(status), time(statusAt), time(currentPeriodEnd)];
+    body.append(row(headers, [...cells, ends[cancelAtPeriodEnd] ?? '–']));
+  }
+  return element;
+}
+
 const cellsOf = ({ createdAt, details }) => [
   time(details?.occurredAt),
+  details?.subscription.id ?? '–',
   details?.from ? badge(details.from) : 'none',
   details ? badge(details.to) : '–',
   details ? linkTo(details.event, details.eventId ?? details.event) : '–',

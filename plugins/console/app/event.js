@@ -4,7 +4,8 @@ import { attempt, badge, facts, h, notify, row, table, time } from './dom.js';
 import { goTo, hrefOf, placeNow } from './place.js';
 import { poll } from './polling.js';
 
-export const replayable = ['failed', 'dead', 'ignored'];
+export const replayable = ['failed', 'dead', 'ignored', 'dismissed'];
+export const dismissible = ['failed', 'dead'];
 
 /** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
 export const whyOf = ({ status, reason, lastError, attempts }) =>
@@ -23,8 +24,10 @@ export function openEvent(id) {
   const content = h('div', {});
   const said = h('p', { role: 'status' }, 'Loading …');
   const say = text => (said.textContent = text);
-  const onclick = attempt(replayIt, say);
-  const replay = h('button', { type: 'button', class: 'primary', hidden: true, onclick }, 'Replay');
+  const button = (text, work, options = {}) =>
+    h('button', { type: 'button', hidden: true, onclick: attempt(work, say), ...options }, text);
+  const replay = button('Replay', () => act('replay', 'replayed'), { class: 'primary' });
+  const dismiss = button('Dismiss', () => act('dismiss', 'dismissed'));
   const dialog = h(
     'dialog',
     { class: 'wide', 'aria-labelledby': 'event-title' },
@@ -35,6 +38,7 @@ export function openEvent(id) {
       'p',
       { class: 'actions' },
       replay,
+      dismiss,
       h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'),
     ),
   );
@@ -48,11 +52,12 @@ export function openEvent(id) {
     dialog.firstChild.textContent = event.type ?? 'Event';
     content.replaceChildren(...describe(event));
     replay.hidden = !replayable.includes(event.status);
+    dismiss.hidden = !dismissible.includes(event.status);
   }
 
-  async function replayIt() {
-    show(await call('POST', `${path}/replay`));
-    notify('The event is replayed.');
+  async function act(action, done) {
+    show(await call('POST', `${path}/${action}`));
+    notify(`The event is ${done}.`);
     dialog.querySelector('.actions button:last-child').focus();
   }
 
@@ -92,9 +97,10 @@ function describe(event) {
 }
 
 function failedAttempts(failures) {
-  const headers = ['Attempt', 'Time', 'Error'];
+  const headers = ['Round', 'Attempt', 'Time', 'Error'];
   const { element, body } = table('Failed attempts', headers);
-  body.append(...failures.map(({ attempt, at, error }) => row(headers, [String(attempt), time(at), error])));
+  const cellsOf = ({ round, attempt, at, error }) => [String(round + 1), String(attempt), time(at), error];
+  body.append(...failures.map(failure => row(headers, cellsOf(failure))));
   return element;
 }
 

@@ -12,7 +12,17 @@ import { type Findings, ok, problem } from './finding.ts';
 import { factsOf } from './server.ts';
 
 /** The tables of the service, and those of the migrations. */
-const names = [users, posts, apiKeys, auditLog, idempotencyKeys, subscriptions, webhookEvents, webhookQueue, webhookBatches]
+const names = [
+  users,
+  posts,
+  apiKeys,
+  auditLog,
+  idempotencyKeys,
+  subscriptions,
+  webhookEvents,
+  webhookQueue,
+  webhookBatches,
+]
   .map(table => `'${getTableName(table)}'`)
   .join();
 const tables = `select c.oid, c.oid::regclass::text as name, c.relowner as owner

@@ -92,7 +92,7 @@ async function follow({ client }: Session, filters: Record<string, string | null
   const query = new URLSearchParams([...given, ['limit', '1']]);
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await client.call<EventList>('GET', `/api/webhook-events?${query}`)).data;
-    if (event && !['received', 'processing'].includes(event.status)) {
+    if (event && event.status !== 'received') {
       const why = event.lastError ?? event.reason;
       const again = event.deliveries > 1 ? `, delivered ${event.deliveries} times` : '';
       console.log(printable(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`));

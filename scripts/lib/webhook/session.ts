@@ -19,6 +19,7 @@ export const options = {
   url: text,
   key: text,
   all: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
 } as const;
 export type Flags = Given<typeof options>;
 export type EventList = Static<typeof WebhookEventList>;

@@ -11,7 +11,10 @@ function defaultOf(column: Column): SQL {
  * The source of an `insert … select` of any number of rows: one text, with one parameter for each column. The members that
  * are not named get the defaults of their columns.
  */
-export function rowsOfTable<T extends PgTable>(table: T, members: Extract<keyof T['$inferInsert'], string>[]) {
+export function rowsOfTable<T extends PgTable>(
+  table: T,
+  members: Extract<keyof T['$inferInsert'], string>[],
+) {
   const columns = getTableColumns(table);
   const given = new Set<string>(members);
   const name = (member: string) => sql.identifier(member);
@@ -29,7 +32,10 @@ export function rowsOfTable<T extends PgTable>(table: T, members: Extract<keyof 
       members.map(member => {
         const column = columns[member] as (typeof columns)[string];
         const each = rows.map(row => row[member as keyof typeof row] ?? null);
-        return [member, arrayText(each.map(value => (value === null ? null : column.mapToDriverValue(value))))];
+        return [
+          member,
+          arrayText(each.map(value => (value === null ? null : column.mapToDriverValue(value)))),
+        ];
       }),
     );
   return { select, valuesOf };

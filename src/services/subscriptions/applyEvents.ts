@@ -77,12 +77,19 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
   let status = before?.status ?? null;
   let isLater = false;
   const inOrder = events
-    .map(({ subscription = null, ...given }) => ({ ...given, subscription, statusAt: timeOfEvent(given.event) }))
+    .map(({ subscription = null, ...given }) => ({
+      ...given,
+      subscription,
+      statusAt: timeOfEvent(given.event),
+    }))
     .sort(compareStatus);
   for (const { event, ...said } of inOrder) {
     const known = items.get(said.subscription);
     if (!known && wasForgotten(items, said.statusAt)) {
-      reasons.set(event.id, `Only ${mostItems} subscriptions of a customer are kept, and this one ended before them.`);
+      reasons.set(
+        event.id,
+        `Only ${mostItems} subscriptions of a customer are kept, and this one ended before them.`,
+      );
       continue;
     }
     const item = merge(known, said);

@@ -93,7 +93,9 @@ function changeOf(events: StatusEvent[], before: Known | undefined): Subscriptio
 async function write(context: Context, customers: string, changes: SubscriptionChange[]): Promise<void> {
   const isNew = ({ before }: SubscriptionChange) => before === undefined;
   const created = changes.filter(isNew).map(change => rowOf(context, change));
-  const changed = changes.filter(change => !isNew(change) && change.isLater).map(change => rowOf(context, change));
+  const changed = changes
+    .filter(change => !isNew(change) && change.isLater)
+    .map(change => rowOf(context, change));
   const written = await Promise.all([
     created.length > 0 ? insertNew(context.db, fresh.valuesOf(created)) : [],
     changed.length > 0 ? updateKnown(context.db, { rows: JSON.stringify(changed), customers }) : [],

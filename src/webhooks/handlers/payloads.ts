@@ -13,7 +13,10 @@ const readAtOnce = 20;
 
 const { id, body, fingerprint } = webhookEvents;
 const findBodies = statement({ id, body }, (builder, columns) =>
-  builder.select(columns).from(webhookEvents).where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
+  builder
+    .select(columns)
+    .from(webhookEvents)
+    .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
 );
 
 /**

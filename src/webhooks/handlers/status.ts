@@ -61,7 +61,10 @@ function readingHandler(
   };
 }
 
-function readSubscription({ id, currentPeriodEnd, cancelAtPeriodEnd }: SubscriptionSources, payload: unknown) {
+function readSubscription(
+  { id, currentPeriodEnd, cancelAtPeriodEnd }: SubscriptionSources,
+  payload: unknown,
+) {
   const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
     firstOf(source, each => as(valueAt(each, {}, payload)));
   // Providers may expand the id into the whole subscription.

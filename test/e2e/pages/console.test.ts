@@ -74,6 +74,25 @@ t.test('events come in while one looks, and failed ones are replayed: one, then 
   t.same(errors, []);
 });
 
+t.test('dead events are put away, one or all that match', async t => {
+  const { eventually, visit } = await startOperated(t, 'open');
+  await eventually('event=evt_dispute_3', 'dead');
+  const { page, errors } = await visit('#events?status=dead');
+  await rowWith(page, 'dead').first().getByRole('link').first().click();
+  const event = page.getByRole('dialog');
+  await event.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByText('The event is dismissed.').waitFor();
+  await event.getByText('dismissed').first().waitFor();
+  await event.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Dismiss all that match' }).click();
+  await page
+    .getByRole('dialog', { name: /^Dismiss \d+ events?\?/ })
+    .getByRole('button', { name: 'Dismiss' })
+    .click();
+  await page.getByText('Nothing matches.').waitFor();
+  t.same(errors, []);
+});
+
 t.test(
   'older events are loaded without a gap, also while so many come in that the list begins again',
   async t => {
@@ -131,7 +150,18 @@ t.test('a customer has a history of states, each with its event', async t => {
   await page.keyboard.press('Enter');
   await rowWith(page, 'evt_cus_ada_0').waitFor();
   const states = await page.locator('tbody td[data-head="To"]').allInnerTexts();
-  t.same(states.toReversed(), ['incomplete', 'active', 'past due', 'unpaid', 'active', 'canceled']);
+  t.same(states.toReversed(), [
+    'incomplete',
+    'incomplete',
+    'active',
+    'past due',
+    'unpaid',
+    'active',
+    'canceled',
+  ]);
+  const subscriptions = page.getByRole('table', { name: 'Subscriptions' }).locator('tbody tr');
+  t.equal(await subscriptions.count(), 2);
+  await subscriptions.filter({ hasText: 'canceled' }).getByText(/^sub_/).waitFor();
   await page.getByRole('link', { name: 'evt_cus_ada_5' }).click();
   await page.getByRole('dialog').getByText('"unpaid"').first().waitFor();
   await page.goBack();

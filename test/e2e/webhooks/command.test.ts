@@ -94,6 +94,10 @@ t.test('the command sends an event of each provider, one from a file, and failin
   t.match((await command('replay', event)).out, /^received, replay 1/);
   const shown = async () => JSON.parse((await command('show', event)).out);
   await until('the replay succeeds', async () => (await shown()).status === 'processed');
+  const other = /event (\w+),/.exec((await send('payment_intent.succeeded', '--fail', '9')).out)?.[1] ?? '';
+  t.match(await command('dismiss', '--all', '--dry-run'), { code: 0, out: '1 match\n' });
+  t.match(await command('dismiss', other), { code: 0, out: 'dismissed\n' });
+  t.match(await command('dismiss', '--all'), { code: 0, out: '0 are dismissed, 0 are left\n' });
   t.match(await send('subscription_paused', '--provider', 'lemonsqueezy', '--fail', '1'), {
     code: 1,
     err: /those of lemonsqueezy lack/,
@@ -102,6 +106,7 @@ t.test('the command sends an event of each provider, one from a file, and failin
   await send('ping', '--provider', 'github', '--id', uuid);
   t.match(JSON.parse((await command('show', uuid)).out), { eventId: uuid }, "GitHub's ids look like ours");
   for (const [args, err] of [
+    [['dismiss'], /Name the id of an event, or pass --all/],
     [['replay', 'evt_1', '--all'], /Unexpected argument 'evt_1'/],
     [['list', 'evt_1'], /Unexpected argument 'evt_1'/],
     [['send', 'payment_intent.succeeded', '--status', 'canceled'], /have no status to set/],

@@ -35,7 +35,7 @@ for (const backend of ['postgres', 'embedded'])
       );
 
       service = await startService(t, env);
-      const unfinished = ['received', 'processing', 'failed'];
+      const unfinished = ['received', 'failed'];
       const hasNone = async (status: string) =>
         (await total(service.url, `/api/webhook-events?status=${status}`)) === 0;
       await until(

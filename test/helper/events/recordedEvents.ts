@@ -29,7 +29,14 @@ interface Recorded {
   event: Record<string, unknown>;
   /** The status of the subscription afterwards; undefined for an event without a handler. */
   status?: string;
+  /** The subscription that it names, and what was agreed. */
+  item?: object;
 }
+
+const terms = (currentPeriodEnd: string, cancelAtPeriodEnd: boolean | null = false) => ({
+  currentPeriodEnd,
+  cancelAtPeriodEnd,
+});
 
 /** In seconds. */
 export const now = () => Math.floor(Date.now() / 1000);
@@ -47,6 +54,7 @@ export const recorded: Record<Name, Recorded> = {
       occurredAt: '2025-11-21T08:10:11.000Z',
     },
     status: 'active',
+    item: { id: 'sub_1SVqLhLkdIwHu7ixTb4cZ2Wy', ...terms('2025-12-21T08:10:00.000Z') },
   },
   paddle: {
     body: bodyOf('paddle/subscription'),
@@ -64,6 +72,7 @@ export const recorded: Record<Name, Recorded> = {
       occurredAt: '2025-11-21T08:10:11.482Z',
     },
     status: 'active',
+    item: { id: 'sub_01kaj9y6m3s5v7x9z1b2d4f6h8', ...terms('2025-12-21T08:08:30.915Z') },
   },
   lemonsqueezy: {
     body: bodyOf('lemonsqueezy/subscription'),
@@ -75,6 +84,7 @@ export const recorded: Record<Name, Recorded> = {
       occurredAt: '2025-11-21T08:10:11.000Z',
     },
     status: 'active',
+    item: { id: '1482037', ...terms('2025-12-21T08:08:30.000Z') },
   },
   razorpay: {
     body: bodyOf('razorpay/subscription'),
@@ -89,6 +99,7 @@ export const recorded: Record<Name, Recorded> = {
       occurredAt: '2025-11-21T08:10:11.000Z',
     },
     status: 'active',
+    item: { id: 'sub_RiS3kD9vXq7LwT', ...terms('2025-12-21T08:10:00.000Z', null) },
   },
   shopify: {
     body: bodyOf('shopify/orders'),

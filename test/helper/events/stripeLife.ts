@@ -21,9 +21,13 @@ const steps: Step[] = [
   ['customer.subscription.deleted', 40, 'canceled'],
 ];
 
-/** What the audit log has after a delivery in order: each status, and the time of its event. */
+/**
+ * What the audit log has after a delivery in order: each status of the customer, and the time of its event. The first payment
+ * names no subscription: it is a new item, and does not count.
+ */
 export const story = [
   ['incomplete', 0],
+  ['incomplete', 1],
   ['active', 1],
   ['past_due', 10],
   ['unpaid', 20],

@@ -69,7 +69,7 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
   });
   await db.insert(webhookEvents).values(
     [2, 10, 1, 10, 9].map((attempts, i) => ({
-      ...{ ...record(i), attempts, provider: 'p', status: 'dead' as const },
+      ...{ ...record(i), attempts, provider: 'p', preset: 'p', status: 'dead' as const },
       ...{ fingerprint: Buffer.from([i]), body: Buffer.from('{}') },
     })),
   );

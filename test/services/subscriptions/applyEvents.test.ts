@@ -1,9 +1,30 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { subscriptionStatuses } from '../../../schemas/subscription.ts';
-import { applyEvents } from '../../../src/services/subscriptions/applyEvents.ts';
+import { mostItems, type SubscriptionStatus, subscriptionStatuses } from '../../../schemas/subscription.ts';
+import {
+  applyEvents,
+  type State,
+  type StatusEvent,
+} from '../../../src/services/subscriptions/applyEvents.ts';
 import { seed } from '../../helper/values/random.ts';
-import { eventAt as event, timeAt } from '../../helper/webhooks.ts';
+import { statusEvent, timeAt } from '../../helper/webhooks.ts';
+
+/** An event of a second, about a subscription or, with null, about none. */
+const event = (
+  status: SubscriptionStatus,
+  second: number,
+  subscription: string | null = 'sub_1',
+  terms?: StatusEvent['terms'],
+): StatusEvent => ({
+  ...statusEvent(status, { occurredAt: timeAt(second) }),
+  ...{ subscription, terms },
+});
+const until = (second: number, cancelAtPeriodEnd = false) => ({
+  currentPeriodEnd: timeAt(second),
+  cancelAtPeriodEnd,
+});
+const inTurn = (...events: StatusEvent[]) =>
+  events.reduce<State | undefined>((state, event) => applyEvents([event], state), undefined);
 
 t.test('the latest event decides; the reasons of the others say why they had no effect', async t => {
   const [active, again, failed, late] = [
@@ -12,9 +33,8 @@ t.test('the latest event decides; the reasons of the others say why they had no 
     event('past_due', 4),
     event('unpaid', 3),
   ];
-  const before = { status: 'trialing' as const, statusAt: timeAt(0) };
-  const inOrder = applyEvents([active, again, failed], before);
-  t.match(inOrder, { status: 'past_due', statusAt: timeAt(4) });
+  const inOrder = applyEvents([active, again, failed], inTurn(event('trialing', 0)));
+  t.match(inOrder, { status: 'past_due', items: [{ id: 'sub_1', statusAt: timeAt(4) }] });
   t.same(
     inOrder.changes.map(({ from, to }) => [from, to]),
     [
@@ -24,59 +44,112 @@ t.test('the latest event decides; the reasons of the others say why they had no 
   );
   t.same([...inOrder.reasons], [[again.event.id, 'The subscription was already active.']]);
   const tooLate = applyEvents([late], inOrder);
-  t.match(tooLate, { status: 'past_due', changes: [] });
+  t.match(tooLate, { status: 'past_due', changes: [], isLater: false });
   t.same([...tooLate.reasons.values()], ['A later event had made the subscription past_due.']);
 });
 
 t.test('an event without an effect still counts: what is older than it comes too late', async t => {
-  const [first, second, between] = [event('active', 1), event('active', 3), event('past_due', 2)];
-  const known = applyEvents([second], applyEvents([first]));
-  t.match(applyEvents([between], known), { status: 'active', changes: [] });
+  const known = inTurn(event('active', 1), event('active', 3));
+  t.match(applyEvents([event('past_due', 2)], known), { status: 'active', changes: [] });
 });
 
-t.test('at the same time, canceled wins', async t => {
-  for (const status of subscriptionStatuses) {
-    const [one, end] = [event(status, 1), event('canceled', 1)];
-    for (const pair of [
-      [one, end],
-      [end, one],
-    ])
-      t.match(applyEvents(pair.slice(1), applyEvents(pair.slice(0, 1))), { status: 'canceled' }, status);
-    const { reasons } = applyEvents([one], applyEvents([end]));
-    const why =
-      status === 'canceled'
-        ? 'The subscription was already'
-        : 'An event of the same time had made the subscription';
-    t.equal(reasons.get(one.event.id), `${why} canceled.`, status);
-  }
-});
-
-t.test('however events are ordered, repeated and grouped, the end is the same', async t => {
-  const one = fc.record({
-    status: fc.constantFrom(...subscriptionStatuses),
-    second: fc.integer({ min: 0, max: 4 }),
-  });
-  const cases = fc
-    .array(one, { minLength: 1, maxLength: 8 })
-    .chain(life =>
-      fc.tuple(
-        fc.constant(life),
-        fc.shuffledSubarray([...life, ...life], { minLength: 2 * life.length }),
-        fc.array(fc.integer({ min: 1, max: 4 })),
-      ),
-    );
-  const property = fc.property(cases, ([life, shuffled, sizes]) => {
-    const { status, statusAt } = applyEvents(life.map(({ status, second }) => event(status, second)));
-    const left = [...shuffled];
-    let end: ReturnType<typeof applyEvents> | undefined;
-    while (left.length > 0) {
-      const group = left.splice(0, sizes.shift() ?? 1);
-      end = applyEvents(
-        group.map(({ status, second }) => event(status, second)),
-        end,
-      );
+t.test('in one second the payer is not locked out, and an end stays an end', async t => {
+  const order: SubscriptionStatus[] = [
+    ...(['past_due', 'unpaid', 'paused', 'incomplete', 'trialing', 'active'] as const),
+    ...(['incomplete_expired', 'canceled'] as const),
+  ];
+  for (const [n, weaker] of order.entries())
+    for (const stronger of order.slice(n + 1)) {
+      const [one, other] = [event(weaker, 1), event(stronger, 1)];
+      t.match(inTurn(one, other), { status: stronger }, `${weaker}, ${stronger}`);
+      const { status, reasons } = applyEvents([one], inTurn(other));
+      t.equal(status, stronger);
+      t.match(reasons.get(one.event.id), /^An event of the same time had made/);
     }
-    return end?.status === status && end.statusAt === statusAt;
-  });
-  t.doesNotThrow(() => fc.assert(property, { seed, numRuns: 2000 }));
 });
+
+t.test('an upgrade stays active: a new subscription begins, and the old one is deleted', async t => {
+  const known = inTurn(event('active', 1, 'old'), event('active', 5, 'new'), event('canceled', 6, 'old'));
+  t.match(known, {
+    status: 'active',
+    items: [
+      { id: 'new', status: 'active' },
+      { id: 'old', status: 'canceled' },
+    ],
+  });
+});
+
+t.test('a payment counts while no subscription is named, and revives nothing afterwards', async t => {
+  const paid = inTurn(event('active', 1, null));
+  t.match(paid, { status: 'active', items: [{ id: null }] });
+  const ended = applyEvents([event('canceled', 2)], paid);
+  t.match(ended, { status: 'canceled' });
+  const payment = event('active', 3, null);
+  const { status, reasons } = applyEvents([payment], ended);
+  t.equal(status, 'canceled');
+  t.match(reasons.get(payment.event.id), /names no subscription/);
+});
+
+t.test('what was agreed stays when a later event does not say it', async t => {
+  const known = inTurn(
+    event('active', 1, 'sub_1', until(30)),
+    event('past_due', 3),
+    event('active', 2, 'sub_1', until(40, true)),
+  );
+  t.match(known?.items, [{ status: 'past_due', statusAt: timeAt(3), ...until(40, true) }]);
+  t.match(applyEvents([event('active', 1, 'sub_1', until(50))], known).items, [until(40, true)]);
+  t.match(inTurn(event('active', 1))?.items, [{ currentPeriodEnd: null, cancelAtPeriodEnd: null }]);
+});
+
+t.test(
+  'of many subscriptions the oldest that have ended go first, and are not revived by old events',
+  async t => {
+    const many = Array.from({ length: mostItems }, (_, n) =>
+      event(n < 3 ? 'canceled' : 'active', 10 + n, `sub_${n}`),
+    );
+    const full = applyEvents(many);
+    const more = applyEvents([event('active', 500, 'new')], full);
+    const ids = (state: State) => state.items.map(({ id }) => id);
+    t.equal(more.items.length, mostItems);
+    t.notOk(ids(more).includes('sub_0'));
+    const late = event('active', 5, 'sub_0');
+    const { items, reasons, changes } = applyEvents([late], more);
+    t.same([items, changes], [more.items, []]);
+    t.match(reasons.get(late.event.id), /^Only 100 subscriptions/);
+  },
+);
+
+t.test(
+  'however events of several subscriptions are ordered, repeated and grouped, the end is the same',
+  async t => {
+    const one = fc.record({
+      status: fc.constantFrom(...subscriptionStatuses),
+      second: fc.integer({ min: 0, max: 4 }),
+      subscription: fc.constantFrom('sub_1', 'sub_2', null),
+      terms: fc.constantFrom(undefined, until(30), until(30, true), until(60)),
+    });
+    const cases = fc
+      .array(one, { minLength: 1, maxLength: 9 })
+      .chain(life =>
+        fc.tuple(
+          fc.constant(life),
+          fc.shuffledSubarray([...life, ...life], { minLength: 2 * life.length }),
+          fc.array(fc.integer({ min: 1, max: 4 })),
+        ),
+      );
+    type One = typeof one extends fc.Arbitrary<infer T> ? T : never;
+    const made = ({ status, second, subscription, terms }: One) => event(status, second, subscription, terms);
+    const property = fc.property(cases, ([life, shuffled, sizes]) => {
+      const { status, items } = applyEvents(life.map(made));
+      const left = [...shuffled];
+      let end: State | undefined;
+      while (left.length > 0) end = applyEvents(left.splice(0, sizes.shift() ?? 1).map(made), end);
+      const named = items.filter(({ id }) => id !== null);
+      const best = subscriptionStatuses.find(word =>
+        (named.length > 0 ? named : items).some(item => item.status === word),
+      );
+      return status === best && JSON.stringify([end?.status, end?.items]) === JSON.stringify([status, items]);
+    });
+    t.doesNotThrow(() => fc.assert(property, { seed, numRuns: 2000 }));
+  },
+);
