@@ -13,7 +13,7 @@ const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
 /** A node of Citus lost another one: it passes on the words of its driver, as an internal error. */
 const lostNode =
-  /^(SSL (SYSCALL )?error|server closed the connection|could not (send|receive) data|lost connection)/;
+  /^(SSL (SYSCALL )?error|server closed the connection|could not (send|receive) data|lost connection|failure on connection)/;
 const internalError = 'XX000';
 const connectionFailure = '08006';
 

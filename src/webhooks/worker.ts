@@ -40,9 +40,12 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
     retries: { most: settings.WEBHOOK_RETRIES, ...retries },
     metrics,
   };
-  const alone = repeat(parts, async () => {
-    await endAttempt(work, undefined, new Error('The process ended, or lost its database.'));
-    return workOnBatch(work, true);
+  const alone = repeat(parts, () => workOnBatch(work, true));
+  const leftBehind = repeat(parts, async () => {
+    const error = new Error('The process ended, or lost its database.');
+    if (!(await endAttempt(work, undefined, error))) return undefined;
+    alone.call();
+    return 0;
   });
   const together = repeat(parts, async () => {
     const pause = await workOnBatch(work, false);
@@ -52,7 +55,7 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
   parts.calls.answer(together.call);
   return {
     close: async () => {
-      const ended = Promise.all([together.end(), alone.end()]);
+      const ended = Promise.all([together, alone, leftBehind].map(loop => loop.end()));
       await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
     },
   };
@@ -76,7 +79,6 @@ function repeat({ database, log }: WorkerParts, look: () => Promise<number | und
     }
   }
   async function run() {
-    await database.ready;
     while (!isEnding) {
       // Before the look, so that a call during it counts.
       called = Promise.withResolvers<void>();
@@ -85,7 +87,11 @@ function repeat({ database, log }: WorkerParts, look: () => Promise<number | und
       if (!isEnding) await (pause === undefined ? Promise.race([waiting, called.promise]) : waiting);
     }
   }
-  const running = run().catch(() => {});
+  const running = run();
+  database.ready.then(
+    () => called.resolve(),
+    () => {},
+  );
   return {
     call: () => called.resolve(),
     end: () => {
@@ -118,23 +124,26 @@ async function workOnBatch(work: Work, isAlone: boolean): Promise<number | undef
   }
 }
 
-/** Ends an attempt that failed: of this batch, or else of one that was left behind. */
+/** Ends an attempt that failed: of this batch, or else of one that was left behind, if there is one. */
 async function endAttempt(
   { context, retries, metrics }: Work,
   batch: Batch | undefined,
   error: unknown,
-): Promise<void> {
+): Promise<boolean> {
   const failure = await giveUp(context, batch, error, retries);
-  if (failure === 'separated')
-    return context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');
-  if (!failure) return;
+  if (!failure) return false;
+  if (failure === 'separated') {
+    context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');
+    return true;
+  }
   const { event, outcome } = failure;
   metrics.attemptsFailed.inc({ outcome });
   const { id, provider, eventId, type, customer, attempts } = event;
   const facts = { err: error, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-  if (outcome === 'failed') return context.log.warn(facts, 'A webhook event failed and will be retried.');
-  context.log.error(
-    facts,
-    'A webhook event failed for the last time and is dead. Fix the cause and replay it, or dismiss it.',
-  );
+  if (outcome === 'failed') context.log.warn(facts, 'A webhook event failed and will be retried.');
+  else {
+    const advice = 'Fix the cause and replay it, or dismiss it.';
+    context.log.error(facts, `A webhook event failed for the last time and is dead. ${advice}`);
+  }
+  return true;
 }

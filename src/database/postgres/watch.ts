@@ -67,10 +67,11 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
     ping,
     /** For a lost connection. */
     checkNow,
-    /** Each check listens again, in case that the connection is a new one. A pooler gives its session away. */
+    /** Now, and with each check, in case that the connection is a new one. A pooler gives its session away. */
     listen: () => {
-      if (!server.pooled) question = listenToCalls;
-      checkNow();
+      if (server.pooled) return;
+      question = listenToCalls;
+      answerOf(probe, question).catch(() => {});
     },
     close: async () => {
       closed = true;

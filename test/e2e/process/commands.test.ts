@@ -71,7 +71,7 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],
     ['scripts/keys.ts create --scopes root', '--scopes must be of read, write, admin'],
     ['scripts/keys.ts revoke', 'Name the id of a key'],
-    ['scripts/webhook.ts', 'Name a command: send, listen, list, show, replay'],
+    ['scripts/webhook.ts', 'Name a command: send, listen, list, show, replay, dismiss'],
     ['scripts/webhook.ts replay', 'Name the id of an event, or pass --all'],
     ['scripts/migrate.ts now', "Unexpected argument 'now'"],
     ['scripts/backup.ts one two', "Unexpected argument 'two'"],

@@ -24,8 +24,8 @@ async function start(t: Test) {
   return { citus, url };
 }
 
-const storeEvent = `insert into webhook_events (id, provider, fingerprint, status, body, created_at, updated_at)
-  select gen_random_uuid(), 'x', sha256(g::text::bytea), 'dead', repeat('x', 2000)::bytea, now(), now() from generate_series(1, 500) g`;
+const storeEvent = `insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
+  select gen_random_uuid(), 'x', 'x', sha256(g::text::bytea), 'dead', repeat('x', 2000)::bytea, now(), now() from generate_series(1, 500) g`;
 
 t.test('bug: no server started while a node was away', { skip }, async t => {
   const { citus, url } = await start(t);

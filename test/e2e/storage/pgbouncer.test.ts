@@ -26,7 +26,6 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
   const env = {
     DATABASE_URL: await startPgBouncer(t, direct),
     DATABASE_POOLER: 'transaction',
-    QUEUE_DATABASE_URL: direct,
     DATABASE_POOL_SIZE: '10',
     WEBHOOK_SECRETS: secrets,
   };
@@ -108,7 +107,6 @@ t.test('reads go to a replica behind PgBouncer', { skip: skip || noRedis }, asyn
     DATABASE_URL: await startPgBouncer(t, primary.url),
     DATABASE_POOLER: 'transaction',
     DATABASE_REPLICA_URLS: await startPgBouncer(t, standby.url),
-    QUEUE_DATABASE_URL: primary.url,
     REDIS_URL: (await startRedis(t)).url,
     TRUST_PROXY: '',
   });

@@ -63,7 +63,7 @@ t.test(
     await pay(url, 'evt_after', 'cus_after');
     const isActive = async () => (await fetch(`${url}/api/subscriptions/cus_after`)).ok;
     await until('a new event is processed', isActive, 5);
-    t.ok(Date.now() - before < 3000, 'the queue listens again');
+    t.ok(Date.now() - before < 3000, 'the worker looks again');
     t.equal(await service.kill('SIGTERM'), 0);
   },
 );
