@@ -9,7 +9,6 @@ import {
   sql,
 } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import type { AuditAction } from '../../schemas/audit.ts';
 import {
   type Dismissed,
   type DismissFilter,
@@ -27,13 +26,13 @@ import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
-import { orm } from '../database/connection.ts';
+import { type Connection, orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
 import { fingerprintOf } from './envelope.ts';
-import { dequeue, enqueue, lockInQueue } from './queue.ts';
+import { dequeue, enqueue, type Key, lockInQueue } from './queue.ts';
 
 const { fingerprint, preset: _, traceparent, ...detailed } = getTableColumns(webhookEvents);
 const { id, provider, type, customer, status, updatedAt } = detailed;
@@ -88,16 +87,22 @@ export const notDismissible = conflict('not_dismissible', {
   example: { status: 'processed' },
 });
 
-/** What an operator does with events. */
+/** What an operator does with events that are in one of these states. */
 interface Action {
+  name: 'replay' | 'dismiss';
   from: readonly EventStatus[];
   conflict: typeof notReplayable;
-  /** Does it with those of these events that are in one of its states; returns how many. */
-  apply: (inside: Context, ids: string[]) => Promise<number>;
+  set: PgUpdateSetSource<typeof webhookEvents>;
+  queue: (db: Connection, events: (Key & { customer: string | null })[]) => Promise<unknown>;
 }
-
-const replay: Action = { from: replayable, conflict: notReplayable, apply: addToQueue };
-const dismissal: Action = { from: dismissible, conflict: notDismissible, apply: takeOutOfQueue };
+const replay: Action = {
+  ...{ name: 'replay', from: replayable, conflict: notReplayable, queue: enqueue },
+  set: { status: 'received', attempts: 0, reason: null, replays: sql`${replays} + 1` },
+};
+const dismissal: Action = {
+  ...{ name: 'dismiss', from: dismissible, conflict: notDismissible, queue: dequeue },
+  set: { status: 'dismissed' },
+};
 
 /** Processes an event again, with new attempts; a conflict when its status does not allow it. */
 export const replayEvent = (context: Context, event: string) => actOnOne(context, replay, event);
@@ -117,18 +122,14 @@ export async function dismissEvents(context: Context, filter: DismissFilter): Pr
   return { dismissed: done, remaining };
 }
 
-async function actOnOne(
-  context: Context,
-  { conflict, apply }: Action,
-  event: string,
-): Promise<WebhookEventDetail> {
+async function actOnOne(context: Context, action: Action, event: string): Promise<WebhookEventDetail> {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
   return inTransaction(context, async inside => {
-    const done = await apply(inside, [event]);
+    const done = await act(inside, action, [event]);
     const stored = await getEvent(inside, event);
     if (done > 0) return stored;
-    throw conflict.error({ status: stored.status });
+    throw action.conflict.error({ status: stored.status });
   });
 }
 
@@ -136,7 +137,7 @@ async function actOnOne(
 const step = 500;
 const mostInCall = 10_000;
 
-async function actOnMany(context: Context, { apply }: Action, given: ReplayFilter) {
+async function actOnMany(context: Context, action: Action, given: ReplayFilter) {
   need(context, 'admin');
   const { dryRun, ...filter } = given;
   // An event that fails again meanwhile is not replayed again.
@@ -151,7 +152,7 @@ async function actOnMany(context: Context, { apply }: Action, given: ReplayFilte
         .orderBy(id)
         .limit(step);
       const ids = rows.map(row => row.id);
-      return { found: ids.length, changed: ids.length > 0 ? await apply(inside, ids) : 0 };
+      return { found: ids.length, changed: await act(inside, action, ids) };
     });
     // Not when none was changed: another call may have been faster with those that were found.
     if (found === 0) break;
@@ -171,45 +172,24 @@ function conditions(filter: Omit<ReplayFilter, 'dryRun'>) {
 
 const key = { fingerprint, provider };
 
-/** Changes those of the events that are in one of these states, once no worker processes them. */
-async function changeStatus(
-  { db, now }: Context,
-  ids: string[],
-  from: readonly EventStatus[],
-  set: PgUpdateSetSource<typeof webhookEvents>,
-) {
+/** Acts on those of these events whose state allows it, once no worker processes them; returns how many. */
+async function act(inside: Context, { name, from, set, queue }: Action, ids: string[]): Promise<number> {
+  const { db, now } = inside;
   await lockInQueue(db, await orm(db).select(key).from(webhookEvents).where(inArray(id, ids)));
-  return orm(db)
+  const events = await orm(db)
     .update(webhookEvents)
     .set({ ...set, updatedAt: now().toISOString() })
     .where(and(inArray(id, ids), inArray(status, [...from])))
     .returning({ id, customer, ...key });
-}
-
-async function addToQueue(inside: Context, ids: string[]): Promise<number> {
-  const fresh = { status: 'received' as const, attempts: 0, reason: null, replays: sql`${replays} + 1` };
-  const events = await changeStatus(inside, ids, replayable, fresh);
-  await enqueue(inside.db, events);
+  if (events.length === 0) return 0;
+  await queue(db, events);
   inside.callWorkers();
-  await recordEvents(inside, 'event.replay', events);
+  const writes = events.map(({ id }) => ({ recordId: id }));
+  await recordWrites(inside, `event.${name}`, writes);
   return events.length;
 }
 
-async function takeOutOfQueue(inside: Context, ids: string[]): Promise<number> {
-  const events = await changeStatus(inside, ids, dismissible, { status: 'dismissed' });
-  await dequeue(inside.db, events);
-  await recordEvents(inside, 'event.dismiss', events);
-  return events.length;
-}
-
-const recordEvents = (context: Context, action: AuditAction, events: { id: string }[]) =>
-  recordWrites(
-    context,
-    action,
-    events.map(({ id }) => ({ recordId: id })),
-  );
-
-/** Deletes some of the processed and ignored events received before a time; returns how many. */
+/** Deletes some of the events that are done, or put away, and were received before a time; returns how many. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   // Ids begin with the time, so the primary key finds old events.

@@ -1,9 +1,8 @@
 import { and, asc, eq, sql } from '../../drizzle/orm.ts';
 import type { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
-import type { Connection } from '../database/connection.ts';
+import { type Connection, orm } from '../database/connection.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
-import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 
 /*
@@ -35,47 +34,42 @@ const { fingerprint, provider, customer, dueAt, alone } = webhookQueue;
 const { id: batch, fingerprints, providers, begunAt } = webhookBatches;
 const isDue = sql`${dueAt} <= now() and ${fingerprint} not in (select unnest(${fingerprints}) from ${webhookBatches})`;
 
-const take = (isAlone: boolean) =>
-  statement({ fingerprints }, (builder, columns) => {
-    const due = builder.$with('due').as(
-      builder
-        .select({ fingerprint, provider })
-        .from(webhookQueue)
-        .where(and(eq(alone, isAlone), isDue))
-        .orderBy(asc(dueAt))
-        .limit(isAlone ? 1 : maxBatch)
-        .for('update', { skipLocked: true }),
-    );
-    return builder
-      .with(due)
-      .insert(webhookBatches)
-      .select(
-        sql`select ${sql.placeholder('id')}::uuid, array_agg(fingerprint), array_agg(provider), now() from due having count(*) > 0`,
-      )
-      .returning(columns);
-  });
-const takeTogether = take(false);
-const takeAlone = take(true);
+const take = statement({ fingerprints }, (builder, columns) => {
+  const due = builder.$with('due').as(
+    builder
+      .select({ fingerprint, provider })
+      .from(webhookQueue)
+      .where(and(eq(alone, sql.placeholder('isAlone')), isDue))
+      .orderBy(asc(dueAt))
+      .limit(sql.placeholder('most'))
+      .for('update', { skipLocked: true }),
+  );
+  const taken = sql`select ${sql.placeholder('id')}::uuid, array_agg(fingerprint), array_agg(provider), now()`;
+  return builder
+    .with(due)
+    .insert(webhookBatches)
+    .select(sql`${taken} from ${due} having count(*) > 0`)
+    .returning(columns);
+});
 
 /** Takes the events that are due: one of those to be tried alone, or many of the others. Outside of a transaction. */
 export async function takeBatch(db: Connection, id: string, isAlone: boolean): Promise<Batch | undefined> {
-  const [taken] = await (isAlone ? takeAlone : takeTogether)(db, { id });
+  const [taken] = await take(db, { id, isAlone, most: isAlone ? 1 : maxBatch });
   return taken && { id, ...taken };
 }
 
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
-const claim = statement(
-  { fingerprint, provider, isFree: sql<boolean>`${customer} is null or ${customerLock}` },
-  (builder, columns) =>
-    builder
-      .select(columns)
-      .from(webhookQueue)
-      .innerJoin(webhookBatches, eq(batch, sql.placeholder('id')))
-      .innerJoin(
-        sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
-        sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider`,
-      )
-      .for('update', { of: webhookQueue, skipLocked: true }),
+const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
+const claim = statement({ fingerprint, provider, isFree }, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(webhookQueue)
+    .innerJoin(webhookBatches, eq(batch, sql.placeholder('id')))
+    .innerJoin(
+      sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
+      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider`,
+    )
+    .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
 /** Locks the events of a batch, until the end of the transaction. Those whose customer another worker serves stay in the queue. */
@@ -83,78 +77,47 @@ export async function claimEvents(db: Connection, { id }: Batch): Promise<Key[]>
   return (await claim(db, { id })).filter(({ isFree }) => isFree);
 }
 
-const endById = statement({ fingerprints, providers }, (builder, columns) =>
-  builder
-    .delete(webhookBatches)
-    .where(eq(batch, sql.placeholder('id')))
-    .returning(columns),
-);
-const endAbandoned = statement({ fingerprints, providers }, (builder, columns) => {
-  const oldest = builder
-    .select({ batch })
-    .from(webhookBatches)
-    .where(sql`${begunAt} < now() - ${grace}`)
-    .orderBy(asc(begunAt))
-    .limit(1)
-    .for('update', { skipLocked: true });
-  return builder.delete(webhookBatches).where(sql`${batch} = ${oldest}`).returning(columns);
-});
-
 /** Ends this batch, or else one whose worker has died, and returns its events; undefined if it has ended. */
 export async function endBatch(db: Connection, id?: string): Promise<Key[] | undefined> {
-  const [ended] = id === undefined ? await endAbandoned(db) : await endById(db, { id });
+  const oldest = sql`(select ${batch} from ${webhookBatches} where ${begunAt} < now() - ${grace}
+    order by ${begunAt} limit 1 for update skip locked)`;
+  const [ended] = await orm(db)
+    .delete(webhookBatches)
+    .where(sql`${batch} = ${id ?? oldest}`)
+    .returning();
   return ended?.fingerprints.map((fingerprint, i) => ({
     fingerprint,
     provider: ended.providers[i] as string,
   }));
 }
 
-const inKeys = sql`(${fingerprint}, ${provider}) in
-  (select * from unnest(${sql.placeholder('fingerprints')}::bytea[], ${sql.placeholder('providers')}::text[]))`;
-const valuesOf = (keys: Key[]) => ({
-  fingerprints: arrayText(keys.map(key => key.fingerprint)),
-  providers: arrayText(keys.map(key => key.provider)),
-});
-
-const remove = statement({}, builder => builder.delete(webhookQueue).where(inKeys));
+const isOneOf = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
+  unnest(${arrayText(keys.map(key => key.fingerprint))}::bytea[], ${arrayText(keys.map(key => key.provider))}::text[]))`;
 
 /** Takes events out of the queue. */
-export const dequeue = (db: Connection, keys: Key[]) => remove(db, valuesOf(keys));
-
-const separate = statement({}, builder => builder.update(webhookQueue).set({ alone: true }).where(inKeys));
+export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(isOneOf(keys));
 
 /** From now on, each of these events is tried alone. */
-export const separateEvents = (db: Connection, keys: Key[]) => separate(db, valuesOf(keys));
+export const separateEvents = (db: Connection, keys: Key[]) =>
+  orm(db).update(webhookQueue).set({ alone: true }).where(isOneOf(keys));
 
-const postpone = statement({}, builder =>
-  builder
-    .update(webhookQueue)
-    .set({ alone: true, dueAt: sql`now() + make_interval(secs => ${sql.placeholder('seconds')})` })
-    .where(inKeys),
-);
-
-/** Tries an event again later. */
+/** Tries an event again later, alone. */
 export const postponeEvent = (db: Connection, key: Key, seconds: number) =>
-  postpone(db, { ...valuesOf([key]), seconds });
-
-const lock = statement({ fingerprint }, (builder, columns) =>
-  builder.select(columns).from(webhookQueue).where(inKeys).orderBy(fingerprint).for('update'),
-);
+  orm(db)
+    .update(webhookQueue)
+    .set({ alone: true, dueAt: sql`now() + make_interval(secs => ${seconds})` })
+    .where(isOneOf([key]));
 
 /** Waits for the workers that process these events at this moment. */
-export const lockInQueue = (db: Connection, keys: Key[]) => lock(db, valuesOf(keys));
-
-const added = rowsOfTable(webhookQueue, ['fingerprint', 'provider', 'customer']);
-const add = statement({}, builder =>
-  builder
-    .insert(webhookQueue)
-    .select(added.select)
-    .onConflictDoUpdate({
-      target: [fingerprint, provider],
-      set: { dueAt: sql`excluded.due_at`, alone: sql`excluded.alone` },
-    }),
-);
+export const lockInQueue = (db: Connection, keys: Key[]) =>
+  orm(db).select({ fingerprint }).from(webhookQueue).where(isOneOf(keys)).orderBy(fingerprint).for('update');
 
 /** Adds events, or makes those that wait for their next attempt due now. */
 export const enqueue = (db: Connection, events: (Key & { customer: string | null })[]) =>
-  add(db, added.valuesOf(events));
+  orm(db)
+    .insert(webhookQueue)
+    .values(events)
+    .onConflictDoUpdate({
+      target: [fingerprint, provider],
+      set: { dueAt: sql`excluded.due_at`, alone: sql`excluded.alone` },
+    });

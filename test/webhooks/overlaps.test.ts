@@ -163,9 +163,3 @@ test('a replay waits for the worker that has the event, and then finds it done',
   t.match(answer.body.error.details, { code: 'not_replayable', status: 'processed' });
   t.equal(attempts, 2);
 });
-
-test('bug: two workers with the same customers in opposite orders deadlocked', async t => {
-  const { context } = await openQueue(t, ['cus_1', 'cus_2', 'cus_2', 'cus_1', 'cus_1', 'cus_2']);
-  await Promise.all([1, 2, 3].map(() => workThrough(context)));
-  t.same(await context.db.rows('select event_id from webhook_events where attempts <> 1', []), []);
-});

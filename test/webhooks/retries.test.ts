@@ -181,15 +181,3 @@ t.test("every log line about an event has the provider's id", async t => {
       customer: 'cus_1',
     });
 });
-
-t.test('one failing event does not fail the others of its batch', async t => {
-  const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
-    if (customer === 'cus_3') throw new Error('only this one');
-  };
-  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
-  await Promise.all(
-    Array.from({ length: 8 }, (_, i) => deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }))),
-  );
-  for (let i = 0; i < 8; i++) await eventually(`customer=cus_${i}`, i === 3 ? 'dead' : 'processed');
-  t.equal((await call('GET', '/api/webhook-events?status=processed', 200)).body.data.length, 7);
-});
