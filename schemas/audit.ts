@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { exampleId, nullableText, oneOf, readOnly, strict, string, Time, text } from './common.ts';
+import { exampleId, nullableText, oneOf, readOnly, ref, strict, string, Time, text } from './common.ts';
 import { logOf, logParameters, only } from './lists.ts';
-import { longestCustomer } from './subscription.ts';
+import { longestCustomer, SubscriptionItem } from './subscription.ts';
 
 /** The kind of record, and what was done to it. */
 export type AuditAction = `${string}.${string}`;
@@ -20,10 +20,10 @@ const StateChange = strict({
   ),
   from: nullableText('The state of the customer before; null if there was none.', 'past_due'),
   to: string('The state of the customer after.', 'active'),
-  subscription: strict({
-    id: nullableText('The subscription that the event is about.', 'sub_1MowQVLkdIwHu7ixeRlqHVzs'),
-    status: string('Its state after the event.', 'active'),
-  }),
+  subscription: {
+    ...ref(SubscriptionItem),
+    description: 'The subscription that it is about, as it is since then.',
+  },
 });
 const nullableStateChange = Type.Unsafe<Static<typeof StateChange> | null>({
   ...StateChange,

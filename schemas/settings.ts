@@ -96,7 +96,7 @@ export const Settings = strict({
     1,
     3650,
     30,
-    'Days after which processed and ignored events are deleted. Failed and dead events are kept.',
+    'Days after which processed, ignored and dismissed events are deleted. Failed and dead events are kept.',
   ),
   WORKER: oneOf(
     ['inside', 'apart'],

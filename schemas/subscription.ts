@@ -47,8 +47,9 @@ export type SubscriptionItem = Static<typeof SubscriptionItem>;
 
 /** As it is stored. */
 export interface KnownItem extends SubscriptionItem {
-  /** When the event happened that says until when it is paid. */
-  termsAt: string | null;
+  /** When the events happened that say until when it is paid, and whether it ends then. */
+  periodAt: string | null;
+  cancelAt: string | null;
 }
 
 export const Subscription = strict(
@@ -62,7 +63,7 @@ export const Subscription = strict(
     },
     activatedAt: nullableTime('When it first became active; later payments do not change it.'),
     items: Type.Array(SubscriptionItem, {
-      description: `Each subscription that the customer has or had, at most ${mostItems}: the oldest that have ended go first.`,
+      description: `Each subscription that the customer has or had, at most ${mostItems}: the oldest that have ended go first, then those in the worst state.`,
     }),
     version: readOnly.version,
     createdAt: readOnly.createdAt,

@@ -82,7 +82,8 @@ async function actOnAll(session: Session, action: string) {
   const result = await session.client.call<Outcome>('POST', `/api/webhook-events/${action}`, body);
   const { replayed, dismissed, remaining } = result;
   const done = replayed === undefined ? `${dismissed} are dismissed` : `${replayed} are processed again`;
-  console.log(printable(dryRun ? `${remaining} match` : `${done}, ${remaining} are left`));
+  const { status = 'failed or dead' } = session.values;
+  console.log(printable(dryRun ? `${remaining} events match: ${status}` : `${done}, ${remaining} are left`));
 }
 
 const commands: Record<string, (session: Session) => Promise<void>> = {

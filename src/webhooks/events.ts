@@ -141,7 +141,8 @@ async function actOnMany(context: Context, action: Action, given: ReplayFilter) 
   need(context, 'admin');
   const { dryRun, ...filter } = given;
   // An event that fails again meanwhile is not replayed again.
-  const matching = and(lt(updatedAt, context.now().toISOString()), ...conditions(filter));
+  const isOlder = action.name === 'replay' ? lt(updatedAt, context.now().toISOString()) : undefined;
+  const matching = and(isOlder, ...conditions(filter));
   let done = 0;
   while (!dryRun && done < mostInCall) {
     const { found, changed } = await inTransaction(context, async inside => {

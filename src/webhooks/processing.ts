@@ -18,6 +18,7 @@ import {
   dequeue,
   endBatch,
   type Key,
+  lockInQueue,
   postponeEvent,
   separateEvents,
 } from './queue.ts';
@@ -150,10 +151,14 @@ export async function giveUp(
 ): Promise<Failure | 'separated' | undefined> {
   need(context, 'admin');
   return inTransaction(context, async inside => {
-    const [key, ...others] = (await endBatch(inside.db, batch?.id)) ?? [];
+    const ended = await endBatch(inside.db, batch?.id);
+    if (!ended) return undefined;
+    // Not those that an operator has dismissed, or replayed, since.
+    const left = await lockInQueue(inside.db, ended.keys, ended.begun);
+    const [key] = left;
     if (!key) return undefined;
-    if (others.length === 0) return failEvent(inside, key, error, retries);
-    await separateEvents(inside.db, [key, ...others]);
+    if (ended.keys.length === 1) return failEvent(inside, key, error, retries);
+    await separateEvents(inside.db, left);
     return 'separated';
   });
 }

@@ -77,18 +77,18 @@ export async function claimEvents(db: Connection, { id }: Batch): Promise<Key[]>
   return (await claim(db, { id })).filter(({ isFree }) => isFree);
 }
 
-/** Ends this batch, or else one whose worker has died, and returns its events; undefined if it has ended. */
-export async function endBatch(db: Connection, id?: string): Promise<Key[] | undefined> {
+/** Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has ended. */
+export async function endBatch(db: Connection, id?: string) {
   const oldest = sql`(select ${batch} from ${webhookBatches} where ${begunAt} < now() - ${grace}
     order by ${begunAt} limit 1 for update skip locked)`;
   const [ended] = await orm(db)
     .delete(webhookBatches)
     .where(sql`${batch} = ${id ?? oldest}`)
     .returning();
-  return ended?.fingerprints.map((fingerprint, i) => ({
-    fingerprint,
-    provider: ended.providers[i] as string,
-  }));
+  if (!ended) return undefined;
+  const { providers: names, begunAt: begun } = ended;
+  const keys = ended.fingerprints.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string }));
+  return { keys, begun };
 }
 
 const isOneOf = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
@@ -108,9 +108,14 @@ export const postponeEvent = (db: Connection, key: Key, seconds: number) =>
     .set({ alone: true, dueAt: sql`now() + make_interval(secs => ${seconds})` })
     .where(isOneOf([key]));
 
-/** Waits for the workers that process these events at this moment. */
-export const lockInQueue = (db: Connection, keys: Key[]) =>
-  orm(db).select({ fingerprint }).from(webhookQueue).where(isOneOf(keys)).orderBy(fingerprint).for('update');
+/** Waits for the workers that process these events at this moment; returns those that have been due since before a time. */
+export const lockInQueue = (db: Connection, keys: Key[], time = 'infinity'): Promise<Key[]> =>
+  orm(db)
+    .select({ fingerprint, provider })
+    .from(webhookQueue)
+    .where(and(isOneOf(keys), sql`${dueAt} <= ${time}::timestamptz`))
+    .orderBy(fingerprint, provider)
+    .for('update');
 
 /** Adds events, or makes those that wait for their next attempt due now. */
 export const enqueue = (db: Connection, events: (Key & { customer: string | null })[]) =>
@@ -119,5 +124,5 @@ export const enqueue = (db: Connection, events: (Key & { customer: string | null
     .values(events)
     .onConflictDoUpdate({
       target: [fingerprint, provider],
-      set: { dueAt: sql`excluded.due_at`, alone: sql`excluded.alone` },
+      set: { dueAt: sql`clock_timestamp()`, alone: false },
     });

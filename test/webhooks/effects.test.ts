@@ -62,6 +62,7 @@ t.test('every change of status is in the audit log with its event (bug: none was
   const failed = await eventually('limit=1', 'processed');
   const last = await pay('evt_4', 1_763_700_003);
   const { data } = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body;
+  const unsaid = { currentPeriodEnd: null, cancelAtPeriodEnd: null };
   t.same(
     data.map(({ action, details }: Record<string, unknown>) => [action, details]),
     [
@@ -70,7 +71,10 @@ t.test('every change of status is in the audit log with its event (bug: none was
       [first, null, 'active', '2025-11-21T04:40:00.000Z'],
     ].map(([{ id: event, eventId }, from, to, occurredAt]) => [
       'subscription.change',
-      { event, eventId, occurredAt, from, to, subscription: { id: null, status: to } },
+      {
+        ...{ event, eventId, occurredAt, from, to },
+        subscription: { ...unsaid, id: null, status: to, statusAt: occurredAt },
+      },
     ]),
     'the second payment changed nothing',
   );

@@ -4,6 +4,7 @@ import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { recordWrites } from '../../src/services/audit.ts';
+import { dismissEvent, replayEvent } from '../../src/webhooks/events.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
@@ -47,7 +48,9 @@ const retries = { most: 2, delay: 0, delayMax: 0 };
 const died = new Error('It died.');
 /** As another worker finds a batch whose process died more than a second ago. */
 async function findDead(context: Context) {
-  await context.db.rows(`update webhook_batches set begun_at = now() - interval '2 seconds'`, []);
+  const before = `- interval '2 seconds'`;
+  await context.db.rows(`update webhook_batches set begun_at = begun_at ${before}`, []);
+  await context.db.rows(`update webhook_queue set due_at = due_at ${before}`, []);
   return giveUp(context, undefined, died, retries);
 }
 
@@ -103,6 +106,26 @@ t.test(
     ]);
   },
 );
+
+t.test('what an operator did with an event since its attempt began is not undone by its failure', async t => {
+  const { context, take, waiting } = await openQueue(t, ['cus_1']);
+  const [[id] = []] = await context.db.rows('select id from webhook_events', []);
+  const stateOf = async () =>
+    (await context.db.rows('select status, attempts, replays from webhook_events', []))[0];
+  await giveUp(context, (await take()) as Batch, died, retries);
+  const dismissed = (await take(true)) as Batch;
+  await dismissEvent(context, String(id));
+  t.equal(await giveUp(context, dismissed, died, retries), undefined);
+  t.same(await stateOf(), ['dismissed', 1, 0]);
+  await replayEvent(context, String(id));
+  await giveUp(context, (await take()) as Batch, died, retries);
+  const replayed = (await take(true)) as Batch;
+  await sleep(5);
+  await replayEvent(context, String(id));
+  t.equal(await giveUp(context, replayed, died, retries), undefined);
+  t.same(await stateOf(), ['received', 0, 2]);
+  t.equal(await waiting(), 1);
+});
 
 t.test('one failing event does not roll back the others of its batch for good', async t => {
   const { context, waiting } = await openQueue(t, ['cus_1', 'cus_2', 'cus_3']);

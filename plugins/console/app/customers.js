@@ -40,7 +40,7 @@ async function subscriptionsOf(customer, signal) {
 async function describe({ customer, provider, status, activatedAt, updatedAt, items }, signal) {
   const query = { record: `${provider}:${customer}`, limit: 100 };
   const { data, meta } = await call('GET', '/api/audit', { query, signal });
-  const headers = ['Happened', 'Subscription', 'From', 'To', 'Event', 'Recorded'];
+  const headers = ['Happened', 'Subscription', 'Its state', 'From', 'To', 'Event', 'Recorded'];
   const { element, body } = table('States, the latest first', headers);
   body.append(...data.map(entry => row(headers, cellsOf(entry))));
   return h(
@@ -56,19 +56,26 @@ async function describe({ customer, provider, status, activatedAt, updatedAt, it
 }
 
 function itemsOf(items) {
-  const headers = ['Subscription', 'Status', 'Since', 'Paid until', 'Ends then'];
+  const headers = ['Subscription', 'Status', 'As of', 'Paid until', 'Ends then'];
+  const unnamed = items.length > 1 ? 'not named: does not count' : 'not named';
   const { element, body } = table('Subscriptions', headers);
   const ends = { true: 'yes', false: 'no' };
   for (const { id, status, statusAt, currentPeriodEnd, cancelAtPeriodEnd } of items) {
-    const cells = [id ?? '(not named)', badge(status), time(statusAt), time(currentPeriodEnd)];
+    const cells = [id ?? unnamed, badge(status), time(statusAt), time(currentPeriodEnd)];
     body.append(row(headers, [...cells, ends[cancelAtPeriodEnd] ?? '–']));
   }
   return element;
 }
 
+function stateOf({ status, currentPeriodEnd, cancelAtPeriodEnd }) {
+  const terms = currentPeriodEnd ? [cancelAtPeriodEnd ? ' ends ' : ' until ', time(currentPeriodEnd)] : [];
+  return h('span', {}, badge(status), ...terms);
+}
+
 const cellsOf = ({ createdAt, details }) => [
   time(details?.occurredAt),
-  details?.subscription.id ?? '–',
+  details ? (details.subscription.id ?? 'not named') : '–',
+  details ? stateOf(details.subscription) : '–',
   details?.from ? badge(details.from) : 'none',
   details ? badge(details.to) : '–',
   details ? linkTo(details.event, details.eventId ?? details.event) : '–',

@@ -99,7 +99,7 @@ function describe(event) {
 function failedAttempts(failures) {
   const headers = ['Round', 'Attempt', 'Time', 'Error'];
   const { element, body } = table('Failed attempts', headers);
-  const cellsOf = ({ round, attempt, at, error }) => [String(round + 1), String(attempt), time(at), error];
+  const cellsOf = ({ round, attempt, at, error }) => [String(round), String(attempt), time(at), error];
   body.append(...failures.map(failure => row(headers, cellsOf(failure))));
   return element;
 }

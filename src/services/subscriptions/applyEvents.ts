@@ -2,7 +2,6 @@ import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import {
   type KnownItem,
   mostItems,
-  type SubscriptionItem,
   type SubscriptionStatus,
   subscriptionStatuses,
 } from '../../../schemas/subscription.ts';
@@ -16,8 +15,8 @@ export interface StatusEvent {
   /** Null or absent when the event names none. */
   subscription?: string | null;
   status: SubscriptionStatus;
-  /** Undefined when the event does not say. */
-  terms?: Pick<SubscriptionItem, 'currentPeriodEnd' | 'cancelAtPeriodEnd'> | undefined;
+  /** What the event does not say is absent. */
+  terms?: { currentPeriodEnd?: string | undefined; cancelAtPeriodEnd?: boolean | undefined } | undefined;
 }
 
 /** What is known of a customer. */
@@ -60,8 +59,6 @@ const compareText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 type StatusAt = Pick<KnownItem, 'status' | 'statusAt'>;
 const compareStatus = (a: StatusAt, b: StatusAt) =>
   compareText(a.statusAt, b.statusAt) || withinSecond.indexOf(a.status) - withinSecond.indexOf(b.status);
-const termsText = ({ termsAt, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
-  [termsAt, currentPeriodEnd, cancelAtPeriodEnd].map(part => part ?? '').join();
 /** What must differ for a change. */
 const seen = ({ status, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
   [status, currentPeriodEnd, cancelAtPeriodEnd].join();
@@ -85,20 +82,14 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
     .sort(compareStatus);
   for (const { event, ...said } of inOrder) {
     const known = items.get(said.subscription);
-    if (!known && wasForgotten(items, said.statusAt)) {
-      reasons.set(
-        event.id,
-        `Only ${mostItems} subscriptions of a customer are kept, and this one ended before them.`,
-      );
-      continue;
-    }
     const item = merge(known, said);
     isLater ||= item !== known;
     items.set(item.id, item);
-    forgetOldest(items);
+    forgetOne(items);
     const from = status;
     status = bestOf(items);
-    if (!known || seen(known) !== seen(item)) changes.push({ event, item, from, to: status });
+    if (!items.has(item.id)) reasons.set(event.id, `Only ${mostItems} subscriptions of a customer are kept.`);
+    else if (!known || seen(known) !== seen(item)) changes.push({ event, item, from, to: status });
     else reasons.set(event.id, reasonOf(known, said));
     if (item.id === null && items.size > 1)
       reasons.set(event.id, 'The event names no subscription, and the customer has some that are named.');
@@ -109,14 +100,23 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
 
 type Said = Omit<StatusEvent, 'event'> & { subscription: string | null; statusAt: string };
 
-function merge(known: KnownItem | undefined, { subscription, status, statusAt, terms }: Said): KnownItem {
-  const unsaid = { currentPeriodEnd: null, cancelAtPeriodEnd: null, termsAt: null };
-  const item = known ?? { id: subscription, status, statusAt, ...unsaid };
-  const withTerms = { ...item, ...terms, termsAt: statusAt };
-  const hasLaterTerms = terms !== undefined && termsText(withTerms) > termsText(item);
-  const hasLaterStatus = compareStatus({ status, statusAt }, item) > 0;
-  if (!hasLaterTerms && !hasLaterStatus) return item;
-  return { ...(hasLaterTerms ? withTerms : item), ...(hasLaterStatus && { status, statusAt }) };
+/** The same object if the event is not later in anything. */
+function merge(known: KnownItem | undefined, { subscription, statusAt, ...said }: Said): KnownItem {
+  const unsaid = { currentPeriodEnd: null, periodAt: null, cancelAtPeriodEnd: null, cancelAt: null };
+  const item = known ?? { id: subscription, status: said.status, statusAt, ...unsaid };
+  const { currentPeriodEnd, cancelAtPeriodEnd } = said.terms ?? {};
+  const isNewer = (value: unknown, before: unknown, at: string | null) =>
+    value !== undefined && `${statusAt} ${value}` > `${at ?? ''} ${before}`;
+  const later = {
+    ...(compareStatus({ status: said.status, statusAt }, item) > 0 && { status: said.status, statusAt }),
+    ...(isNewer(currentPeriodEnd, item.currentPeriodEnd, item.periodAt) && {
+      ...{ currentPeriodEnd: currentPeriodEnd ?? null, periodAt: statusAt },
+    }),
+    ...(isNewer(cancelAtPeriodEnd, item.cancelAtPeriodEnd, item.cancelAt) && {
+      ...{ cancelAtPeriodEnd: cancelAtPeriodEnd ?? null, cancelAt: statusAt },
+    }),
+  };
+  return Object.keys(later).length > 0 ? { ...item, ...later } : item;
 }
 
 function reasonOf(known: KnownItem, { status, statusAt }: Said): string {
@@ -133,20 +133,13 @@ function bestOf(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatu
   return subscriptionStatuses[Math.min(...ranks)] as SubscriptionStatus;
 }
 
-/** The oldest that has ended, or else the oldest. */
-function oldestOf(items: ReadonlyMap<string | null, KnownItem>): KnownItem | undefined {
-  const order = ({ id, statusAt }: KnownItem) => `${statusAt} ${id}`;
-  const all = [...items.values()].sort((a, b) => compareText(order(a), order(b)));
-  return all.find(hasEnded) ?? all[0];
-}
-
-function forgetOldest(items: Map<string | null, KnownItem>): void {
-  const oldest = items.size > mostItems ? oldestOf(items) : undefined;
-  if (oldest) items.delete(oldest.id);
-}
-
-/** Whether a subscription that is not known may have ended and been forgotten: then an older event must not revive it. */
-function wasForgotten(items: ReadonlyMap<string | null, KnownItem>, time: string): boolean {
-  const oldest = items.size >= mostItems ? oldestOf(items) : undefined;
-  return oldest !== undefined && hasEnded(oldest) && time <= oldest.statusAt;
+/** Of too many, the oldest that has ended goes, or else the oldest of those in the worst state. */
+function forgetOne(items: Map<string | null, KnownItem>): void {
+  if (items.size <= mostItems) return;
+  const rankOf = (item: KnownItem) => (hasEnded(item) ? 99 : subscriptionStatuses.indexOf(item.status));
+  const inOrder = [...items.values()].sort(
+    (a, b) =>
+      rankOf(b) - rankOf(a) || compareText(a.statusAt, b.statusAt) || compareText(a.id ?? '', b.id ?? ''),
+  );
+  items.delete((inOrder[0] as KnownItem).id);
 }

@@ -123,10 +123,9 @@ const laterThan = (before: string | undefined, now: string) =>
   before === undefined || now > before ? now : new Date(Date.parse(before) + 1).toISOString();
 
 const entriesOf = ({ changes, ...change }: SubscriptionChange) =>
-  changes.map(({ event, item, from, to }) => ({
+  changes.map(({ event, item: { periodAt, cancelAt, ...subscription }, from, to }) => ({
     recordId: keyOf(change),
     details: {
-      ...{ event: event.id, eventId: event.eventId, occurredAt: timeOfEvent(event), from, to },
-      subscription: { id: item.id, status: item.status },
+      ...{ event: event.id, eventId: event.eventId, occurredAt: timeOfEvent(event), from, to, subscription },
     },
   }));

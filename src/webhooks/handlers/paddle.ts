@@ -13,8 +13,9 @@ const asSaid = becomesAsSaid(
   {
     id: 'data.id',
     currentPeriodEnd: 'data.current_billing_period.ends_at',
-    // `cancel`, `pause` or `resume`, in an object that is null when nothing is scheduled.
+    // In an object that is null when nothing is scheduled.
     cancelAtPeriodEnd: ['data.scheduled_change.action', 'data.scheduled_change'],
+    cancelWords: { cancel: true, pause: false, resume: false, null: false },
   },
 );
 

@@ -13,8 +13,9 @@ import { payloadReader } from './payloads.ts';
 export interface SubscriptionSources {
   id: Source;
   currentPeriodEnd?: Source;
-  /** True, or the word `cancel`. */
   cancelAtPeriodEnd?: Source;
+  /** What it means, if it is neither true nor false. */
+  cancelWords?: Readonly<Record<string, boolean>>;
 }
 
 /** The event means this status, whatever its body says: for the subscription that it names, if it can. */
@@ -61,25 +62,19 @@ function readingHandler(
   };
 }
 
-function readSubscription(
-  { id, currentPeriodEnd, cancelAtPeriodEnd }: SubscriptionSources,
-  payload: unknown,
-) {
+function readSubscription({ id, currentPeriodEnd, ...cancel }: SubscriptionSources, payload: unknown) {
   const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
     firstOf(source, each => as(valueAt(each, {}, payload)));
   // Providers may expand the id into the whole subscription.
   const found = read(id, value => asIdentifier(value) ?? asIdentifier(member(value, 'id')));
+  const words = new Map(Object.entries({ true: true, false: false, ...cancel.cancelWords }));
+  const asCancellation = (value: unknown) =>
+    value === null || ['boolean', 'string'].includes(typeof value) ? words.get(String(value)) : undefined;
   const terms = {
-    currentPeriodEnd: read(currentPeriodEnd, value => asTime(value, latestDate)) ?? null,
-    cancelAtPeriodEnd: read(cancelAtPeriodEnd, asCancellation) ?? null,
+    currentPeriodEnd: read(currentPeriodEnd, value => asTime(value, latestDate)),
+    cancelAtPeriodEnd: read(cancel.cancelAtPeriodEnd, asCancellation),
   };
-  return {
-    subscription: found === undefined ? null : truncateForColumn(found, longestShown),
-    terms: currentPeriodEnd === undefined ? undefined : terms,
-  };
+  return { subscription: found === undefined ? null : truncateForColumn(found, longestShown), terms };
 }
 
 const latestDate = 8.64e15;
-
-const asCancellation = (value: unknown) =>
-  value === undefined || typeof value === 'boolean' ? value : value === 'cancel';
