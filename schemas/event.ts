@@ -148,7 +148,8 @@ export const Backlog = strict(
       dead: integer('Those that failed every attempt.', 0),
     }),
     oldestWaitingSeconds: Type.Number({
-      description: 'For how long the oldest event has waited for its first attempt; 0 if none waits.',
+      description:
+        'For how long the event has waited that is due for the longest time, for its first or its next attempt; 0 if none is due.',
       examples: [0.4],
     }),
   },

@@ -75,4 +75,4 @@ create index "webhook_events_type_index" on "webhook_events" using btree ("type"
 --> statement-breakpoint
 create index "webhook_events_customer_index" on "webhook_events" using btree ("customer","id");
 --> statement-breakpoint
-create index "webhook_queue_due_index" on "webhook_queue" using btree ("due_at");
+create index "webhook_queue_due_index" on "webhook_queue" using btree ("alone","due_at");

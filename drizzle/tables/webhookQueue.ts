@@ -13,7 +13,7 @@ export const webhookQueue = pgTable(
   },
   table => [
     primaryKey({ name: 'webhook_queue_primary_key', columns: [table.fingerprint, table.provider] }),
-    index('webhook_queue_due_index').on(table.dueAt),
+    index('webhook_queue_due_index').on(table.alone, table.dueAt),
   ],
 );
 

@@ -7,7 +7,7 @@ import type { Log } from './log.ts';
 export interface Context {
   /** A connection, or the transaction that the work belongs to. */
   readonly db: Connection;
-  /** After events were added to the queue. Their transaction may still be open: workers also look by themselves. */
+  /** After events were added to the queue. A call that is too early, or lost, costs a second: workers also look by themselves. */
   readonly callWorkers: () => void;
   readonly now: () => Date;
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;

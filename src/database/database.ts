@@ -18,8 +18,8 @@ export interface Database {
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
-  /** Calls the workers of other processes, and answers their calls. Some get lost. Only a server has other processes. */
-  readonly calls?: { send: () => Promise<void>; answer: (work: () => void) => void };
+  /** Calls the workers of other processes, and hears their calls. Some get lost. Only a server has other processes. */
+  readonly calls?: { send: () => Promise<void>; onCall: (work: () => void) => void };
   /** The embedded Postgres itself, for backups. */
   readonly embedded?: PGlite;
   readonly close: () => Promise<void>;

@@ -3,6 +3,13 @@ import { inChildSpan } from '../telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
 
+/** Milliseconds that a write waits for a lock, or for its turn. */
+export const lockPatience = 2000;
+
+/** First in a transaction that must not be tried again for a lock. */
+export const waitLongerForLocks = (inside: Connection) =>
+  inside.rows(`select set_config('lock_timeout', '${lockPatience}', true)`, []);
+
 /** First in a transaction that must see what others committed while it waited for a lock, whatever the default is. */
 export const readCommitted = (inside: Connection) =>
   inside.rows('set transaction isolation level read committed', []);
@@ -48,9 +55,6 @@ async function retryLostRaces<T>(work: () => Promise<T>): Promise<T> {
       if (attempt === maxAttempts || !lostRaces.includes(code)) throw error;
     }
 }
-
-/** Milliseconds that a write waits for a lock, or for its turn. */
-export const lockPatience = 2000;
 
 /**
  * Repeats a write that meets a lock. Meanwhile it holds no connection, so that other writes need not wait for one. Inside

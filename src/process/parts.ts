@@ -26,7 +26,7 @@ export async function openParts(given: Settings) {
   return { settings, log, database, calls, metrics, stopFolding, stopTraces };
 }
 
-/** Closes them in reverse. Requests and jobs must have ended. */
+/** Closes them in reverse. Requests and the worker must have ended. */
 export async function closeParts({ database, stopFolding, stopTraces }: Parts): Promise<void> {
   stopFolding();
   await database.close();

@@ -1,5 +1,6 @@
-import { count, eq, inArray } from '../../drizzle/orm.ts';
+import { count, inArray, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Backlog } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
@@ -9,24 +10,23 @@ import { readForMetrics } from '../database/metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 const open = ['received', 'failed', 'dead'] as const;
-const { id, status, createdAt } = webhookEvents;
+const { status } = webhookEvents;
 
-/** Each of the two statements is answered by the index of states and ids: events that stay dead for years cost little. */
+/** In seconds, by the clock of the database. */
+const longestDue = sql<number>`coalesce(extract(epoch from now() - least(
+  (select min(due_at) from ${webhookQueue} where not alone), (select min(due_at) from ${webhookQueue} where alone))), 0)::float`;
+
+/** Each of the two statements is answered by an index: events that stay dead for years cost little. */
 async function readBacklog(db: Connection) {
   const rows = await orm(db)
     .select({ status, total: count() })
     .from(webhookEvents)
     .where(inArray(status, [...open]))
     .groupBy(status);
-  const [waiting] = await orm(db)
-    .select({ createdAt })
-    .from(webhookEvents)
-    .where(eq(status, 'received'))
-    .orderBy(id)
-    .limit(1);
+  const [due] = await orm(db).select({ seconds: longestDue }).from(sql`(select) as one`);
   return {
     counts: new Map(open.map(name => [name, rows.find(row => row.status === name)?.total ?? 0])),
-    oldest: waiting ? Math.max(0, Date.now() - Date.parse(waiting.createdAt)) / 1000 : 0,
+    oldest: Math.max(0, due?.seconds ?? 0),
   };
 }
 
@@ -43,6 +43,6 @@ export function watchBacklog(metrics: Metrics, database: Database): void {
   const counts = async () => (await read())?.counts;
   metrics.watch('webhook_events', 'Events that are not done, by status.', counts, 'status');
   const oldest = async () => (await read())?.oldest;
-  const help = 'For how long the oldest event has waited for its first attempt.';
+  const help = 'For how long the event has waited that is due for the longest time.';
   metrics.watch('webhook_oldest_waiting_seconds', help, oldest);
 }

@@ -7,10 +7,10 @@ const atMostEvery = 20;
 /** How those who add events to the queue call the workers. */
 export interface Calls {
   call(): void;
-  answer(work: () => void): void;
+  onCall(work: () => void): void;
 }
 
-/** A worker of this process answers itself. Without one, those of other processes are called. */
+/** A worker of this process is called directly. Without one, those of other processes are called. */
 export function openCalls({ calls, available }: Pick<Database, 'calls' | 'available'>): Calls {
   const workers: (() => void)[] = [];
   let calling = false;
@@ -23,13 +23,13 @@ export function openCalls({ calls, available }: Pick<Database, 'calls' | 'availa
   }
   return {
     call: () => {
-      for (const answer of workers) answer();
+      for (const work of workers) work();
       // A call that is lost costs a second: workers also look by themselves.
       if (workers.length === 0) callOthers().catch(() => {});
     },
-    answer: work => {
+    onCall: work => {
       workers.push(work);
-      calls?.answer(work);
+      calls?.onCall(work);
     },
   };
 }

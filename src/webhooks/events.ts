@@ -105,7 +105,11 @@ const dismissal: Action = {
 };
 
 /** Processes an event again, with new attempts; a conflict when its status does not allow it. */
-export const replayEvent = (context: Context, event: string) => actOnOne(context, replay, event);
+export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
+  const replayed = await actOnOne(context, replay, event);
+  context.callWorkers();
+  return replayed;
+}
 
 /** Puts a failed or dead event away, until it is replayed; a conflict when its status does not allow it. */
 export const dismissEvent = (context: Context, event: string) => actOnOne(context, dismissal, event);
@@ -113,6 +117,7 @@ export const dismissEvent = (context: Context, event: string) => actOnOne(contex
 /** Processes all matching events again, oldest first. */
 export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
   const { done, remaining } = await actOnMany(context, replay, filter);
+  context.callWorkers();
   return { replayed: done, remaining };
 }
 
@@ -184,7 +189,6 @@ async function act(inside: Context, { name, from, set, queue }: Action, ids: str
     .returning({ id, customer, ...key });
   if (events.length === 0) return 0;
   await queue(db, events);
-  inside.callWorkers();
   const writes = events.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);
   return events.length;

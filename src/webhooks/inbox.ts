@@ -13,6 +13,7 @@ import { untilUnlocked } from '../database/transaction.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
+import { eventKeyOf } from './queue.ts';
 import type { Headers } from './signature.ts';
 
 /** A request whose signature was verified. */
@@ -111,6 +112,7 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
       builder
         .insert(webhookQueue)
         .select(sql`select fingerprint, provider, customer, now(), false from ${stored} where ${isNew}`)
+        .onConflictDoNothing()
         .returning({ provider: webhookQueue.provider }),
     );
   return builder
@@ -119,12 +121,9 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
     .from(stored);
 });
 
-const keyOf = ({ provider, fingerprint }: Pick<ReceivedEvent, 'provider' | 'fingerprint'>) =>
-  `${provider} ${fingerprint.toString('hex')}`;
-
 /** Returns the id under which each event is stored. */
 async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]> {
-  const groups = [...Map.groupBy(events, keyOf).values()].map(same => ({
+  const groups = [...Map.groupBy(events, eventKeyOf).values()].map(same => ({
     ...(same[0] as ReceivedEvent),
     deliveries: same.length,
   }));
@@ -133,6 +132,6 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   const write = () => storeEvents(db, rows.valuesOf(groups));
   // One that is being processed or replayed is locked for a moment. In a batch, most are not: there each is then tried alone.
   const stored = await (events.length > 1 ? write() : untilUnlocked({ db }, write));
-  const ids = new Map(stored.map(event => [keyOf(event), event.id]));
-  return events.map(event => ids.get(keyOf(event)) as string);
+  const ids = new Map(stored.map(event => [eventKeyOf(event), event.id]));
+  return events.map(event => ids.get(eventKeyOf(event)) as string);
 }

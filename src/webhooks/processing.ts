@@ -7,7 +7,7 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
 import { statement } from '../database/statements/statement.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
@@ -17,9 +17,11 @@ import {
   claimEvents,
   dequeue,
   endBatch,
+  eventKeyOf,
+  hasFingerprint,
   type Key,
   lockInQueue,
-  postponeEvent,
+  postpone,
   separateEvents,
 } from './queue.ts';
 
@@ -42,14 +44,9 @@ const { occurredAt, createdAt, attempts, replays, traceparent } = webhookEvents;
 const envelope = { eventId, type, customer, occurredAt, createdAt };
 const columns = { id, fingerprint, provider, preset, ...envelope, attempts, replays, traceparent };
 
-/** A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their nodes. */
-export const hasFingerprint = sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
-
 const find = statement(columns, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
-
-const keyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
 
 /** Has the effects of a batch, all or none, and returns its events. Empty: another process has given the batch up. */
 export async function processBatch(
@@ -58,21 +55,30 @@ export async function processBatch(
   batch: Batch,
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
-  return inTransaction(context, async inside => {
+  async function work(inside: Context) {
     // Sent at once. The batch ends with the transaction, if it is still ours.
-    const [claimed, ours, found] = await Promise.all([
+    const [, claimed, ours, found] = await Promise.all([
+      waitLongerForLocks(inside.db),
       claimEvents(inside.db, batch),
       endBatch(inside.db, batch.id),
       find(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
     ]);
     if (!ours) return [];
-    const keys = new Set(claimed.map(keyOf));
-    // An event that a crashed node does not show yet stays in the queue.
-    const events = found.filter(event => keys.has(keyOf(event)));
+    const free = new Set(claimed.filter(({ isFree }) => isFree).map(eventKeyOf));
+    const events = found.filter(event => free.has(eventKeyOf(event)));
+    // Those of busy customers, and those that a crashed node does not show yet, must not come first again.
+    const handled = new Set(events.map(eventKeyOf));
+    const left = claimed.filter(key => !handled.has(eventKeyOf(key)));
+    if (left.length > 0) await postpone(inside.db, left, pause);
     if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
-  });
+  }
+  // It waits for locks inside the transaction: without its lock, the row of the batch would be that of a dead worker.
+  return inTransaction(context, work, { forSeveral: true });
 }
+
+/** Seconds until the next look at events that could not be processed now. */
+const pause = 0.5;
 
 const finish = statement({}, builder => {
   const given = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
@@ -172,7 +178,10 @@ async function failEvent(
   const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node does not show it yet.
-  if (!event) return undefined;
+  if (!event) {
+    await postpone(db, [key], pause);
+    return undefined;
+  }
   const attempt = event.attempts + 1;
   const outcome = attempt > most ? 'dead' : 'failed';
   const at = now().toISOString();
@@ -184,7 +193,7 @@ async function failEvent(
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
   const wait = Math.min(delay * 2 ** event.attempts, delayMax) * (0.5 + Math.random() / 2);
-  await (outcome === 'dead' ? dequeue(db, [key]) : postponeEvent(db, key, wait));
+  await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, true));
   return { event, outcome };
 }
 

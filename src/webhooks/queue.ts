@@ -1,5 +1,5 @@
 import { and, asc, eq, sql } from '../../drizzle/orm.ts';
-import type { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
@@ -8,8 +8,10 @@ import { statement } from '../database/statements/statement.ts';
 /*
  * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that are due:
  *
- *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it.
- *   2. In one transaction it locks their rows of the queue, has their effects, and deletes their rows and that of the batch.
+ *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two that write at one moment
+ *      may name the same event.
+ *   2. In one transaction it locks their rows of the queue, which decides, has their effects, and deletes their rows and that
+ *      of the batch.
  *
  * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one event is a
  * failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and does the same. So an
@@ -18,6 +20,11 @@ import { statement } from '../database/statements/statement.ts';
 
 /** The key of an event. */
 export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provider'>;
+
+export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
+
+/** A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their nodes. */
+export const hasFingerprint = sql`${webhookEvents.fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
 /** The events that a worker has taken. */
 export interface Batch {
@@ -67,15 +74,13 @@ const claim = statement({ fingerprint, provider, isFree }, (builder, columns) =>
     .innerJoin(webhookBatches, eq(batch, sql.placeholder('id')))
     .innerJoin(
       sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
-      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider`,
+      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${begunAt}`,
     )
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
-/** Locks the events of a batch, until the end of the transaction. Those whose customer another worker serves stay in the queue. */
-export async function claimEvents(db: Connection, { id }: Batch): Promise<Key[]> {
-  return (await claim(db, { id })).filter(({ isFree }) => isFree);
-}
+/** Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker serves. */
+export const claimEvents = (db: Connection, { id }: Batch) => claim(db, { id });
 
 /** Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has ended. */
 export async function endBatch(db: Connection, id?: string) {
@@ -94,6 +99,9 @@ export async function endBatch(db: Connection, id?: string) {
 const isOneOf = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
   unnest(${arrayText(keys.map(key => key.fingerprint))}::bytea[], ${arrayText(keys.map(key => key.provider))}::text[]))`;
 
+/** Not the start of the transaction. Rounded up, it would be in the future. */
+const time = sql`date_trunc('milliseconds', clock_timestamp())`;
+
 /** Takes events out of the queue. */
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(isOneOf(keys));
 
@@ -101,19 +109,19 @@ export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQu
 export const separateEvents = (db: Connection, keys: Key[]) =>
   orm(db).update(webhookQueue).set({ alone: true }).where(isOneOf(keys));
 
-/** Tries an event again later, alone. */
-export const postponeEvent = (db: Connection, key: Key, seconds: number) =>
+/** Tries events again later: alone, or as before. */
+export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
   orm(db)
     .update(webhookQueue)
-    .set({ alone: true, dueAt: sql`now() + make_interval(secs => ${seconds})` })
-    .where(isOneOf([key]));
+    .set({ ...(alone && { alone }), dueAt: sql`${time} + make_interval(secs => ${seconds})` })
+    .where(isOneOf(keys));
 
-/** Waits for the workers that process these events at this moment; returns those that have been due since before a time. */
-export const lockInQueue = (db: Connection, keys: Key[], time = 'infinity'): Promise<Key[]> =>
+/** Waits for the workers that process these events at this moment; returns those that were due at a time. */
+export const lockInQueue = (db: Connection, keys: Key[], moment = 'infinity'): Promise<Key[]> =>
   orm(db)
     .select({ fingerprint, provider })
     .from(webhookQueue)
-    .where(and(isOneOf(keys), sql`${dueAt} <= ${time}::timestamptz`))
+    .where(and(isOneOf(keys), sql`${dueAt} <= ${moment}::timestamptz`))
     .orderBy(fingerprint, provider)
     .for('update');
 
@@ -124,5 +132,5 @@ export const enqueue = (db: Connection, events: (Key & { customer: string | null
     .values(events)
     .onConflictDoUpdate({
       target: [fingerprint, provider],
-      set: { dueAt: sql`clock_timestamp()`, alone: false },
+      set: { dueAt: time, alone: false },
     });

@@ -15,7 +15,7 @@ import { type Batch, maxBatch, takeBatch } from './queue.ts';
 export interface WorkerParts {
   settings: Settings;
   database: Database;
-  calls: Pick<Calls, 'answer'>;
+  calls: Pick<Calls, 'onCall'>;
   metrics: Metrics;
   log: Log;
   handlers?: Handlers;
@@ -52,7 +52,7 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
     if (pause === 0) alone.call();
     return pause;
   });
-  parts.calls.answer(together.call);
+  parts.calls.onCall(together.call);
   return {
     close: async () => {
       const ended = Promise.all([together, alone, leftBehind].map(loop => loop.end()));
@@ -130,7 +130,10 @@ async function endAttempt(
   batch: Batch | undefined,
   error: unknown,
 ): Promise<boolean> {
-  const failure = await giveUp(context, batch, error, retries);
+  const failure = await giveUp(context, batch, error, retries).catch(cause => {
+    context.log.warn({ err: error }, 'An attempt failed, and cannot be ended now.');
+    throw cause;
+  });
   if (!failure) return false;
   if (failure === 'separated') {
     context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');

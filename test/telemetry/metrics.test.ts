@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { serveMetrics } from '../../plugins/metrics.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
@@ -66,8 +66,8 @@ t.test('waiting events are counted, with the age of the oldest', async t => {
   const raw = JSON.stringify(paymentEvent());
   await call('POST', '/api/webhooks/stripe', 200, { raw, headers: { 'stripe-signature': signatureOf(raw) } });
   await orm(database.writes)
-    .update(webhookEvents)
-    .set({ createdAt: new Date(Date.now() - 60_000).toISOString() });
+    .update(webhookQueue)
+    .set({ dueAt: new Date(Date.now() - 60_000).toISOString() });
   t.equal((await countsOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
   const age = (await countsOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
   t.ok(age >= 60 && age < 70, `${age} s`);

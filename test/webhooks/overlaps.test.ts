@@ -12,6 +12,7 @@ import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, openTestDatabase } from '../helper/database.ts';
 import { buildDoor, handling, paymentEvent, stripeProvider, workThrough } from '../helper/webhooks.ts';
+import { until } from '../rig/process.ts';
 
 /** A database with payments of these customers in its queue, and no worker but those that a test plays. */
 async function openQueue(t: Test, customers: string[]) {
@@ -90,9 +91,10 @@ t.test(
     t.equal((await take())?.fingerprints.length, 3);
     t.equal(await findDead(context), 'separated');
     const outcomes: unknown[] = [];
-    for (let batch = await take(true); batch; batch = await take(true))
+    for (let batch = await take(true); batch; batch = await take(true)) {
       if (batch.fingerprints[0]?.equals(kills)) outcomes.push(await findDead(context));
       else await processBatch(context, counting(), batch);
+    }
     t.match(outcomes, [{ outcome: 'failed' }, { outcome: 'failed' }, { outcome: 'dead' }]);
     t.same(await effectsOf(context), ['cus_1', 'cus_3']);
     const events = await context.db.rows(
@@ -126,6 +128,24 @@ t.test('what an operator did with an event since its attempt began is not undone
   t.same(await stateOf(), ['received', 0, 2]);
   t.equal(await waiting(), 1);
 });
+
+t.test(
+  'a row of the queue without its event does not hold up others, and goes when the event comes',
+  async t => {
+    const { context, take } = await openQueue(t, ['cus_1', 'cus_2']);
+    const lost = (await take()) as Batch;
+    await context.db.rows(`delete from webhook_events where event_id = 'evt_0'`, []);
+    t.match(await processBatch(context, counting(), lost), [{ customer: 'cus_2' }]);
+    t.equal(await take(), undefined, 'it is not tried again at once');
+    const body = Buffer.from(JSON.stringify(paymentEvent({ id: 'evt_0', customer: 'cus_1' })));
+    const delivery = { provider: stripeProvider, headers: {}, body };
+    t.match(await receiveEvent(context, handlers, delivery), { outcome: 'received' });
+    await until('it is processed', async () => {
+      await workThrough(context, counting());
+      return (await effectsOf(context)).includes('cus_1');
+    });
+  },
+);
 
 t.test('one failing event does not roll back the others of its batch for good', async t => {
   const { context, waiting } = await openQueue(t, ['cus_1', 'cus_2', 'cus_3']);
@@ -166,7 +186,12 @@ test('events of a customer whom a worker serves wait for it, those of others do 
   t.equal(await waiting(), 2);
   gate.resolve();
   await working;
-  t.match(await processBatch(context, counting(), (await take()) as Batch), [{ eventId: 'later_0' }]);
+  let next: Batch | undefined;
+  await until('it is due again', async () => {
+    next = await take();
+    return next !== undefined;
+  });
+  t.match(await processBatch(context, counting(), next as Batch), [{ eventId: 'later_0' }]);
   t.equal(await waiting(), 0);
 });
 

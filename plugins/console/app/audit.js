@@ -6,7 +6,7 @@ import { goTo } from './place.js';
 const columns = {
   Time: ({ createdAt }) => time(createdAt),
   Action: ({ action }) => action,
-  Record: ({ action, recordId }) => (action === 'event.replay' ? linkTo(recordId, recordId) : recordId),
+  Record: ({ action, recordId }) => (action.startsWith('event.') ? linkTo(recordId, recordId) : recordId),
   Changed: ({ changed, details }) =>
     details ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
   By: ({ actorKind, actorName }) => `${actorName} (${actorKind})`,

@@ -4,15 +4,21 @@ import type { Connection } from '../../../src/database/connection.ts';
 import { type Findings, ok, warning } from './finding.ts';
 import { factsOf } from './server.ts';
 
-const timeoutOfSession = `select setting::int as timeout from pg_settings where name = 'statement_timeout'`;
+const limitsOfSession = `select json_object_agg(name, setting::int) as limits from pg_settings
+  where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
 
 /** A server sets the time limits of its sessions itself, but not through a pooler. */
 export async function* checkPooler(db: Connection, settings: Settings): Findings {
-  const { timeout } = await factsOf<{ timeout: number }>(db, timeoutOfSession);
+  const { limits } = await factsOf<{ limits: Record<string, number> }>(db, limitsOfSession);
+  const absent = Object.entries(limits).flatMap(([name, value]) => (value === 0 ? [name] : []));
   const wanted = statementTimeout(settings);
-  yield timeout === wanted
-    ? ok('The pooler sets the time limits.')
-    : warning(
-        `The pooler gives statements ${timeout === 0 ? 'no time limit' : `${timeout} ms`}: set statement_timeout = ${wanted} in its connect_query, see docs/running-many.md.`,
-      );
+  if (absent.length > 0)
+    yield warning(
+      `The pooler gives sessions no ${absent.join(' and no ')}: set them in its connect_query, see docs/running-many.md.`,
+    );
+  else if (limits.statement_timeout !== wanted)
+    yield warning(
+      `The pooler gives statements ${limits.statement_timeout} ms: set statement_timeout = ${wanted} in its connect_query, see docs/running-many.md.`,
+    );
+  else yield ok('The pooler sets the time limits.');
 }

@@ -25,9 +25,9 @@ export function openPostgres(server: Server, log: Log): Database {
     // Statements of a server that is gone would wait until TCP gives up.
     onSilence: () => [readers, writers].forEach(pool => void pool.reset()),
     isFinal: migrations.failFor,
-    onCall: () => calls.forEach(answer => void answer()),
+    onCall: () => listeners.forEach(work => void work()),
   });
-  const calls: (() => void)[] = [];
+  const listeners: (() => void)[] = [];
   const connections = watchConnections([readers, writers], watch.isReachable);
   return {
     kind: 'postgres',
@@ -39,8 +39,8 @@ export function openPostgres(server: Server, log: Log): Database {
     hasConnections: connections.areFree,
     calls: {
       send: async () => void (await writes.rows(callWorkers, [])),
-      answer: work => {
-        calls.push(work);
+      onCall: work => {
+        listeners.push(work);
         watch.listen();
       },
     },

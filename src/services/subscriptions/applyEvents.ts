@@ -37,7 +37,7 @@ interface Change {
 export interface Outcome extends State {
   changes: Change[];
   /** Whether anything is to be stored: also a later time of the same status, which is no change. */
-  isLater: boolean;
+  isMoved: boolean;
   /** Why events had no effect, by their ids. */
   reasons: Map<string, string>;
 }
@@ -72,7 +72,7 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
   const changes: Change[] = [];
   const reasons = new Map<string, string>();
   let status = before?.status ?? null;
-  let isLater = false;
+  let isMoved = false;
   const inOrder = events
     .map(({ subscription = null, ...given }) => ({
       ...given,
@@ -83,7 +83,7 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
   for (const { event, ...said } of inOrder) {
     const known = items.get(said.subscription);
     const item = merge(known, said);
-    isLater ||= item !== known;
+    isMoved ||= item !== known;
     items.set(item.id, item);
     forgetOne(items);
     const from = status;
@@ -95,7 +95,7 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
       reasons.set(event.id, 'The event names no subscription, and the customer has some that are named.');
   }
   const all = [...items.values()].sort((a, b) => compareText(a.id ?? '', b.id ?? ''));
-  return { status: status as SubscriptionStatus, items: all, changes, isLater, reasons };
+  return { status: status as SubscriptionStatus, items: all, changes, isMoved, reasons };
 }
 
 type Said = Omit<StatusEvent, 'event'> & { subscription: string | null; statusAt: string };
@@ -136,7 +136,8 @@ function bestOf(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatu
 /** Of too many, the oldest that has ended goes, or else the oldest of those in the worst state. */
 function forgetOne(items: Map<string | null, KnownItem>): void {
   if (items.size <= mostItems) return;
-  const rankOf = (item: KnownItem) => (hasEnded(item) ? 99 : subscriptionStatuses.indexOf(item.status));
+  const rankOf = (item: KnownItem) =>
+    hasEnded(item) ? subscriptionStatuses.length : subscriptionStatuses.indexOf(item.status);
   const inOrder = [...items.values()].sort(
     (a, b) =>
       rankOf(b) - rankOf(a) || compareText(a.statusAt, b.statusAt) || compareText(a.id ?? '', b.id ?? ''),

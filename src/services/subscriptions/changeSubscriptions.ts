@@ -57,7 +57,7 @@ interface SubscriptionChange extends Outcome {
   before: Known | undefined;
 }
 
-const keyOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
+const customerKeyOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
   `${provider}:${customer}`;
 
 /**
@@ -71,8 +71,8 @@ export async function changeSubscriptions(
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
   const customers = arrayText([...new Set(named.map(({ event }) => event.customer))]);
-  const known = new Map((await findKnown(context.db, { customers })).map(row => [keyOf(row), row]));
-  const changes = [...Map.groupBy(named, ({ event }) => keyOf(event))].map(([key, own]) =>
+  const known = new Map((await findKnown(context.db, { customers })).map(row => [customerKeyOf(row), row]));
+  const changes = [...Map.groupBy(named, ({ event }) => customerKeyOf(event))].map(([key, own]) =>
     changeOf(own, known.get(key)),
   );
   // Sent at once.
@@ -94,7 +94,7 @@ async function write(context: Context, customers: string, changes: SubscriptionC
   const isNew = ({ before }: SubscriptionChange) => before === undefined;
   const created = changes.filter(isNew).map(change => rowOf(context, change));
   const changed = changes
-    .filter(change => !isNew(change) && change.isLater)
+    .filter(change => !isNew(change) && change.isMoved)
     .map(change => rowOf(context, change));
   const written = await Promise.all([
     created.length > 0 ? insertNew(context.db, fresh.valuesOf(created)) : [],
@@ -124,7 +124,7 @@ const laterThan = (before: string | undefined, now: string) =>
 
 const entriesOf = ({ changes, ...change }: SubscriptionChange) =>
   changes.map(({ event, item: { periodAt, cancelAt, ...subscription }, from, to }) => ({
-    recordId: keyOf(change),
+    recordId: customerKeyOf(change),
     details: {
       ...{ event: event.id, eventId: event.eventId, occurredAt: timeOfEvent(event), from, to, subscription },
     },

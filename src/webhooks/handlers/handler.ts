@@ -23,8 +23,7 @@ export interface IncomingEvent
 /** What events change. */
 export interface Effects {
   /**
-   * What subscriptions become. The service sets those of all handlers at once: in the order in which the events happened, and
-   * with locks in one order, so that two workers do not deadlock.
+   * What subscriptions become. The service sets those of all handlers at once, in the order in which the events happened.
    */
   statuses?: StatusEvent[];
   /** Why events had no effect, by their ids. */

@@ -1,22 +1,19 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import { sql } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { arrayText } from '../../database/statements/arrayText.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { parseBody } from '../envelope.ts';
+import { hasFingerprint } from '../queue.ts';
 import type { IncomingEvent } from './handler.ts';
 
 /** A body may have 2 MiB, so those of a batch must not be in memory at once. */
 const readAtOnce = 20;
 
-const { id, body, fingerprint } = webhookEvents;
+const { id, body } = webhookEvents;
 const findBodies = statement({ id, body }, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(webhookEvents)
-    .where(sql`${fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`),
+  builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
 /**

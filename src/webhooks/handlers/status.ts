@@ -77,4 +77,5 @@ function readSubscription({ id, currentPeriodEnd, ...cancel }: SubscriptionSourc
   return { subscription: found === undefined ? null : truncateForColumn(found, longestShown), terms };
 }
 
-const latestDate = 8.64e15;
+/** Later ones have no form in RFC 3339. */
+const latestDate = Date.UTC(9999, 11, 31);

@@ -214,7 +214,7 @@ t.test(
     await expectFinding(
       t,
       through(unlimited),
-      /^warning: The pooler gives statements no time limit: set statement_timeout = 6000/,
+      /^warning: The pooler gives sessions no .*statement_timeout.*: set them in its connect_query/,
     );
   },
 );

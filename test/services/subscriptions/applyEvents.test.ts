@@ -44,7 +44,7 @@ t.test('the latest event decides; the reasons of the others say why they had no 
   );
   t.same([...inOrder.reasons], [[again.event.id, 'The subscription was already active.']]);
   const tooLate = applyEvents([late], inOrder);
-  t.match(tooLate, { status: 'past_due', changes: [], isLater: false });
+  t.match(tooLate, { status: 'past_due', changes: [], isMoved: false });
   t.same([...tooLate.reasons.values()], ['A later event had made the subscription past_due.']);
 });
 
