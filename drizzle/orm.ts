@@ -30,6 +30,7 @@ export const {
   isNotNull,
   isNull,
   lt,
+  lte,
   or,
   sql,
 } = load('drizzle-orm') as typeof import('drizzle-orm');

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from '../../drizzle/orm.ts';
+import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { type Connection, orm } from '../database/connection.ts';
@@ -116,12 +116,12 @@ export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: t
     .set({ ...(alone && { alone }), dueAt: sql`${time} + make_interval(secs => ${seconds})` })
     .where(isOneOf(keys));
 
-/** Waits for the workers that process these events at this moment; returns those that were due at a time. */
-export const lockInQueue = (db: Connection, keys: Key[], moment = 'infinity'): Promise<Key[]> =>
+/** Waits for the workers that process these events at this moment; returns those that were due at a time, or all. */
+export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promise<Key[]> =>
   orm(db)
     .select({ fingerprint, provider })
     .from(webhookQueue)
-    .where(and(isOneOf(keys), sql`${dueAt} <= ${moment}::timestamptz`))
+    .where(and(isOneOf(keys), moment === undefined ? undefined : lte(dueAt, moment)))
     .orderBy(fingerprint, provider)
     .for('update');
 
