@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import type { Test } from 'tap';
+import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
@@ -19,8 +20,9 @@ import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { takeBatch } from '../../src/webhooks/queue.ts';
 import type { WorkerParts } from '../../src/webhooks/worker.ts';
+import { until } from '../rig/process.ts';
 import { build } from './app.ts';
-import { openTestDatabase, testLog } from './database.ts';
+import { countRows, openTestDatabase, testLog } from './database.ts';
 
 /** The values of one metric, by its labels as they are written. */
 export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
@@ -81,6 +83,15 @@ export async function workThrough(context: Context, all: Handlers = handlers, mo
       await processBatch(context, all, taken).catch(error => giveUp(context, taken, error, retries));
     }
   }
+}
+
+/** Several workers at once, until nothing is left: events of a customer whom another one serves come again. */
+export async function workTogether(context: Context, workers: number, all: Handlers = handlers) {
+  const work = () => workThrough(context, all);
+  await until('the queue is empty', async () => {
+    await Promise.all(Array.from({ length: workers }, work));
+    return (await countRows(context.db, webhookQueue)) === 0;
+  });
 }
 
 /** The provider of these tests. */

@@ -6,7 +6,7 @@ import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { inside } from '../helper/access.ts';
 import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
 import { randomFrom, seed, shuffle } from '../helper/values/random.ts';
-import { buildDoor, workThrough } from '../helper/webhooks.ts';
+import { buildDoor, workThrough, workTogether } from '../helper/webhooks.ts';
 
 t.test('a real life of a subscription ends the same in order, in reverse and shuffled', async t => {
   const { call, deliver, eventually, restart } = await buildDoor(t);
@@ -93,7 +93,7 @@ t.test('lives of several subscriptions, processed by several workers at once, en
   };
   const events = customers.flatMap(customer => [...lifeOf(customer), ...other(customer)]);
   await Promise.all(shuffle([...events, ...events], randomFrom(seed)).map(event => deliver(event)));
-  await Promise.all([1, 2, 3].map(() => workThrough(inside(database))));
+  await workTogether(inside(database), 3);
   const { data } = (await call('GET', '/api/subscriptions?limit=100', 200)).body;
   t.equal(data.length, customers.length);
   for (const { status, items, version, customer } of data) {

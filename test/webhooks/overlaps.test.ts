@@ -11,7 +11,14 @@ import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, openTestDatabase } from '../helper/database.ts';
-import { buildDoor, handling, paymentEvent, stripeProvider, workThrough } from '../helper/webhooks.ts';
+import {
+  buildDoor,
+  handling,
+  paymentEvent,
+  stripeProvider,
+  workThrough,
+  workTogether,
+} from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 /** A database with payments of these customers in its queue, and no worker but those that a test plays. */
@@ -164,7 +171,7 @@ test('workers share the queue: each event takes effect once', async t => {
   const customers = Array.from({ length: 60 }, (_, n) => `cus_${n % 20}`);
   const { context } = await openQueue(t, customers);
   const slow = counting(() => sleep(5));
-  await Promise.all([1, 2, 3, 4].map(() => workThrough(context, slow)));
+  await workTogether(context, 4, slow);
   t.same(await effectsOf(context), customers.toSorted());
 });
 
