@@ -21,7 +21,7 @@ async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {
 /** A function that stores an event, and returns it as a handler gets it. */
 async function openInbox(t: Parameters<typeof openTestDatabase>[0]) {
   const database = await openTestDatabase(t);
-  const context = { ...inside(database), queue: { ready: Promise.resolve(), add: async () => {} } };
+  const context = inside(database);
   const receive = async (payload: object) => {
     const delivery = { provider: stripeProvider, headers: {}, body: Buffer.from(JSON.stringify(payload)) };
     const { id = '' } = await receiveEvent(context, handlers, delivery);
