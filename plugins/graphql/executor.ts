@@ -38,17 +38,12 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
     errorFormatter: response => ({ statusCode: 200, response }),
   });
 
-  async function run(
-    context: Context,
-    operation: Operation,
-    variables: Variables,
-    isAnswered: () => boolean,
-  ) {
+  async function run(context: Context, operation: Operation, variables: Variables) {
     const budget = new RecordBudget(maxRecords);
     const loaders = makeLoaders(context, budget);
     const warnings: GraphQLError[] = [];
     const maxList = settings.GRAPHQL_MAX_LIST;
-    const inOperation = { context, loaders, budget, maxList, warnings, isAnswered };
+    const inOperation = { context, loaders, budget, maxList, warnings };
     const result = await execute(app, operation, variables, inOperation);
     if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
     // In a fixed order, because fields end in the order in which the database answers.

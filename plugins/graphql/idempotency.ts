@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import { type FieldNode, Kind, valueFromASTUntyped } from 'graphql';
 import type { Context } from '../../src/core/context.ts';
 import { type KeyedRequest, once } from '../../src/services/idempotency.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { headersOf } from '../http/errors.ts';
 import type { Operation } from './documents/reader.ts';
-import { countMutations } from './documents/selection.ts';
+import { mutationsIn } from './documents/selection.ts';
 import { limitError, refuse } from './errors.ts';
 import { bodyOf, type Outcome } from './http.ts';
 
@@ -34,13 +35,15 @@ export async function answerOnce(
   request: FastifyRequest,
   keyed: KeyedRequest,
   operation: Operation,
+  variables: Record<string, unknown>,
   run: (context: Context) => Promise<Ran>,
 ): Promise<Answer> {
-  if (countMutations(operation) !== 1)
+  const [mutation, ...others] = mutationsIn(operation);
+  if (!mutation || others.length > 0)
     throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
   let records = 0;
   try {
-    const answer = await once(request.context, keyed, async inside => {
+    const work = async (inside: Context) => {
       const ran = await run(inside);
       if (hasFailed(ran)) throw new Failed(ran);
       records = ran.records;
@@ -48,12 +51,22 @@ export async function answerOnce(
       if (body.length > longestKept)
         throw new Failed({ data: null, errors: [tooLong(body.length)], records });
       return { status: 200, location: null, version: null, body };
-    });
+    };
+    const id = idOf(mutation, variables);
+    const answer = await once(request.context, keyed, work, id === undefined ? [] : [id]);
     return { ...answer, records };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     return { ...answerOf(request, error.ran), retryAfter: headersOf(explain(error.cause))['retry-after'] };
   }
+}
+
+/** The record that a mutation changes. Its turn is taken before the transaction, which would otherwise begin in vain. */
+function idOf({ arguments: given = [] }: FieldNode, variables: Record<string, unknown>): string | undefined {
+  const value = given.find(({ name }) => name.value === 'id')?.value;
+  const id =
+    value?.kind === Kind.VARIABLE ? variables[value.name.value] : value && valueFromASTUntyped(value);
+  return typeof id === 'string' ? id : undefined;
 }
 
 const tooLong = (length: number) =>

@@ -128,10 +128,10 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, resources
     const price = checkQueryLimits({ schema, operation, variables, settings });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
-    const runIn = (context: Context) => run(context, operation, variables, () => reply.sent);
+    const runIn = (context: Context) => run(context, operation, variables);
     const keyed = isQuery ? undefined : request.keyed;
     const answer = keyed
-      ? await answerOnce(request, keyed, operation, runIn)
+      ? await answerOnce(request, keyed, operation, variables, runIn)
       : answerOf(request, await runIn(isQuery ? readingContext : request.context));
     // A list was longer than estimated: the caller is charged for it and still gets the result.
     const more = priceOf(answer.records) - price;

@@ -12,8 +12,6 @@ export interface OperationContext {
   maxList: number;
   /** What the caller must know besides errors: a list that was cut. */
   warnings: GraphQLError[];
-  /** Whether the request was answered before the operation ended: it took too long. */
-  isAnswered: () => boolean;
 }
 
 declare module 'mercurius' {

@@ -1,6 +1,5 @@
 import { buildSchema, printSchema } from 'graphql';
 import type { IResolvers, MercuriusContext } from 'mercurius';
-import { tookTooLong } from '../../src/core/errors.ts';
 import type { Part, Resolver, Resolvers } from './part.ts';
 
 const base = /* GraphQL */ `
@@ -37,19 +36,11 @@ export function makeResolvers(parts: Part[]): IResolvers {
   };
   for (const { Query, Mutation, types = {} } of parts) {
     add('Query', Query);
-    add('Mutation', Mutation, guarded);
+    add('Mutation', Mutation);
     for (const [type, fields] of Object.entries(types)) add(type, fields, counted);
   }
   return resolvers;
 }
-
-/** After a 503 the client retries all of its mutations, so no further one may begin. */
-const guarded =
-  (mutate: Resolver): Resolver =>
-  (parent, args, operation: MercuriusContext, info) => {
-    if (operation.isAnswered()) throw tookTooLong();
-    return mutate(parent, args, operation, info);
-  };
 
 /**
  * Async, because it must not throw at once: when one item of a list throws, graphql-js forgets the promises of the items

@@ -37,7 +37,8 @@ export default fp<Options>(async (app, { database, callWorkers, replicas, limits
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
     const { door = 'rest' } = request.routeOptions.config;
-    return { db, callWorkers, now, log: request.log, actor: request.actor, door, origin: request };
+    const { deadline, log, actor } = request;
+    return { db, deadline, callWorkers, now, log, actor, door, origin: request };
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {

@@ -1,12 +1,10 @@
 import type { Door } from '../../schemas/audit.ts';
-import type { Connection } from '../database/connection.ts';
+import type { Writer } from '../database/write.ts';
 import { type Actor, system } from './actor.ts';
 import type { Log } from './log.ts';
 
 /** Everything a service function gets besides its input. */
-export interface Context {
-  /** A connection, or the transaction that the work belongs to. */
-  readonly db: Connection;
+export interface Context extends Writer {
   /** After events were added to the queue. A call that is too early, or lost, costs a second: workers also look by themselves. */
   readonly callWorkers: () => void;
   readonly now: () => Date;

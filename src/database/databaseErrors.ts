@@ -48,5 +48,18 @@ const temporary = new Set([
 export const isTooSlow = ({ code }: DatabaseFailure) => tooSlow.has(code);
 const tooSlow = new Set([canceled, '25P03', '25P04', 'CONNECTION_WAIT_TIMEOUT']);
 
-/** Whether a statement waited too long for a lock. It has changed nothing. */
-export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === '55P03';
+const lockNotAvailable = '55P03';
+
+/** A write did not get its turn. */
+export class LockedOut extends Error {
+  readonly code = lockNotAvailable;
+  readonly turn: string;
+
+  constructor(turn: string) {
+    super('Another write of this process takes too long.');
+    this.turn = turn;
+  }
+}
+
+/** Whether a write waited too long for others. It has changed nothing. */
+export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === lockNotAvailable;

@@ -13,7 +13,8 @@ export function withSpans(connection: Connection): Connection {
       const options = { kind: SpanKind.CLIENT, attributes };
       return inChildSpan(nameOf(text), options, () => connection.rows(text, params));
     },
-    transaction: work => connection.transaction(inside => work(withSpans(inside))),
+    transaction: work =>
+      inChildSpan('transaction', {}, () => connection.transaction(inside => work(withSpans(inside)))),
   };
 }
 

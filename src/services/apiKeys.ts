@@ -8,7 +8,7 @@ import { invalid, orNotFound } from '../core/errors.ts';
 import { isId, newRecord } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
 import { pagedList } from './lists/pagedList.ts';
 

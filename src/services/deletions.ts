@@ -6,43 +6,45 @@ import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
-import { inTurn } from '../database/concurrency/turns.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction, untilUnlocked } from '../database/transaction.ts';
+import { inTransaction, write } from '../database/write.ts';
 import { deletionOf, recordWrites } from './audit.ts';
-import type { Kind } from './kinds.ts';
+import type { Kind, KindTable } from './kinds.ts';
 import { lockRecord } from './records.ts';
 import { type Children, childrenOfKind } from './relations.ts';
+
+interface RemovalRules<Stored> {
+  /** A rule of the resource: throws when this record may not be deleted. It runs under the lock of the record. */
+  check?: (stored: Stored, inside: Context) => void | Promise<void>;
+}
 
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
  * did not ask for their deletion, or when they are very many.
  */
-export function removalOf(kind: Kind) {
+export function removalOf<T extends KindTable>(
+  kind: Kind<T>,
+  { check }: RemovalRules<T['$inferSelect']> = {},
+) {
   const removeAlone = deletionOf(kind);
   const { title } = kind;
-  return async function remove(
-    context: Context,
-    id: string,
-    { cascade }: Removal,
-    condition?: Condition,
-  ): Promise<void> {
+  return async (context: Context, id: string, { cascade }: Removal, condition?: Condition): Promise<void> => {
     need(context, 'write');
     if (!isId(id)) throw notFound(title);
     const removeAll = async (inside: Context) => {
       // The stronger lock keeps new children out.
       const stored = orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
       requireVersion(condition, stored.version);
+      await check?.(stored, inside);
       await removeChildren({ inside, cascade, ids: new Set([id]) }, kind, [id]);
       await removeAlone(inside, id);
     };
-    const removeOne = async () => {
-      if (!(await removeAlone(context, id))) throw notFound(title);
+    const removeOne = async (inside: Context) => {
+      if (!(await removeAlone(inside, id))) throw notFound(title);
     };
-    const needsLock = condition !== undefined || childrenOfKind(kind).length > 0;
-    return inTurn(context, id, () =>
-      needsLock ? inTransaction(context, removeAll) : untilUnlocked(context, removeOne),
-    );
+    const options = { turns: [id] };
+    const needsLock = condition || check || childrenOfKind(kind).length > 0;
+    return needsLock ? inTransaction(context, removeAll, options) : write(context, removeOne, options);
   };
 }
 

@@ -5,11 +5,10 @@ import { need } from '../access/need.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
-import { inTurn } from '../database/concurrency/turns.ts';
-import { isLockedOut } from '../database/databaseErrors.ts';
+import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { statement } from '../database/statements/statement.ts';
-import { inTransaction, lockPatience, untilUnlocked } from '../database/transaction.ts';
+import { inTransaction } from '../database/write.ts';
 
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {
@@ -37,6 +36,7 @@ export async function once(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
+  turns: string[] = [],
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write');
   const hash = hashOf(context, request.key);
@@ -50,14 +50,12 @@ export async function once(
     await keepAnswer(inside.db, { ...answer, hash });
     return { ...answer, replayed: false };
   }
-  const end = performance.now() + lockPatience;
-  const attempts = () =>
-    untilUnlocked(context, () => inTransaction(context, attempt, { forSeveral: true }), end);
   try {
-    return await inTurn(context, hash, attempts);
+    return await inTransaction(context, attempt, { turns: [hash, ...turns] });
   } catch (error) {
-    // It waited for the key, in this process or for a lock; not for something that the work needs.
-    if (!hasKey && (isLockedOut(error) || error instanceof AppError)) throw inProgress.error();
+    // It waited for the key, and not for something that the work needs.
+    const waitsForWork = hasKey || (error instanceof LockedOut && error.turn !== hash);
+    if (isLockedOut(error) && !waitsForWork) throw inProgress.error();
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { posts } from '../../drizzle/tables/posts.ts';
 import type { Post, PostCreate, postSorts } from '../../schemas/post.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { inTurnOnceLocked } from '../database/concurrency/turns.ts';
+import { write } from '../database/write.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';
@@ -31,7 +31,8 @@ export async function createPost(context: Context, input: PostCreate): Promise<P
   need(context, 'write');
   const members = { ...input, status: input.status ?? 'draft' };
   // The foreign key waits for a lock on the author.
-  return inTurnOnceLocked(context, `posts of ${input.authorId}`, () => insertPost(context, members));
+  const turns = [`posts of ${input.authorId}`];
+  return write(context, inside => insertPost(inside, members), { turns, shared: true });
 }
 
 /** The post after the change, which may name all members or some; invalid when the author does not exist. */

@@ -8,9 +8,8 @@ import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import { timeOfChange } from '../core/instants.ts';
-import { inTurn } from '../database/concurrency/turns.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
 import type { Kind, KindTable } from './kinds.ts';
 
@@ -26,29 +25,41 @@ export async function lockRecord<T extends KindTable>(
   return record as T['$inferSelect'] | undefined;
 }
 
-/** A function that changes a record and returns it. Changes of one record run one after the other. */
-export function changeOf<T extends KindTable>({ name, title, table }: Kind<T>) {
+interface ChangeRules<Stored> {
+  /**
+   * A rule of the resource: throws when this record may not be changed like this. It runs under the lock of the record, so
+   * what it reads there stays true until the change is made.
+   */
+  check?: (stored: Stored, changes: Partial<Stored>, inside: Context) => void | Promise<void>;
+}
+
+/** A function that changes a record and returns it. */
+export function changeOf<T extends KindTable>(
+  { name, title, table }: Kind<T>,
+  { check }: ChangeRules<T['$inferSelect']> = {},
+) {
   type Stored = T['$inferSelect'];
-  return async function change(
+  return async (
     context: Context,
     id: string,
     input: Partial<Stored>,
     condition?: Condition,
-  ): Promise<Stored> {
+  ): Promise<Stored> => {
     need(context, 'write');
-    const write = async (inside: Context) => {
+    const change = async (inside: Context) => {
       // The weaker lock: rows that refer to this one can still be written.
       const stored = orNotFound(title, await lockRecord(inside, table, id, 'no key update'));
       requireVersion(condition, stored.version);
       const changes = changesTo(stored, input);
       if (!changes) return stored;
+      await check?.(stored, changes, inside);
       const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
       const written = { ...changes, version: stored.version + 1, updatedAt };
       await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
       await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
       return { ...stored, ...written };
     };
-    return inTurn(context, id, () => inTransaction(context, write));
+    return inTransaction(context, change, { turns: [id] });
   };
 }
 

@@ -4,7 +4,7 @@ import type { User, UserCreate, userSorts } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { inTurnOnceLocked } from '../database/concurrency/turns.ts';
+import { write } from '../database/write.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';
@@ -38,7 +38,7 @@ export const listUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[nu
 export async function createUser(context: Context, input: UserCreate): Promise<User> {
   need(context, 'write');
   // The unique index waits for other writes of this address.
-  return inTurnOnceLocked(context, input.email.toLowerCase(), () => insertUser(context, input));
+  return write(context, inside => insertUser(inside, input), { turns: [input.email.toLowerCase()] });
 }
 
 /** The user after the change, which may name all members or some; a conflict when the address is taken. */

@@ -28,7 +28,7 @@ import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction } from '../database/write.ts';
 import { recordWrites } from '../services/audit.ts';
 import { cursorLog } from '../services/lists/cursorLog.ts';
 import { fingerprintOf } from './envelope.ts';

@@ -9,7 +9,7 @@ import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
-import { untilUnlocked } from '../database/transaction.ts';
+import { write } from '../database/write.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
@@ -129,9 +129,9 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   }));
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
-  const write = () => storeEvents(db, rows.valuesOf(groups));
+  const storeAll = () => storeEvents(db, rows.valuesOf(groups));
   // One that is being processed or replayed is locked for a moment. In a batch, most are not: there each is then tried alone.
-  const stored = await (events.length > 1 ? write() : untilUnlocked({ db }, write));
+  const stored = await (events.length > 1 ? storeAll() : write({ db }, storeAll));
   const ids = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => ids.get(eventKeyOf(event)) as string);
 }

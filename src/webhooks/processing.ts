@@ -7,7 +7,8 @@ import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText } from '../database/statements/arrayText.ts';
 import { statement } from '../database/statements/statement.ts';
-import { inTransaction, waitLongerForLocks } from '../database/transaction.ts';
+import { waitLongerForLocks } from '../database/transaction.ts';
+import { inTransaction } from '../database/write.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
@@ -74,7 +75,7 @@ export async function processBatch(
     return events;
   }
   // It waits for locks inside the transaction: without its lock, the row of the batch would be that of a dead worker.
-  return inTransaction(context, work, { forSeveral: true });
+  return inTransaction(context, work);
 }
 
 /** Seconds until the next look at events that could not be processed now. */

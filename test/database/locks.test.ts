@@ -14,7 +14,7 @@ import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
-const { call, newUser, newPost, database } = await build(t);
+const { call, send, newUser, newPost, database } = await build(t);
 
 /** Locks a row as another session would, and returns a function that releases it. */
 async function hold(id: string, lock: 'update' | 'no key update', { writes } = database) {
@@ -32,8 +32,8 @@ async function hold(id: string, lock: 'update' | 'no key update', { writes } = d
   };
 }
 
-const post = (authorId: string, status: number) =>
-  call('POST', '/api/posts', status, { body: { title: 'Notes', authorId } });
+const post = (authorId: string, status: number, headers = {}) =>
+  call('POST', '/api/posts', status, { headers, body: { title: 'Notes', authorId } });
 
 test('requests for other rows do not wait for a locked row (they waited 2 s behind it)', async t => {
   const [held, other] = [await newUser(), await newUser()];
@@ -44,6 +44,14 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   };
   // More requests than there are connections, of every kind that waits for this row.
   const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
+  // Each tries at once, and would keep a connection for as long as a statement may wait for a lock.
+  for (let i = 0; i < 60; i++) blocked.push(post(held.id, 503, keyed(`held-${i}`)).then(note));
+  const query = `mutation { updateUser(id: "${held.id}", input: { name: "Other" }) { name } }`;
+  for (let i = 0; i < 60; i++) {
+    const sent = { headers: keyed(`change-${i}`), body: { query } };
+    // The one that has its turn runs, and fails with a 200; the others do not begin.
+    blocked.push(send('POST', '/api/graphql', sent).then(note));
+  }
   const moved = await Promise.all(Array.from({ length: 6 }, () => newPost({ authorId: other.id })));
   const toHeld = { body: { authorId: held.id } };
   for (const { id } of moved) blocked.push(call('PATCH', `/api/posts/${id}`, 503, toHeld).then(note));

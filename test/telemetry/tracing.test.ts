@@ -4,7 +4,7 @@ import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
 import { nameOf } from '../../src/database/tracedConnection.ts';
-import { inTransaction } from '../../src/database/transaction.ts';
+import { inTransaction } from '../../src/database/write.ts';
 import { counterOf } from '../../src/services/counts.ts';
 import { createUser, user } from '../../src/services/users.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';

@@ -36,9 +36,9 @@ export function selectedFields({
   return names;
 }
 
-/** How many mutations an operation selects; one with two aliases is two. */
-export function countMutations({ definition, fragments }: Operation): number {
+/** The mutations that an operation selects; one with two aliases is two. */
+export function mutationsIn({ definition, fragments }: Operation): FieldNode[] {
   const fields = [...fieldsIn(definition.selectionSet, name => fragments.get(name))];
   const mutations = fields.filter(({ name }) => name.value !== '__typename');
-  return new Set(mutations.map(({ alias, name }) => (alias ?? name).value)).size;
+  return [...new Map(mutations.map(field => [(field.alias ?? field.name).value, field])).values()];
 }

@@ -16,8 +16,10 @@ declare module 'fastify' {
     readonly pressure: { inFlight: number };
   }
   interface FastifyRequest {
-    /** Ends a request that takes too long; null before its handler starts and after its response. */
-    deadline: NodeJS.Timeout | null;
+    /** When a request that takes too long is answered with a 503, by `performance.now()`. */
+    deadline: number;
+    /** Does it; null before its handler starts and after its response. */
+    deadlineTimer: NodeJS.Timeout | null;
   }
 }
 
@@ -33,7 +35,9 @@ const warnEvery = 10_000;
 export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
   app.decorate('pressure', { inFlight: 0 });
   const { pressure } = app;
-  app.decorateRequest('deadline', null);
+  app.decorateRequest('deadline', Number.POSITIVE_INFINITY);
+  app.decorateRequest('deadlineTimer', null);
+  const timeout = handlerTimeout(settings);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
   const refusal = openShedding(app, settings, metrics);
@@ -41,18 +45,19 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     // A handler that calls `callNotFound` runs the hooks again: counted twice, the slot would never be free again.
-    if (request.deadline !== null) return;
+    if (request.deadlineTimer !== null) return;
     if (isCounted(request)) pressure.inFlight++;
-    request.deadline = setTimeout(() => {
+    request.deadline = performance.now() + timeout;
+    request.deadlineTimer = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
-    }, handlerTimeout(settings));
+    }, timeout);
     // When the client leaves, there is no response.
     reply.raw.once('close', () => end(request));
   }
   function end(request: FastifyRequest): void {
-    if (request.deadline === null) return;
-    clearTimeout(request.deadline);
-    request.deadline = null;
+    if (request.deadlineTimer === null) return;
+    clearTimeout(request.deadlineTimer);
+    request.deadlineTimer = null;
     if (isCounted(request)) pressure.inFlight--;
   }
 

@@ -102,12 +102,15 @@ export function serviceFile(plan: Plan): string {
   const filterNames = [...texts, ...parents].map(each => `'${each.name}'`).join(' | ') || 'never';
   const unknown = parents.map(parent => parent.name).join(' or the ');
   const invalid = parents.length > 0 ? `; invalid when the ${unknown} does not exist` : '';
+  const names = parents.map(parent => `\`${plural} of \${input.${parent.name}Id}\``);
+  const turns = names.length > 0 ? `const turns = [${names.join(', ')}];` : '';
+  const options = names.length > 0 ? ', { turns, shared: true }' : '';
   return `
 import { ${plural} } from '../../drizzle/tables/${plural}.ts';
 import type { ${Type}, ${Type}Create, ${name}Sorts } from '../../schemas/${name}.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
-import { untilUnlocked } from '../database/transaction.ts';
+import { write } from '../database/write.ts';
 import { insertionOf } from './audit.ts';
 import { removalOf } from './deletions.ts';
 import { kindOf } from './kinds.ts';
@@ -134,7 +137,8 @@ export const list${Types} = pagedList<${Type}, ${filterNames}, (typeof ${name}So
 /** The new ${name}${invalid}. */
 export async function create${Type}(context: Context, input: ${Type}Create): Promise<${Type}> {
   need(context, 'write');
-  return untilUnlocked(context, () => insert${Type}(context, input));
+${turns}
+  return write(context, inside => insert${Type}(inside, input)${options});
 }
 
 /** The ${name} after the change, which may name all members or some${invalid}. */

@@ -7,7 +7,7 @@ import { newId } from '../../../src/core/ids.ts';
 import { batch } from '../../../src/database/concurrency/batch.ts';
 import { orm } from '../../../src/database/connection.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { inTransaction } from '../../../src/database/transaction.ts';
+import { inTransaction } from '../../../src/database/write.ts';
 import { changeUser, createUser, user as kind } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import {
