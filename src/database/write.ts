@@ -124,19 +124,15 @@ class Turns {
   }
 }
 
-/** Resolves when a write that has this turn leaves it to this one. */
-function turnIn(name: string, end: number): Promise<void> {
+/** Waits until a write that has this turn leaves it to this one. */
+async function turnIn(name: string, end: number): Promise<void> {
   const { waiting } = lines.get(name) as Line;
-  return new Promise((resolve, reject) => {
-    const begin = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const refuse = () => {
-      waiting.splice(waiting.indexOf(begin), 1);
-      reject(new LockedOut(name));
-    };
-    const timer = setTimeout(refuse, Math.max(1, end - performance.now()));
-    waiting.push(begin);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  waiting.push(resolve);
+  const refuse = () => {
+    waiting.splice(waiting.indexOf(resolve), 1);
+    reject(new LockedOut(name));
+  };
+  const timer = setTimeout(refuse, Math.max(1, end - performance.now()));
+  await promise.finally(() => clearTimeout(timer));
 }
