@@ -1,10 +1,9 @@
 import t, { type Test } from 'tap';
 import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
-import { backend, createPostgres, testLog } from '../../helper/database.ts';
+import { createPostgres, testLog } from '../../helper/database.ts';
 import { outcome } from '../../helper/servers/fakeServer.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
-
-const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+import { onPostgres } from './client.ts';
 
 const data = Buffer.from('\\x00');
 
