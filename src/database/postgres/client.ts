@@ -77,9 +77,9 @@ export function connectionOf(pool: Pool): Connection {
   const { prepare } = pool.sql.options;
   return withSpans({
     isTransaction: false,
-    rows: (text, params) => unlessOutdated(prepare, prepare => rowsBy(pool.sql, prepare)(text, params)),
+    rows: (text, params) => repeatIfOutdated(prepare, prepare => rowsBy(pool.sql, prepare)(text, params)),
     transaction: work =>
-      unlessOutdated(prepare, async prepare => {
+      repeatIfOutdated(prepare, async prepare => {
         const { value } = await pool.sql.begin(async sql => ({
           value: await workInside(rowsBy(sql, prepare), work),
         }));
@@ -97,7 +97,7 @@ const rowsBy =
  * Does the work with prepared statements. When the schema has changed since one was prepared, the server refuses it, and
  * the transaction around it: nothing was done. The work is done again without them; other connections have old ones too.
  */
-async function unlessOutdated<T>(prepare: boolean, work: (prepare: boolean) => Promise<T>): Promise<T> {
+async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) => Promise<T>): Promise<T> {
   try {
     return await work(prepare);
   } catch (error) {
