@@ -77,22 +77,35 @@ export function connectionOf(pool: Pool): Connection {
   const { prepare } = pool.sql.options;
   return withSpans({
     isTransaction: false,
-    rows: rowsBy(() => pool.sql, prepare),
-    transaction: async work => {
-      const { value } = await pool.sql.begin(async sql => ({
-        value: await workInside(
-          rowsBy(() => sql, prepare),
-          work,
-        ),
-      }));
-      return value;
-    },
+    rows: (text, params) => repeatIfOutdated(prepare, prepare => rowsBy(pool.sql, prepare)(text, params)),
+    transaction: work =>
+      repeatIfOutdated(prepare, async prepare => {
+        const { value } = await pool.sql.begin(async sql => ({
+          value: await workInside(rowsBy(sql, prepare), work),
+        }));
+        return value;
+      }),
   });
 }
 
 const rowsBy =
-  (client: () => Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
+  (sql: Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
   (text, params) =>
-    client()
-      .unsafe(text, params as never[], { prepare })
-      .values();
+    sql.unsafe(text, params as never[], { prepare }).values();
+
+/**
+ * Does the work with prepared statements. When the schema has changed since one was prepared, the server refuses it, and
+ * the transaction around it: nothing was done. The work is done again without them; other connections have old ones too.
+ */
+async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await work(prepare);
+  } catch (error) {
+    if (!isOutdated(error)) throw error;
+    return work(false);
+  }
+}
+
+/** Whether the driver met such a statement. It has forgotten it: the next call prepares it. */
+const isOutdated = (error: unknown): boolean =>
+  error instanceof Error && ('outdated' in error || isOutdated(error.cause));

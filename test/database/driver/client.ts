@@ -1,43 +1,66 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { createPostgres } from '../../helper/database.ts';
+import { backend, createPostgres } from '../../helper/database.ts';
+import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
 
-/** A client of its own database with one table, and a second client that can break its connections. */
-export async function makeClient(t: Test, options: object) {
-  const url = await createPostgres(t, { empty: true });
-  const name = `driver ${randomBytes(4).toString('hex')}`;
-  const sql = postgres(url, {
-    onnotice: () => {},
-    backoff: () => 0,
-    connection: { application_name: name },
-    ...options,
-  });
-  const admin = postgres(url, { max: 1 });
-  t.teardown(() => Promise.all([sql.end({ timeout: 0 }), admin.end({ timeout: 0 })]));
-  await admin`create table notes (text text)`;
-  return {
-    sql,
-    backends: () => admin`select pid, state from pg_stat_activity where application_name = ${name}`,
-    terminate: async () => {
-      await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
-    },
-    notes: async () => (await admin`select text from notes order by text`).map(row => row.text),
-  };
+export const onPostgres =
+  backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+
+/** A client without pauses, of one connection by default, that ends with the test. */
+export function openClient(t: Test, url: string, options: object = {}): postgres.Sql {
+  const sql = postgres(url, { max: 1, onnotice: () => {}, backoff: () => 0, ...options });
+  t.teardown(() => sql.end({ timeout: 0 }));
+  return sql;
 }
 
-/** Holds the sockets of a client. The README of the driver documents the option `socket`, its types do not. */
-export function holdSockets() {
+type Client = Awaited<ReturnType<typeof makeClient>>;
+/** Tests of what a client does when its connections are at fault. No error may be uncaught. */
+export const clientTests =
+  (t: Test) => (name: string, options: object, run: (t: Test, client: Client) => Promise<void>) =>
+    t.test(name, onPostgres, async t => {
+      const uncaught = watchUncaught(t);
+      await run(t, await makeClient(t, options));
+      await sleep(50);
+      t.same(uncaught, []);
+    });
+
+/** A client of its own database with one table, and a second client that can break its connections. */
+async function makeClient(t: Test, { hold = false, ...options }: { hold?: boolean }) {
+  const url = await createPostgres(t, { empty: true });
+  const name = `driver ${randomBytes(4).toString('hex')}`;
   const sockets: Socket[] = [];
+  /** The README of the driver documents this option, its types do not. */
+  const socket = async ({ host, port }: { host: string[]; port: number[] }) => {
+    const opened = connect(port[0] ?? 0, host[0]);
+    await once(opened, 'connect');
+    sockets.push(opened);
+    return opened;
+  };
+  const connection = { application_name: name };
+  const sql = openClient(t, url, { connection, ...(hold && { socket }), ...options });
+  const admin = openClient(t, url);
+  await admin`create table notes (text text)`;
+  const terminate = async () => {
+    await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
+  };
+  /** How a statement ends whose connection is lost while it runs. */
+  const loseConnection = async () => {
+    const lost = outcome(sql`select pg_sleep(5)`);
+    await sleep(100);
+    await terminate();
+    return lost;
+  };
   return {
+    sql,
+    /** With `hold`, those of the client. */
     sockets,
-    open: async ({ host, port }: { host: string[]; port: number[] }) => {
-      const socket = connect(port[0] ?? 0, host[0]);
-      await once(socket, 'connect');
-      sockets.push(socket);
-      return socket;
-    },
+    terminate,
+    loseConnection,
+    backends: () => admin`select state from pg_stat_activity where application_name = ${name}`,
+    notes: async () => (await admin`select text from notes order by text`).map(row => row.text),
   };
 }

@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import postgres from 'postgres';
 import t from 'tap';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { backend, createPostgres, testLog } from '../../helper/database.ts';
+import { createPostgres, testLog } from '../../helper/database.ts';
 import {
   hangUp,
   outcome,
@@ -15,57 +14,50 @@ import {
   watchUncaught,
 } from '../../helper/servers/fakeServer.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { onPostgres, openClient } from './client.ts';
 
-/** The numbers are issues of github.com/porsager/postgres; see docs/decisions/08-postgres-driver.md. */
-const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+/** Of this database: other tests run on the same server. */
+const endClients = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name = 'triport' and datname = current_database()`;
 
-t.test('a server that hangs up at once fails the statement, without endless reconnects: #1193', async t => {
+t.test('a server that hangs up fails the statement, and is asked once for each', async t => {
   const { seen, url } = await startFakeServer(t, hangUp);
-  const sql = postgres(url, { max: 1, backoff: () => 0 });
-  t.teardown(() => sql.end({ timeout: 0 }));
-  t.equal(await outcome(sql`select 1`), 'CONNECTION_CLOSED');
-  t.equal(seen.count, 1);
-});
-
-t.test('when each of several hosts refuses, the statement fails: #1174', async t => {
-  const sql = postgres('postgres://x:x@127.0.0.1:1,127.0.0.1:2/x', { max: 1, backoff: () => 0 });
-  t.teardown(() => sql.end({ timeout: 0 }));
-  t.equal(await outcome(sql`select 1`), 'ECONNREFUSED');
-  t.equal(await outcome(sql`select 1`), 'ECONNREFUSED', 'and so does the next');
-});
-
-t.test('each statement tries each of several hosts, whatever happened to the one before: #1174', async t => {
-  const { seen, url } = await startFakeServer(t, hangUp);
-  const sql = postgres(url.replace('@', '@127.0.0.1:1,'), { max: 1, backoff: () => 0 });
-  t.teardown(() => sql.end({ timeout: 0 }));
-  for (const attempt of [1, 2]) {
-    t.equal(await outcome(sql`select 1`), 'CONNECTION_CLOSED');
-    t.equal(seen.count, attempt);
+  // Of several hosts, each statement tries each, whatever happened to the one before.
+  for (const hosts of [url, url.replace('@', '@127.0.0.1:1,')]) {
+    const sql = openClient(t, hosts);
+    for (const _ of [1, 2]) {
+      const before = seen.count;
+      t.equal(await outcome(sql`select 1`), 'CONNECTION_CLOSED');
+      t.equal(seen.count, before + 1);
+    }
   }
 });
 
-t.test('a password that arrives after the connection is lost does no harm: #1154', async t => {
+t.test('a statement fails when each of several hosts refuses', async t => {
+  const sql = openClient(t, 'postgres://x:x@127.0.0.1:1,127.0.0.1:2/x');
+  for (const _ of [1, 2]) t.equal(await outcome(sql`select 1`), 'ECONNREFUSED');
+});
+
+t.test('a password that arrives after the connection is lost does no harm', async t => {
   const askForPassword = (socket: Socket) =>
     void socket.once('data', () => {
       socket.end(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
     });
   const { url } = await startFakeServer(t, askForPassword);
   const uncaught = watchUncaught(t);
-  const sql = postgres(url, { max: 1, backoff: () => 0, password: () => sleep(50, 'secret') });
-  t.teardown(() => sql.end({ timeout: 0 }));
+  const sql = openClient(t, url, { password: () => sleep(50, 'secret') });
   t.equal(await outcome(sql`select 1`), 'CONNECTION_CLOSED');
   await sleep(100);
   t.same(uncaught, []);
 });
 
-t.test('a connection lost while it learns the types fails only its statement: #1192', onPostgres, async t => {
+t.test('a connection lost while it learns the types fails only its statement', onPostgres, async t => {
   const target = await createPostgres(t, { empty: true });
   const uncaught = watchUncaught(t);
   const learnsTypes = (chunk: Buffer) => chunk.includes('pg_catalog.pg_type');
   const { url } = await startFakeServer(t, passOnUntil(target, learnsTypes));
   const { username, password, pathname } = new URL(target);
-  const sql = postgres(url, { max: 1, backoff: () => 0, username, password, database: pathname.slice(1) });
-  t.teardown(() => sql.end({ timeout: 0 }));
+  const sql = openClient(t, url, { username, password, database: pathname.slice(1) });
   t.match(await outcome(sql`select 1`), /^(CONNECTION_CLOSED|ECONNRESET)$/);
   await sleep(50);
   t.same(uncaught, []);
@@ -89,11 +81,7 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
   const database = openPostgres({ url, connections: 2 }, testLog);
   t.teardown(() => database.close());
   await database.ready;
-  const admin = postgres(url, { max: 1 });
-  t.teardown(() => admin.end());
-  // Of this database: other tests run on the same server.
-  await admin`select pg_terminate_backend(pid) from pg_stat_activity
-    where application_name = 'triport' and datname = current_database() limit 1`;
+  await queryPostgres(url, `${endClients} limit 1`);
   for (const end = Date.now() + 500; Date.now() < end; await sleep(1))
     if (!database.available()) return t.fail('the service refused requests');
   await database.ping();
@@ -134,8 +122,7 @@ for (const [when, most] of Object.entries({ 'from the start': 25, later: 10 }))
     if (!full) {
       await database.ready;
       full = true;
-      const own = `application_name = 'triport' and datname = current_database()`;
-      await queryPostgres(target, `select pg_terminate_backend(pid) from pg_stat_activity where ${own}`);
+      await queryPostgres(target, endClients);
     }
     const before = seen.count;
     await sleep(3000);

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { Pool } from '../../../src/database/postgres/pool.ts';
-import { backend, createPostgres } from '../../helper/database.ts';
+import { createPostgres } from '../../helper/database.ts';
 import { outcome, sayNothing, startFakeServer } from '../../helper/servers/fakeServer.ts';
-
-const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+import { onPostgres } from './client.ts';
 
 function makePool(t: Test, url: string, options: { max: number; wait?: number }): Pool {
   const pool = new Pool(() => postgres(url, { max: options.max, backoff: () => 0 }), options.wait);
