@@ -31,9 +31,9 @@ function startTrimming(context: Context, settings: Settings, database: Database)
       for (let deleted = -1; deleted !== 0 && !stopped; trimmed += deleted)
         deleted = await deleteBatch(context, before);
     } catch (error) {
-      // Another process trims the same, or a row is being written: the rest is for the next hour.
-      if (!isLockedOut(error) && database.available())
-        context.log.error({ err: error }, `Old ${what} cannot be trimmed.`);
+      // Another process trims the same, or a row is being written.
+      if (isLockedOut(error)) context.log.info(`Some old ${what} are locked: the rest is for the next hour.`);
+      else if (database.available()) context.log.error({ err: error }, `Old ${what} cannot be trimmed.`);
     }
     if (trimmed > 0) context.log.info(`Trimmed ${trimmed} ${what}.`);
   }

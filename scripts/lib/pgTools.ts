@@ -15,5 +15,8 @@ export function runPgTool(program: 'pg_dump' | 'pg_restore', args: string[], url
       `${program} is not on the PATH. Install the PostgreSQL client programs of the server's major version or a later one.`,
     );
   if (error) throw error;
-  if (status !== 0) throw new OperatorError(`${program} exited with ${status}.`);
+  if (status !== 0)
+    throw new OperatorError(
+      `${program} exited with ${status}. It needs the rights of the role that migrates.`,
+    );
 }

@@ -72,7 +72,7 @@ export function orNotFound<T>(what: string, record: T | undefined): T {
 export class OperatorError extends Error {}
 
 /** SQLSTATEs about the server, the account or the database, not about a statement. */
-const serverFailure = /^(08|28|3D|53|57P)\w+$|^42501$/;
+const serverFailure = /^(08|28|3D|53|57P)\w+$/;
 /** Codes of the operating system, of TLS, and of the driver. */
 const connectionFailure = /^(CONN\w+|E(?!RR_)[A-Z_]{3,}|\w*(CERT|_TLS_|_SSL_|LEAF_SIGNATURE)\w*)$/;
 
@@ -83,6 +83,8 @@ export function reasonOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, message } = cause as Error & { code?: unknown };
     if (typeof code !== 'string') continue;
+    if (code === '42501')
+      return `The role of DATABASE_URL lacks a right: ${message}. \`npm run doctor\` names the missing grants.`;
     if (serverFailure.test(code)) return `The database cannot be used: ${message}.`;
     // The message is empty when a host name has several addresses and none answers.
     if (connectionFailure.test(code)) return message || code;

@@ -14,7 +14,7 @@ export async function* checkPooler(db: Connection, settings: Settings): Findings
   const wanted = statementTimeout(settings);
   if (absent.length > 0)
     yield warning(
-      `The pooler gives sessions no ${absent.join(' and no ')}: set them in its connect_query, see docs/running-many.md.`,
+      `Sessions have no ${absent.join(' and no ')}: set them in the connect_query of the pooler, see docs/running-many.md; without a pooler, remove DATABASE_POOLER.`,
     );
   else if (limits.statement_timeout !== wanted)
     yield warning(

@@ -1,7 +1,8 @@
+import { OperatorError } from '../../../src/core/errors.ts';
 import { silentLog } from '../../../src/core/log.ts';
 import type { Connection } from '../../../src/database/connection.ts';
-import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
-import { type Findings, unreachable } from './finding.ts';
+import { connectionOf, connectTo, refuseHiddenPooler } from '../../../src/database/postgres/client.ts';
+import { type Findings, problem, unreachable } from './finding.ts';
 
 /** Examines a PostgreSQL server over one connection. One that cannot be used is a problem. */
 export async function* onServer(
@@ -14,9 +15,9 @@ export async function* onServer(
   try {
     const db = connectionOf(pool);
     try {
-      await db.rows('select 1', []);
+      await (pooled ? db.rows('select 1', []) : refuseHiddenPooler(db));
     } catch (error) {
-      yield unreachable(name, error);
+      yield error instanceof OperatorError ? problem(error.message) : unreachable(name, error);
       return;
     }
     yield* examine(db);

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
+import { databaseFailure } from '../databaseErrors.ts';
 import { readCommitted, withoutTimeouts } from '../transaction.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
@@ -10,24 +11,43 @@ const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', im
 const migrationLock = 7_283_451;
 
 /**
- * Brings the database up to date. Of two instances that start at once, the second waits for the lock. It ends with the
- * transaction: a killed process leaves none behind, also through a pooler. Drizzle's own function would open a transaction
- * of its own; its table is the same.
+ * Brings the database up to date. A role that owns nothing may find it so. Of two instances that start at once, the second
+ * waits for the lock. It ends with the transaction: a killed process leaves none behind, also through a pooler. Drizzle's
+ * own function would open a transaction of its own; its table is the same.
  */
 export async function migrate(db: Connection): Promise<void> {
   await refuseOtherEncodings(db);
-  await db.transaction(async inside => {
-    await readCommitted(inside);
-    // Waiting for another instance, or building an index on a large table, may take longer than a request.
-    await withoutTimeouts(inside);
-    await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
-    await runMigrations(inside);
+  // Fails on a standby, as all writes would: it is asked again until it is promoted.
+  await db.rows('select pg_current_xact_id()', []);
+  await asOwner(db, async () => {
+    if ((await migrationState(db)).pending.length === 0) return;
+    await db.transaction(async inside => {
+      await readCommitted(inside);
+      // Waiting for another instance, or building an index on a large table, may take longer than a request.
+      await withoutTimeouts(inside);
+      await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
+      await runMigrations(inside);
+    });
   });
 }
 
+/** Work that needs the owner of the tables; another role is told who that is. */
+export async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (databaseFailure(error)?.code !== '42501') throw error;
+    throw new OperatorError(await whoMigrates(db, (error as Error).message));
+  }
+}
+
 const table = 'drizzle.__drizzle_migrations';
+const ofTable = `from pg_tables where schemaname || '.' || tablename = '${table}'`;
 
 async function runMigrations(inside: Connection): Promise<void> {
+  // Another instance may have been faster.
+  const { pending } = await migrationState(inside);
+  if (pending.length === 0) return;
   // Citus sends this to all nodes, also where the schema is there.
   const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
   if (exists === null) await inside.rows('create schema drizzle', []);
@@ -35,21 +55,31 @@ async function runMigrations(inside: Connection): Promise<void> {
     `create table if not exists ${table} (id serial primary key, hash text not null, created_at bigint)`,
     [],
   );
-  const [[last] = []] = await inside.rows(`select max(created_at) from ${table}`, []);
-  for (const { sql: statements, hash, folderMillis } of readMigrationFiles({ migrationsFolder })) {
-    if (folderMillis <= Number(last ?? 0)) continue;
+  for (const { sql: statements, hash, folderMillis } of pending) {
     for (const text of statements) await inside.rows(text, []);
     await inside.rows(`insert into ${table} (hash, created_at) values ($1, $2)`, [hash, folderMillis]);
   }
 }
 
-/** How many migrations the next start runs, and whether a newer release has been here. Changes nothing. */
-export async function migrationState(db: Connection): Promise<{ pending: number; isNewer: boolean }> {
-  const [[exists] = []] = await db.rows(`select to_regclass('${table}')::text`, []);
+/** The migrations that are missing, and whether a newer release has been here. Changes nothing. */
+export async function migrationState(db: Connection) {
+  // Not `to_regclass`: after waiting for the lock, it may answer from a cache of before.
+  const [[exists] = []] = await db.rows(`select tablename ${ofTable}`, []);
   const [[last] = []] = exists ? await db.rows(`select max(created_at) from ${table}`, []) : [];
-  const known = readMigrationFiles({ migrationsFolder }).map(({ folderMillis }) => folderMillis);
   const applied = Number(last ?? 0);
-  return { pending: known.filter(time => time > applied).length, isNewer: applied > Math.max(...known) };
+  const known = readMigrationFiles({ migrationsFolder });
+  const pending = known.filter(({ folderMillis }) => folderMillis > applied);
+  return { pending, isNewer: known.every(({ folderMillis }) => folderMillis < applied) };
+}
+
+/** For a role that may not: the owner of the tables may or, before there are any, that of the database. */
+export async function whoMigrates(db: Connection, reason: string): Promise<string> {
+  const [[role, owner] = []] = await db.rows(
+    `select current_user::text, coalesce((select tableowner ${ofTable}),
+      pg_get_userbyid(datdba))::text from pg_database where datname = current_database()`,
+    [],
+  );
+  return `The role ${role} may not migrate the database (${reason}): run \`npm run migrate\` as the role ${owner}. docs/running-many.md has the rights that ${role} needs to serve.`;
 }
 
 /** SQL_ASCII counts bytes where we promise characters, and other encodings lack most characters. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
 import { withoutTimeouts } from '../transaction.ts';
+import { asOwner } from './migrations.ts';
 
 const statements = new URL('../../../drizzle/spread.sql', import.meta.url);
 
@@ -12,15 +13,17 @@ export async function spread(db: Connection): Promise<boolean> {
     throw new OperatorError(
       'The database has no Citus. On every node run `create extension citus` in it; docs/scaling.md has the steps.',
     );
-  return db.transaction(async inside => {
-    await withoutTimeouts(inside);
-    // Of two calls at once, the second waits here.
-    await inside.rows('lock table webhook_events', []);
-    if (await isSpread(inside)) return false;
-    for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
-      await inside.rows(text, []);
-    return true;
-  });
+  return asOwner(db, () => db.transaction(spreadTables));
+}
+
+async function spreadTables(inside: Connection): Promise<boolean> {
+  await withoutTimeouts(inside);
+  // Of two calls at once, the second waits here.
+  await inside.rows('lock table webhook_events', []);
+  if (await isSpread(inside)) return false;
+  for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
+    await inside.rows(text, []);
+  return true;
 }
 
 /** Whether the tables of a database with Citus are spread. */

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { type Connection, workInside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
@@ -21,8 +22,12 @@ export type ClientOptions = postgres.Options<Record<string, postgres.PostgresTyp
 /** Settings that a pooler keeps for each client. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
+/** What no pooler passes on: it refuses the settings of a session, or drops those that it was told to ignore. */
+const mark = 'triport.session';
+
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
+  [mark]: 'own',
   statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
@@ -71,6 +76,18 @@ export const connectProbe = (url: string, log: Log, options: ProbeOptions = {}):
     connection: { application_name: 'triport probe' },
     ...options,
   });
+
+/** Through a pooler that nobody told us about, prepared statements fail, and pipelined ones are never answered. */
+export async function refuseHiddenPooler(db: Connection): Promise<void> {
+  const [[own] = []] = await db.rows(`select current_setting('${mark}', true)`, []).catch(error => {
+    if (error.message.startsWith('unsupported startup parameter')) return [];
+    throw error;
+  });
+  if (own !== 'own')
+    throw new OperatorError(
+      'The database is behind a pooler such as PgBouncer, which does not pass on the settings of a session: set DATABASE_POOLER=transaction.',
+    );
+}
 
 /** The adapter of this driver. */
 export function connectionOf(pool: Pool): Connection {

@@ -3,7 +3,7 @@ import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
-import { connectionOf, connectTo, type Server } from './client.ts';
+import { connectionOf, connectTo, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 import { callWorkers, onceAtATime, watchServer } from './watch.ts';
 
@@ -19,7 +19,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const readers = connectTo(server, log, { onclose });
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
   const writes = connectionOf(writers);
-  const migrations = prepareMigrations(writes, log);
+  const migrations = prepareMigrations(writes, server, log);
   const watch = watchServer(server, log, {
     onAnswer: () => void migrations.run(),
     // Statements of a server that is gone would wait until TCP gives up.
@@ -58,7 +58,7 @@ export function openPostgres(server: Server, log: Log): Database {
 }
 
 /** The migrations, which run when the server answers, and again after an interruption. */
-function prepareMigrations(db: Connection, log: Log) {
+function prepareMigrations(db: Connection, server: Server, log: Log) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   ready.catch(() => {});
   let migrated = false;
@@ -73,6 +73,7 @@ function prepareMigrations(db: Connection, log: Log) {
   const run = onceAtATime(async () => {
     if (migrated) return;
     try {
+      if (!server.pooled) await refuseHiddenPooler(db);
       await migrate(db);
       migrated = true;
       log.info('The database is ready.');

@@ -156,8 +156,17 @@ t.test('a role without its rights', async t => {
   await expectFinding(
     t,
     env,
-    /^problem: The role \w+ may not create schemas.*may not read and write api_keys, audit_log.*does not own/,
+    new RegExp(`^problem: .*: \`grant delete, insert, select, update on table users to ${role}\``),
   );
+  await queryPostgres(
+    url,
+    `grant all on all tables in schema public to ${role}; grant usage on all sequences in schema public to ${role}`,
+  );
+  await expectFinding(t, env, /^ok: The role \w+ has the rights/);
+  await queryPostgres(url, `revoke select, insert on list_log from ${role}`);
+  await queryPostgres(url, 'revoke execute on all functions in schema public from public');
+  await expectFinding(t, env, /`grant insert, select on table list_log to/);
+  await expectFinding(t, env, /`grant execute on function list_fold\(/);
   await queryPostgres(url, `alter role ${role} superuser`);
   await expectFinding(t, env, /^ok: The role \w+ has the rights/);
 });
@@ -209,12 +218,16 @@ t.test(
       DATABASE_POOLER: 'transaction',
       WEBHOOK_SECRETS,
     });
-    await expectFinding(t, through(await startPgBouncer(t, direct)), /^ok: The pooler sets the time limits/);
-    const unlimited = await startPgBouncer(t, direct, '');
+    const limited = await startPgBouncer(t, direct);
+    await expectFinding(t, through(limited), /^ok: The pooler sets the time limits/);
+    const hidden = { DATABASE_URL: limited, WEBHOOK_SECRETS };
+    await expectFinding(t, hidden, /^problem: The database is behind a pooler.*DATABASE_POOLER=transaction/);
+    await expectFinding(t, through(direct), /^warning: .*without a pooler, remove DATABASE_POOLER/);
+    const unlimited = await startPgBouncer(t, direct, { query: '' });
     await expectFinding(
       t,
       through(unlimited),
-      /^warning: The pooler gives sessions no .*statement_timeout.*: set them in its connect_query/,
+      /^warning: Sessions have no .*statement_timeout.*: set them in the connect_query of the pooler/,
     );
   },
 );

@@ -7,7 +7,7 @@ import { connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { call, makeFolder, startService, until } from '../../rig/process.ts';
+import { call, makeFolder, spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../../rig/servers/pgbouncer.ts';
 import { freePort } from '../../rig/servers/ports.ts';
@@ -82,6 +82,20 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
       [],
       'no warning',
     );
+});
+
+/** All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told to. */
+const ignored = [...limits, 'triport.session'].join();
+
+t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {
+  const direct = await createPostgres(t);
+  for (const DATABASE_URL of [await startPgBouncer(t, direct), await startPgBouncer(t, direct, { ignored })])
+    for (const script of ['src/main.ts', 'src/worker.ts']) {
+      const service = spawnService(t, { DATABASE_URL }, [], script);
+      t.equal(await service.ended, 1);
+      t.match(service.errors(), /^The database is behind a pooler .*: set DATABASE_POOLER=transaction\.\n$/);
+      t.notMatch(JSON.stringify(service.lines), /"err"/);
+    }
 });
 
 // Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first one, and

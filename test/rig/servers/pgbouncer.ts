@@ -16,7 +16,11 @@ export const [connectQuery = ''] =
   /connect_query='[^']+'/.exec(readFileSync('docs/running-many.md', 'utf8')) ?? [];
 
 /** Starts a PgBouncer in transaction mode in front of a database. */
-export async function startPgBouncer(t: Test, databaseUrl: string, query = connectQuery): Promise<string> {
+export async function startPgBouncer(
+  t: Test,
+  databaseUrl: string,
+  { query = connectQuery, ignored = '' } = {},
+): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const folder = makeFolder(t);
   const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')];
@@ -30,6 +34,7 @@ listen_port = ${listen}
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
+ignore_startup_parameters = ${ignored}
 default_pool_size = ${sessions}
 max_client_conn = 500
 `,

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createPostgres } from '../../helper/database.ts';
+import { examine } from '../../rig/doctor.ts';
+import { call, makeFolder, runCommand, spawnService, startService, until } from '../../rig/process.ts';
+import { all, pay, secrets, total } from '../../rig/sender.ts';
+import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+
+t.setTimeout(240_000);
+
+/** What the guide tells the owner to run. */
+const [, grants = ''] = /```sql\n(create role triport_service[^`]+)```/.exec(
+  readFileSync('docs/running-many.md', 'utf8'),
+) ?? [''];
+
+/** An empty database whose owner is no superuser, and the role of the guide, which is not made yet. */
+async function makeRoles(t: Test) {
+  const url = await createPostgres(t, { empty: true });
+  const suffix = randomBytes(4).toString('hex');
+  const [owner, service] = [`owner_${suffix}`, `service_${suffix}`];
+  await queryPostgres(url, `create role ${owner} login createrole password 'choose one'`);
+  await queryPostgres(url, `alter database ${new URL(url).pathname.slice(1)} owner to ${owner}`);
+  t.teardown(async () => {
+    await queryPostgres(url, `drop owned by ${service}, ${owner} cascade`);
+    await queryPostgres(url, `alter database ${new URL(url).pathname.slice(1)} owner to current_user`);
+    await queryPostgres(url, `drop role ${service}, ${owner}`);
+  });
+  const as = (username: string) => Object.assign(new URL(url), { username, password: 'choose one' }).href;
+  const grant = () => queryPostgres(as(owner), grants.replaceAll('triport_service', service));
+  return { owner, service, ownerUrl: as(owner), serviceUrl: as(service), grant };
+}
+
+const old = '01800000-0000-7000-8000-000000000000';
+/** One row of each kind that is trimmed. */
+const oldRows = `
+  insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
+    values ('${old}', 'stripe', 'stripe', sha256('x'), 'ignored', '{}', '2022-04-01', '2022-04-01');
+  insert into idempotency_keys (hash, fingerprint, created_at) values ('x', 'x', '2022-04-01');
+  insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, door)
+    values ('${old}', '2022-04-01', 'user.create', 'x', '{}', 'anyone', '', 'rest')`;
+
+t.test('a role with the grants of the guide serves what the owner has migrated', async t => {
+  const { owner, service, ownerUrl, serviceUrl, grant } = await makeRoles(t);
+  const { err } = await runCommand('scripts/migrate.ts', [], { DATABASE_URL: ownerUrl });
+  t.equal(err, '');
+  await grant();
+  await queryPostgres(ownerUrl, oldRows);
+  const env = { DATABASE_URL: serviceUrl, WEBHOOK_SECRETS: secrets, WORKER: 'apart' };
+  const [server, worker] = [await startService(t, env), spawnService(t, env, [], 'src/worker.ts')];
+  const run = (script: string, ...args: string[]) => runCommand(`scripts/${script}.ts`, args, env);
+
+  await t.test('records, totals and their folds', async t => {
+    const ada = { name: 'Ada', email: 'ada@example.com' };
+    const { body: user } = await call(server, 'POST', '/api/users', ada);
+    t.equal((await call(server, 'PATCH', `/api/users/${user.id}`, { name: 'Ada King' })).status, 200);
+    const post = await call(server, 'POST', '/api/posts', { title: 'One', authorId: user.id });
+    t.equal(post.status, 201);
+    t.equal((await call(server, 'DELETE', `/api/posts/${post.body.id}`)).status, 204);
+    t.equal((await call(server, 'DELETE', `/api/users/${user.id}`)).status, 204);
+    t.match(await run('seed', '--users', '10', '--posts', '6000'), { code: 0, err: '' });
+    t.equal(await total(server.url, '/api/posts'), 6000);
+    await until('the log is empty', async () => {
+      const [row] = await queryPostgres(ownerUrl, 'select count(*)::int as n from list_log');
+      return row?.n === 0;
+    });
+    t.equal(await total(server.url, '/api/posts'), 6000);
+    t.match(await run('repair'), { code: 0, err: '' });
+    t.ok((await all(server.url, '/api/audit')).some(({ action }) => action === 'user.delete'));
+  });
+  await t.test('a webhook, which the worker processes', async t => {
+    t.equal(await pay(server.url, 'evt_1', 'cus_1'), 200);
+    await until('it is processed', async () => (await total(server.url, '/api/subscriptions')) === 1);
+    t.match(await all(server.url, '/api/subscriptions'), [{ customer: 'cus_1', status: 'active' }]);
+  });
+  await t.test('trimming', () =>
+    until('all are trimmed', () =>
+      ['webhook events', 'idempotency keys', 'audit log entries'].every(what =>
+        worker.lines.some(({ msg }) => msg === `Trimmed 1 ${what}.`),
+      ),
+    ),
+  );
+  await t.test('commands, and what the role may not do', async t => {
+    const { code, out } = await run('keys', 'create', '--name', 'shop');
+    t.equal(code, 0);
+    t.match(out, /^triport_/);
+    await queryPostgres(ownerUrl, `revoke insert on api_keys from ${service}`);
+    const refused = await run('keys', 'create', '--name', 'shop');
+    t.equal(
+      refused.err,
+      'The role of DATABASE_URL lacks a right: permission denied for table api_keys. `npm run doctor` names the missing grants.\n',
+    );
+    await queryPostgres(ownerUrl, `grant insert on api_keys to ${service}`);
+    const backup = await run('backup', join(makeFolder(t), 'backup'));
+    t.equal(backup.code, 1);
+    t.match(backup.err, /needs the rights of the role that migrates/);
+    const spread = await run('migrate', '--spread');
+    t.match(spread.err, /has no Citus/);
+    await t.rejects(queryPostgres(serviceUrl, 'truncate users cascade'), { code: '42501' });
+    await t.rejects(queryPostgres(serviceUrl, 'alter table audit_log disable trigger all'), {
+      code: '42501',
+    });
+  });
+  await t.test('what a later migration of the owner creates', async t => {
+    await queryPostgres(ownerUrl, 'alter default privileges revoke execute on functions from public');
+    await queryPostgres(
+      ownerUrl,
+      `create table later (id serial); create function list_later() returns int language sql return 1`,
+    );
+    await queryPostgres(serviceUrl, 'insert into later default values; select list_later()');
+    const { found } = await examine(t, env);
+    t.equal(found.filter(line => /^ok: The role \w+ has the rights/.test(line)).length, 1, found.join('\n'));
+  });
+  await t.test('when a migration is missing, the process says who runs it', async t => {
+    await queryPostgres(
+      ownerUrl,
+      'delete from drizzle.__drizzle_migrations where id = (select max(id) from drizzle.__drizzle_migrations)',
+    );
+    const late = spawnService(t, env);
+    t.equal(await late.ended, 1);
+    t.match(
+      late.errors(),
+      new RegExp(
+        `^The role \\w+ may not migrate .*permission denied.*: run \`npm run migrate\` as the role ${owner}\\. [^\n]*\n$`,
+      ),
+    );
+    t.same(late.lines.filter(({ level }) => level >= 40).length, 1, 'only that AUTH_MODE is open');
+    const { unwell } = await examine(t, env);
+    t.match(unwell.join('\n'), new RegExp(`problem: The role \\w+ may not migrate .*1 migrations.*${owner}`));
+  });
+  t.same(
+    [server, worker].flatMap(({ lines }) => lines.filter(({ level }) => level >= 50)),
+    [],
+    'no error in a log',
+  );
+});
+
+t.test('on an empty database, the owner of the database migrates', async t => {
+  const { owner, service, ownerUrl, serviceUrl } = await makeRoles(t);
+  await queryPostgres(ownerUrl, `create role ${service} login password 'choose one'`);
+  const { code, err } = await runCommand('scripts/migrate.ts', [], { DATABASE_URL: serviceUrl });
+  t.equal(code, 1);
+  t.match(err, new RegExp(`^The role ${service} may not .* as the role ${owner}\\. [^\n]*\n$`));
+});
