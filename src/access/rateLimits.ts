@@ -3,7 +3,7 @@ import type { Actor } from '../core/actor.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
 import { MemoryRateLimitStore, type RateLimitStore } from './rateLimitStore.ts';
-import { RedisRateLimitStore } from './redisRateLimitStore.ts';
+import { openRedisRateLimitStore } from './redisRateLimitStore.ts';
 
 /** What a request counts against, and the limit of each window. */
 export interface Account {
@@ -21,7 +21,7 @@ export function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }:
   const store: RateLimitStore =
     REDIS_URL === undefined
       ? new MemoryRateLimitStore(window)
-      : new RedisRateLimitStore(REDIS_URL, window, log);
+      : openRedisRateLimitStore(REDIS_URL, window, log);
   return {
     store,
     /** Callers with a key or a token are counted by it, all others by their address. */

@@ -1,5 +1,7 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
 /** Fails fast: a request must wait neither for a connection that is down nor for one that hangs. */
-export const failFastOptions = {
+const failFastOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
@@ -9,5 +11,29 @@ export const failFastOptions = {
   enableAutoPipelining: true,
 } as const;
 
-/** Redis is connected but hangs. Only a new connection shows when it has recovered. */
-export const isTimeout = (error: Error) => error.message === 'Command timed out';
+/** Redis is connected but hangs, or this process was busy and its answer is there. */
+export const isTimeout = (error: unknown) => error instanceof Error && error.message === 'Command timed out';
+
+type Options = { keyPrefix: string } & Partial<Required<Pick<RedisOptions, 'retryStrategy' | 'scripts'>>>;
+
+/** Connects to Redis; `onFailure` is called whenever the connection or a command fails. */
+export function connectRedis<R extends Redis>(
+  url: string,
+  options: Options,
+  onFailure: (error: unknown) => void,
+) {
+  const redis = new Redis(url, { ...failFastOptions, ...options }) as R;
+  redis.on('error', onFailure);
+  // A Redis that restarts has lost what it stored, and may be back before the next command.
+  redis.on('close', () => onFailure(new Error('The connection was closed.')));
+  return {
+    redis,
+    /** For the error of a command. */
+    report: (error: unknown): false => {
+      onFailure(error);
+      // Only a new connection shows when Redis has recovered. On this one, what is written would stay in memory.
+      if (isTimeout(error) && redis.status === 'ready') redis.disconnect(true);
+      return false;
+    },
+  };
+}

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import type { Log } from '../core/log.ts';
+import { watchService } from '../core/watch.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
@@ -46,32 +46,23 @@ const [shortPause, pause] = [100, 1000];
 
 /** Folds again and again while there is a database. Every process does; the database lets one at a time. */
 export function startFolding(database: Database, log: Log): () => void {
-  const ending = new AbortController();
-  const { signal } = ending;
-  let failing = false;
-  async function fold(fewest: number): Promise<number> {
-    try {
-      const moved = await foldChanges(database, fewest);
-      failing = false;
-      return moved;
-    } catch (error) {
+  let turn = 0;
+  const folding = watchService({
+    check: async () => {
+      const moved = await foldChanges(database, ++turn % 10 === 0 ? 1 : few);
+      return moved >= many ? shortPause : pause;
+    },
+    every: pause,
+    cannotTell: error => {
       const failure = databaseFailure(error);
-      const expected = isLockedOut(error) || (failure && isOutage(failure)) || !database.available();
-      if (!expected && !failing && !signal.aborted)
-        log.error({ err: error }, 'Changes cannot be folded into the totals, so lists get slower.');
-      failing ||= !expected;
-      return 0;
-    }
-  }
-  async function run() {
-    for (let turn = 1; !signal.aborted; turn++) {
-      const moved = database.available() ? await fold(turn % 10 === 0 ? 1 : few) : 0;
-      await sleep(moved >= many ? shortPause : pause, undefined, { signal, ref: false }).catch(() => {});
-    }
-  }
-  void run();
+      return !database.available() || isLockedOut(error) || (failure !== undefined && isOutage(failure));
+    },
+    log,
+    away: 'Changes cannot be folded into the totals, so lists get slower.',
+    back: 'Changes are folded into the totals again.',
+  });
   // A fold that is running ends with the database.
-  return () => ending.abort();
+  return () => void folding.close();
 }
 
 const health = `select

@@ -3,6 +3,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import { type Context, systemContext } from '../core/context.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
+import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
@@ -44,18 +45,18 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
   const leftBehind = repeat(parts, async () => {
     const error = new Error('The process ended, or lost its database.');
     if (!(await endAttempt(work, undefined, error))) return undefined;
-    alone.call();
+    alone.checkNow();
     return 0;
   });
   const together = repeat(parts, async () => {
     const pause = await workOnBatch(work, false);
-    if (pause === 0) alone.call();
+    if (pause === 0) alone.checkNow();
     return pause;
   });
-  parts.calls.onCall(together.call);
+  parts.calls.onCall(together.checkNow);
   return {
     close: async () => {
-      const ended = Promise.all([together, alone, leftBehind].map(loop => loop.end()));
+      const ended = Promise.all([together, alone, leftBehind].map(loop => loop.close()));
       await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
     },
   };
@@ -63,43 +64,16 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
 
 /** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
 function repeat({ database, log }: WorkerParts, look: () => Promise<number | undefined>) {
-  let called = Promise.withResolvers<void>();
-  let isEnding = false;
-  let isFailing = false;
-  async function lookSafely(): Promise<number | undefined> {
-    if (!database.available()) return undefined;
-    try {
-      const pause = await look();
-      isFailing = false;
-      return pause;
-    } catch (error) {
-      if (!isFailing && database.available()) log.error({ err: error }, 'The queue cannot be worked on.');
-      isFailing = true;
-      return undefined;
-    }
-  }
-  async function run() {
-    while (!isEnding) {
-      // Before the look, so that a call during it counts.
-      called = Promise.withResolvers<void>();
-      const pause = await lookSafely();
-      const waiting = sleep(pause ?? lookEvery, undefined, { ref: false });
-      if (!isEnding) await (pause === undefined ? Promise.race([waiting, called.promise]) : waiting);
-    }
-  }
-  const running = run();
-  database.ready.then(
-    () => called.resolve(),
-    () => {},
-  );
-  return {
-    call: () => called.resolve(),
-    end: () => {
-      isEnding = true;
-      called.resolve();
-      return running;
-    },
-  };
+  const loop = watchService({
+    check: look,
+    every: lookEvery,
+    cannotTell: () => !database.available(),
+    log,
+    away: 'The queue cannot be worked on.',
+    back: 'The queue is worked on again.',
+  });
+  database.ready.then(loop.checkNow, () => {});
+  return loop;
 }
 
 interface Work {
@@ -131,7 +105,7 @@ async function endAttempt(
   error: unknown,
 ): Promise<boolean> {
   const failure = await giveUp(context, batch, error, retries).catch(cause => {
-    context.log.warn({ err: error }, 'An attempt failed, and cannot be ended now.');
+    if (batch) context.log.warn({ err: error }, 'An attempt failed, and cannot be ended now.');
     throw cause;
   });
   if (!failure) return false;

@@ -18,12 +18,12 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
   await using opened = new AsyncDisposableStack();
   if (folder !== undefined) opened.defer(lockFolder(folder));
   const disk = folder === undefined ? undefined : await watchDisk(folder, log);
-  opened.defer(() => disk?.stop());
+  opened.defer(() => void disk?.close());
   const client =
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
   await migrate(connectionOf(client));
-  return databaseOf(client, disk?.hasSpace ?? (() => true), opened.move());
+  return databaseOf(client, () => !disk?.isAway(), opened.move());
 }
 
 function databaseOf(client: PGlite, hasSpace: () => boolean, opened: AsyncDisposableStack): Database {

@@ -1,4 +1,5 @@
 import type { Log } from '../../core/log.ts';
+import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
@@ -28,15 +29,16 @@ export function openPostgres(server: Server, log: Log): Database {
     onCall: () => listeners.forEach(work => void work()),
   });
   const listeners: (() => void)[] = [];
-  const connections = watchConnections([readers, writers], watch.isReachable);
+  const available = () => migrations.done() && !watch.isAway();
+  const connections = watchConnections([readers, writers], available, log);
   return {
     kind: 'postgres',
     writes,
     reads: connectionOf(readers),
-    available: () => migrations.done() && watch.isReachable(),
+    available,
     ready: migrations.ready,
     ping: watch.ping,
-    hasConnections: connections.areFree,
+    hasConnections: () => !connections.isAway(),
     calls: {
       send: async () => void (await writes.rows(callWorkers, [])),
       onCall: work => {
@@ -51,7 +53,7 @@ export function openPostgres(server: Server, log: Log): Database {
     },
     close: async () => {
       migrations.stop();
-      connections.stop();
+      void connections.close();
       await Promise.all([readers.close(), writers.close(), watch.close()]);
     },
   };
@@ -90,19 +92,27 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   return { ready, run, failFor, done: () => migrated && !stopped, stop };
 }
 
-/** Milliseconds. */
-const connectionCheckEvery = 2000;
-
 /** Asks for connections as requests do, which are refused when they get none. */
-function watchConnections(pools: Pool[], isReachable: () => boolean) {
+function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
   /** In a row. After one alone, a server that is busy for a moment would be taken out of the balancer. */
   let refusals = 0;
-  const check = onceAtATime(async () => {
-    const answers = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
-    const failure = await answers.then(() => undefined, databaseFailure);
-    refusals = failure?.code === 'CONNECTION_WAIT_TIMEOUT' ? refusals + 1 : 0;
+  return watchService({
+    // Apart from the check of the server: a connection that is refused calls for that at once, again and again.
+    check: async () => {
+      const answers = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
+      const error = await answers.then(
+        () => undefined,
+        error => error,
+      );
+      const isRefused = databaseFailure(error)?.code === 'CONNECTION_WAIT_TIMEOUT';
+      refusals = isRefused ? refusals + 1 : 0;
+      if (refusals > 1) throw error;
+    },
+    every: 2000,
+    cannotTell: () => !isAvailable(),
+    log,
+    level: 'warn',
+    away: 'All connections to the database are busy.',
+    back: 'Connections to the database are free again.',
   });
-  // On a timer of its own: a connection that is refused makes the watch check at once, again and again.
-  const timer = setInterval(() => void (isReachable() && check()), connectionCheckEvery).unref();
-  return { areFree: () => refusals < 2, stop: () => clearInterval(timer) };
 }

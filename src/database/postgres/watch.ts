@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log.ts';
+import { watchService } from '../../core/watch.ts';
 import { connectProbe, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 
@@ -16,57 +16,41 @@ export const callWorkers = `notify ${channel}`;
 
 interface Listeners {
   onAnswer: () => void;
-  onSilence: (error: unknown) => void;
+  /** Once, when the server goes away. */
+  onSilence: () => void;
   /** Whether to stop asking. */
   isFinal: (error: unknown) => boolean;
   /** Workers were called; only after `listen`. */
   onCall: () => void;
 }
 
-/** Checks again and again whether a server answers, and logs when it goes away and when it is back. */
+/** Checks whether a server answers. */
 export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal, onCall }: Listeners) {
-  let reachable = true;
-  let closed = false;
-  const closing = new AbortController();
-  let pause = new AbortController();
-  const checkNow = () => void (reachable && pause.abort());
-  // Alone on its connection, so that its answer never waits behind other work: a late one means a dead server.
-  const options = { onclose: checkNow, onnotify: onCall, prepare: !server.pooled };
+  // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
+  const options = { onclose: () => watch.checkNow(), onnotify: onCall, prepare: !server.pooled };
   const probe = connectProbe(server.url, log, options);
   let question = 'select 1';
   const ping = onceAtATime(async () => void (await answerOf(probe, question)));
-
-  async function check(): Promise<void> {
-    try {
-      await ping();
-      if (!reachable) log.info('The database is back.');
-      reachable = true;
+  const watch = watchService({
+    check: async () => {
+      await ping().catch(error => {
+        if (isFinal(error)) void watch.close();
+        throw error;
+      });
       onAnswer();
-    } catch (error) {
-      closed ||= isFinal(error);
-      if (closed) return;
-      if (reachable) log.error({ err: error }, 'The database is out of reach. Trying until it is back.');
-      reachable = false;
-      onSilence(error);
-    }
-  }
-  async function watch() {
-    while (!closed) {
-      await check();
-      if (closed) return;
-      pause = new AbortController();
-      // Never shorter: what a check begins may lose its connection, too, and ask for the next check.
-      await pauseFor(retryEvery, closing.signal);
-      if (reachable) await pauseFor(checkEvery - retryEvery, pause.signal);
-    }
-  }
-  void watch();
+    },
+    every: checkEvery,
+    // Never shorter: what a check begins may lose its connection, too, and ask for the next check.
+    retryEvery,
+    onAway: onSilence,
+    log,
+    away: 'The database is out of reach. Trying until it is back.',
+    back: 'The database is back.',
+  });
 
   return {
-    isReachable: () => reachable,
+    ...watch,
     ping,
-    /** For a lost connection. */
-    checkNow,
     /** Now, and with each check, in case that the connection is a new one. A pooler gives its session away. */
     listen: () => {
       if (server.pooled) return;
@@ -74,17 +58,11 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
       answerOf(probe, question).catch(() => {});
     },
     close: async () => {
-      closed = true;
-      closing.abort();
-      pause.abort();
+      void watch.close();
       await probe.close(0);
     },
   };
 }
-
-/** Ends early at the signal: the process of a command lives until its last timer. */
-const pauseFor = (milliseconds: number, signal: AbortSignal) =>
-  sleep(milliseconds, undefined, { signal }).catch(() => {});
 
 /** Calls that come while the work is running share its result. */
 export function onceAtATime<A extends unknown[]>(work: (...args: A) => Promise<void>) {

@@ -1,11 +1,14 @@
 import type { Log } from '../../core/log.ts';
+import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage, isTooSlow } from '../databaseErrors.ts';
 import { connectionOf, connectProbe, connectTo, type Server } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
-import { answerOf, onceAtATime } from '../postgres/watch.ts';
+import { answerOf } from '../postgres/watch.ts';
 
-/** Milliseconds. A live server answers in a fraction of this. */
+/** Milliseconds. */
+export const askEvery = 250;
+/** A live server answers in a fraction of this. */
 const answerTimeout = 1000;
 
 /** Where the log of the primary ended, in bytes, at a time. */
@@ -26,54 +29,42 @@ async function positionOf(probe: Pool, text: string): Promise<bigint | undefined
 
 export const positionOfPrimary = (probe: Pool) => positionOf(probe, flushed);
 
-/** One copy of the database: reads from it, and how far it is. */
-export class Replica {
-  readonly reads: Connection;
-  /** Everything that was committed before this time can be read here. */
-  upTo = Number.NEGATIVE_INFINITY;
-  readonly #name: string;
-  readonly #log: Log;
-  readonly #pool: Pool;
-  /** Alone on its connection: it never waits behind reads. */
-  readonly #probe: Pool;
-  #away = false;
-  #closed = false;
-
-  constructor(name: string, server: Server, primary: Connection, log: Log) {
-    this.#name = name;
-    this.#log = log;
-    this.#pool = connectTo(server, log);
-    this.#probe = connectProbe(server.url, log, { prepare: !server.pooled });
-    this.reads = withFallback(connectionOf(this.#pool), primary, error => this.#lost(error));
-  }
-
-  /** Updates `upTo`. Do not wait for it: a silent replica must not hold up the others. */
-  readonly check = onceAtATime(async (history: LogPosition[]) => {
-    try {
-      const position = await positionOf(this.#probe, applied);
+/** One copy of the database: reads from it, and how far it is. `history` is that of the primary. */
+export function openReplica(
+  name: string,
+  server: Server,
+  primary: Connection,
+  history: () => LogPosition[],
+  log: Log,
+) {
+  const pool = connectTo(server, log);
+  // On a connection of its own: it never waits behind reads.
+  const probe = connectProbe(server.url, log, { prepare: !server.pooled });
+  let upTo = Number.NEGATIVE_INFINITY;
+  const watch = watchService({
+    check: async () => {
+      const position = await positionOf(probe, applied);
       // A replica that became a primary has a history of its own.
-      if (position === undefined) this.upTo = Number.NEGATIVE_INFINITY;
-      else this.upTo = history.findLast(past => past.position <= position)?.time ?? this.upTo;
-      if (this.#away) this.#log.info(`${this.#name} is back.`);
-      this.#away = false;
-    } catch (error) {
-      this.#lost(error);
-    }
-  });
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([this.#pool.close(), this.#probe.close()]);
-  }
-
-  #lost(error: unknown): void {
-    this.upTo = Number.NEGATIVE_INFINITY;
-    if (this.#away || this.#closed) return;
-    this.#away = true;
-    this.#log.warn({ err: error }, `${this.#name} is out of reach: its reads go to the primary.`);
+      const past = position === undefined ? undefined : history().findLast(past => past.position <= position);
+      upTo = past?.time ?? Number.NEGATIVE_INFINITY;
+    },
+    every: askEvery,
     // Statements of a machine that is gone would wait until TCP gives up.
-    this.#pool.reset();
-  }
+    onAway: () => pool.reset(),
+    log,
+    level: 'warn',
+    away: `${name} is out of reach: its reads go to the primary.`,
+    back: `${name} is back.`,
+  });
+  return {
+    reads: withFallback(connectionOf(pool), primary, watch.failed),
+    /** Everything that was committed before this time can be read here. */
+    upTo: () => (watch.isAway() ? Number.NEGATIVE_INFINITY : upTo),
+    close: async () => {
+      void watch.close();
+      await Promise.all([pool.close(), probe.close()]);
+    },
+  };
 }
 
 /**

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../../schemas/settings.ts';
 import { statementTimeout as timeoutOf } from '../../config/timeouts.ts';
 import { replicaUrls } from '../../config/urls.ts';
 import type { Log } from '../../core/log.ts';
+import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { connectProbe } from '../postgres/client.ts';
-import { RecentWriters } from './recentWriters.ts';
-import { type LogPosition, positionOfPrimary, Replica } from './replica.ts';
+import { openRecentWriters } from './recentWriters.ts';
+import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './replica.ts';
 
 export interface Replicas {
   /** Where this caller may read; undefined is the primary. */
@@ -18,9 +18,7 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-/** Milliseconds. */
-const checkEvery = 250;
-/** A replica that is further behind is not used. A caller who wrote reads from the primary for longer than this. */
+/** Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer than this. */
 const maxLag = 5000;
 
 /**
@@ -37,40 +35,42 @@ export function openReplicas(settings: Settings, database: Database, log: Log): 
   const statementTimeout = timeoutOf(settings);
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
-  const replicas = urls.map(
-    (url, i) =>
-      new Replica(`Replica ${i + 1}`, { url, connections, pooled, statementTimeout }, database.reads, log),
-  );
-  const probe = connectProbe(DATABASE_URL, log, { prepare: !pooled });
-  const recentWriters = new RecentWriters(REDIS_URL, maxLag + 1000, log);
   let history: LogPosition[] = [];
-  let closed = false;
-
-  async function check(): Promise<void> {
-    const time = performance.now();
-    // While the primary is away no replica proves that it is up to date, and soon none counts as such.
-    const position = database.available() && (await positionOfPrimary(probe).catch(() => undefined));
-    if (position) history = [...history.filter(past => time - past.time <= maxLag), { time, position }];
-    for (const replica of replicas) void replica.check(history);
-  }
-  async function watch(): Promise<void> {
-    for (; !closed; await sleep(checkEvery)) await check();
-  }
-  void watch();
+  const replicas = urls.map((url, i) => {
+    const server = { url, connections, pooled, statementTimeout };
+    return openReplica(`Replica ${i + 1}`, server, database.reads, () => history, log);
+  });
+  const probe = connectProbe(DATABASE_URL, log, { prepare: !pooled });
+  const recentWriters = openRecentWriters(REDIS_URL, maxLag + 1000, log);
+  // While the primary is away no replica proves that it is up to date, and soon none counts as such.
+  const primary = watchService({
+    check: async () => {
+      const time = performance.now();
+      const position = await positionOfPrimary(probe);
+      if (position) history = [...history.filter(past => time - past.time <= maxLag), { time, position }];
+    },
+    every: askEvery,
+    cannotTell: () => !database.available(),
+    log,
+    level: 'warn',
+    away: 'The primary does not say how far it is: soon no replica is used.',
+    back: 'The primary says how far it is again.',
+  });
 
   return {
     async readerFor(caller) {
       // Before the choice: a replica only gets further until it is read.
       if (await recentWriters.has(caller)) return undefined;
       const time = performance.now();
-      const fresh = replicas.filter(({ upTo }) => time - upTo <= maxLag);
+      const fresh = replicas.filter(({ upTo }) => time - upTo() <= maxLag);
       // The same replica for the same caller, so that the next page is no older than this one.
       return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.reads;
     },
     wrote: caller => recentWriters.set(caller),
     async close() {
-      closed = true;
-      await Promise.all([recentWriters.close(), probe.close(), ...replicas.map(replica => replica.close())]);
+      void primary.close();
+      recentWriters.close();
+      await Promise.all([probe.close(), ...replicas.map(replica => replica.close())]);
     },
   };
 }

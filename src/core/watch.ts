@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from './log.ts';
+
+/** All times are in milliseconds. */
+interface Watched {
+  /** Fails while the service is away. May return the pause until the next check, which no call shortens. */
+  check: () => Promise<number | undefined> | Promise<void>;
+  /** The pause between two checks. A call ends it. */
+  every: number;
+  /** The pause while the service is away. No pause ends before it: a check may itself call for the next one. */
+  retryEvery?: number;
+  /** Whether nothing can be learned now: before a check, which is then left out, or from the error of one. */
+  cannotTell?: (error?: unknown) => boolean;
+  onAway?: () => void;
+  log: Log;
+  level?: 'warn' | 'error';
+  /** What the log says, once each time. */
+  away: string;
+  back: string;
+}
+
+/** Checks again and again whether a service is there, never twice at once. The process lives until it is closed. */
+export function watchService(watched: Watched) {
+  const { check, every, retryEvery, cannotTell = () => false, onAway, log, level = 'error' } = watched;
+  let isAway = false;
+  let hasFailed = false;
+  const closing = new AbortController();
+  let call = new AbortController();
+
+  function failed(error: unknown): void {
+    hasFailed = true;
+    if (isAway || closing.signal.aborted) return;
+    isAway = true;
+    log[level]({ err: error }, watched.away);
+    onAway?.();
+  }
+  function succeeded(): void {
+    // A service that is nearly full accepts some writes between others that it refuses.
+    if (!isAway || hasFailed) return;
+    isAway = false;
+    log.info(watched.back);
+  }
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      // Before the check, so that a call during it counts.
+      call = new AbortController();
+      let pause: number | undefined;
+      try {
+        if (!cannotTell()) {
+          pause = (await check()) ?? undefined;
+          succeeded();
+        }
+      } catch (error) {
+        if (!cannotTell(error)) failed(error);
+      }
+      hasFailed = false;
+      const least = pause ?? retryEvery ?? 0;
+      const most = pause ?? (isAway ? (retryEvery ?? every) : every);
+      await pauseFor(least, closing.signal);
+      await pauseFor(most - least, call.signal);
+    }
+  }
+  // Not before it is returned: a check may use it.
+  const running = Promise.resolve().then(run);
+
+  return {
+    isAway: () => isAway,
+    /** For a failure that somebody else noticed. Only a check after a pause without one finds the service back. */
+    failed,
+    /** Ends the pause, but not one that the check returned, nor before `retryEvery`. */
+    checkNow: () => call.abort(),
+    /** Ends any pause; settles when the running check has ended. */
+    close: (): Promise<void> => {
+      closing.abort();
+      call.abort();
+      return running;
+    },
+  };
+}
+
+async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (milliseconds > 0) await sleep(milliseconds, undefined, { signal }).catch(() => {});
+}
