@@ -27,7 +27,7 @@ async function addPosts(sql: postgres.Sql, amount: number): Promise<void> {
       case when n % 4 = 0 then 'draft' else 'published' end, authors[1 + floor(random() * cardinality(authors))::int], now(), now()
     from generate_series(1, ${amount}::int) as n, (select array_agg(id) as authors from users) as everybody`;
   await sql`set session_replication_role = origin`;
-  await sql`select list_repair()`;
+  await sql`select list_repair(name) from list_tables`;
 }
 
 /** A temporary PostgreSQL server with the seeded data. Commits wait for the disk as they do in production. */
@@ -63,7 +63,7 @@ export async function openBenchDatabase(users: number, posts: number) {
   if (seeded.status !== 0) throw new Error('The seed failed.');
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   // The service would move the changes of the seed while the first requests are measured.
-  const fold = async () => Number((await sql`select list_fold(100000, 1) as moved`)[0]?.moved);
+  const fold = async () => Number((await sql`select list_fold(100000) as moved`)[0]?.moved);
   while ((await fold()) > 0);
   if (posts > mostSeeded) await addPosts(sql, posts - mostSeeded);
   const track = async (what: string) => {

@@ -1,7 +1,6 @@
 import { runCommand } from '../src/command.ts';
 import { repairCounts } from '../src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
-import { announce } from './lib/progress.ts';
 
 const usage = `npm run repair: recounts every list. Needed only after writes with disabled triggers. It has no options; the settings name
 the database.
@@ -9,9 +8,7 @@ the database.
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run repair`;
 
 async function repair() {
-  announce('Counting every list');
-  await withDatabase(({ db }) => repairCounts(db));
-  console.log('All lists are recounted.');
+  await withDatabase(({ db }) => repairCounts(db, line => console.log(line)));
 }
 
 await runCommand({ usage, run: repair });

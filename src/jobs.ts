@@ -2,18 +2,25 @@ import type { Settings } from '../schemas/settings.ts';
 import { type Context, systemContext } from './core/context.ts';
 import type { Database } from './database/database.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
+import { startFolding } from './database/totals.ts';
 import { trimAudit } from './services/audit.ts';
 import { keptDays, trimKeys } from './services/idempotency.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerParts } from './webhooks/worker.ts';
 
-/** Processes events as they come, and trims old records. */
+/** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
 export function startJobs(parts: WorkerParts): { close: () => Promise<void> } {
   const { settings, database, log, now } = parts;
   const worker = startWorker(parts);
   const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
   const stopTrimming = startTrimming(context, settings, database);
-  return { close: async () => void (await Promise.all([worker.close(), stopTrimming()])) };
+  const stopFolding = startFolding(database, log);
+  return {
+    async close() {
+      stopFolding();
+      await Promise.all([worker.close(), stopTrimming()]);
+    },
+  };
 }
 
 const hour = 3_600_000;

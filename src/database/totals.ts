@@ -10,52 +10,42 @@ import { readCommitted, withoutTimeouts } from './transaction.ts';
 
 /** The number of rows of a table. */
 export const totalOf = (table: PgTable) =>
-  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, '', 0, false))::int`;
+  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, 0, false))::int`;
 
-/** Counts everything again, while others read and write. */
-export const repairCounts = (db: Connection) =>
+/** Work on the totals: it must see what others commit meanwhile, and it may take longer than a request. */
+const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
   db.transaction(async inside => {
     await readCommitted(inside);
     await withoutTimeouts(inside);
-    await inside.rows('select list_repair()', []);
+    return work(inside);
   });
+
+/** Counts every table again, while others read and write, and says so: on the embedded database everybody waits for it. */
+export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
+  for (const [table] of await db.rows('select name from list_tables order by name', [])) {
+    say(`Counting ${table} …`);
+    await countingIn(db, inside => inside.rows('select list_repair($1)', [table]));
+    say(`The totals of ${table} are exact.`);
+  }
+}
 
 /** The most changes that one fold moves. On the embedded database everybody waits for it. */
-const portions = { postgres: 50_000, embedded: 5000 };
+const portions = { postgres: 20_000, embedded: 5000 };
+/** Milliseconds after a fold, and after one that moved many changes: readers add up those that wait. */
+const [pause, shortPause, many] = [1000, 100, 500];
 
-/**
- * Moves changes from the log to the counts (drizzle/migrations/0003_totals.sql) if at least `fewest` wait; returns how many.
- * No writer waits for it, and it waits for nobody.
- */
-const foldChanges = ({ writes, kind }: Database, fewest: number): Promise<number> =>
-  writes.transaction(async inside => {
-    await readCommitted(inside);
-    // After a bulk load, rows are counted instead.
-    await inside.rows(`select set_config('statement_timeout', '0', true)`, []);
-    const [[moved] = []] = await inside.rows('select list_fold($1, $2)', [portions[kind], fewest]);
-    return Number(moved);
-  });
-
-/**
- * Readers add up the changes in the log, so it must not become long. Nor may folds be too frequent: while a transaction
- * stays open, each leaves an old version of some nodes, which readers meet.
- */
-const [many, few] = [500, 100];
-/** Milliseconds, after many changes and after fewer. Every tenth time, those that are too few are folded, too. */
-const [shortPause, pause] = [100, 1000];
-
-/** Folds again and again while there is a database. Every process does; the database lets one at a time. */
-export function startFolding(database: Database, log: Log): () => void {
-  let turn = 0;
+/** Moves changes from the log to the totals (drizzle/migrations/0003_totals.sql), again and again until it is stopped. */
+export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
+  const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);
   const folding = watchService({
     check: async () => {
-      const moved = await foldChanges(database, ++turn % 10 === 0 ? 1 : few);
-      return moved >= many ? shortPause : pause;
+      const [[moved] = []] = await countingIn(writes, fold);
+      return Number(moved) >= many ? shortPause : pause;
     },
     every: pause,
     cannotTell: error => {
       const failure = databaseFailure(error);
-      return !database.available() || isLockedOut(error) || (failure !== undefined && isOutage(failure));
+      return !available() || isLockedOut(error) || (failure !== undefined && isOutage(failure));
     },
     log,
     away: 'Changes cannot be folded into the totals, so lists get slower.',
@@ -66,7 +56,7 @@ export function startFolding(database: Database, log: Log): () => void {
 }
 
 const health = `select
-  (select count(*) from (select from list_sources cross join lateral list_pending(name, '') limit 100000) as waiting),
+  (select count(*) from (select from list_log limit 100000) as waiting),
   extract(epoch from now() - least(
     (select min(xact_start) from pg_stat_activity
       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
@@ -79,7 +69,7 @@ export function watchTotals(metrics: Metrics, database: Database): void {
     const row = await read();
     return row && Number(row[0]);
   };
-  metrics.watch('totals_changes_waiting', 'Changes that each list adds to its kept total.', waiting);
+  metrics.watch('totals_changes_waiting', 'Changes that are not in the kept totals yet.', waiting);
   const oldest = async () => {
     // The embedded database has no other transactions.
     const row = database.kind === 'postgres' ? await read() : undefined;

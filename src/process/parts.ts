@@ -3,7 +3,6 @@ import type { Settings } from '../../schemas/settings.ts';
 import { withKeptSecrets } from '../config/secrets.ts';
 import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
-import { startFolding } from '../database/totals.ts';
 import { openCalls } from '../webhooks/calls.ts';
 import { openMetrics } from './metrics.ts';
 import { checkPort } from './ports.ts';
@@ -22,13 +21,11 @@ export async function openParts(given: Settings) {
   const settings = withKeptSecrets(given);
   const calls = openCalls(database);
   const metrics = openMetrics(database);
-  const stopFolding = startFolding(database, log);
-  return { settings, log, database, calls, metrics, stopFolding, stopTraces };
+  return { settings, log, database, calls, metrics, stopTraces };
 }
 
 /** Closes them in reverse. Requests and the worker must have ended. */
-export async function closeParts({ database, stopFolding, stopTraces }: Parts): Promise<void> {
-  stopFolding();
+export async function closeParts({ database, stopTraces }: Parts): Promise<void> {
   await database.close();
   // An unreachable collector must not delay the exit.
   await Promise.race([stopTraces(), sleep(1000)]);

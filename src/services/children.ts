@@ -1,16 +1,7 @@
-import {
-  asc,
-  eq,
-  getTableColumns,
-  getTableName,
-  type PgColumn,
-  type PgTable,
-  sql,
-} from '../../drizzle/orm.ts';
+import { asc, eq, getTableColumns, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { owner, owners } from '../database/statements/cursorQuery.ts';
-import { partName } from '../database/statements/pageQuery.ts';
 import type { RecordTable } from '../database/statements/recordsById.ts';
 import { builder, statement } from '../database/statements/statement.ts';
 
@@ -22,10 +13,7 @@ export type CountChildren = (context: Context, parents: string[]) => Promise<Map
 
 /** A function that tells how many children each of these parents has. */
 export function countsOf(table: RecordTable, column: PgColumn): CountChildren {
-  const name = sql.raw(`'${getTableName(table)}'`);
-  // Few children have no total of their own and are counted.
-  const kept = sql`(select total from list_place(${name}, ${partName(column, owner)}, 0, false))`;
-  const total = sql<number>`coalesce(${kept}, ${builder.$count(table, eq(column, owner))})::int`;
+  const total = sql<number>`${builder.$count(table, eq(column, owner))}::int`;
   const read = statement({ id: owner, total }, (builder, columns) => builder.select(columns).from(owners));
   return async (context, parents) => {
     need(context, 'read');

@@ -83,7 +83,7 @@ create table "${plural}" (\n${lines.map(line => `\t${line}`).join(',\n')}\n);`,
         `create index "${plural}_${name}_index" on "${plural}" using btree ("${column}","id");`,
     ),
     `-- Keeps exact totals, and the start of any page.
-select list_watch('${plural}', '{${parents.map(parent => `${parent.name}_id`)}}');`,
+select list_watch('${plural}', '{}');`,
   ]
     .join('\n--> statement-breakpoint\n')
     .concat('\n');
@@ -130,7 +130,6 @@ export const list${Types} = pagedList<${Type}, ${filterNames}, (typeof ${name}So
   ...${name},
   scope: 'read',
   filters: { ${filters.join(', ')} },
-  counted: [${parents.map(parent => `'${parent.name}'`).join(', ')}],
   sorts: { createdAt: [], ${texts.map(field => `${field.name}: [${plural}.${field.name}]`).join(', ')} },
 });
 

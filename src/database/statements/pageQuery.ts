@@ -17,16 +17,18 @@ interface PageQuery {
   /** The id first. */
   columns: Record<string, PgColumn>;
   where: SQL | undefined;
-  /** Its name in the counts: '' is the whole table, `column=value` a part of it. Undefined is not counted. */
+  /** The name of the list that `list_watch` keeps: the table, or `partName`. Undefined when no total is kept. */
   part: SQLWrapper | string | undefined;
   /** Before the id. */
   sort: SQLWrapper[];
   backward: boolean;
 }
 
-/** The name of the part of a table that has this value in this column. */
-export const partName = (column: PgColumn, value: SQLWrapper) =>
-  sql`${sql.raw(`'${column.name}='`)} || ${value}::text`;
+/** The list of the rows that have this value in this column. The cast writes the value as the database does. */
+export function partName(column: PgColumn, value: SQLWrapper): SQL {
+  const [name, type] = [`'${getTableName(column.table)}.${column.name}='`, column.getSQLType()].map(sql.raw);
+  return sql`${name} || (${value}::${type})::text`;
+}
 
 const literal = (id: string) => sql.raw(`'${id}'`);
 
@@ -41,9 +43,9 @@ export function pageQuery({ table, columns, where, part, sort, backward }: PageQ
   const counted = part !== undefined;
   const placed = counted && sort.length === 0;
   const place = counted
-    ? sql`list_place(${sql.raw(`'${getTableName(table)}'`)}, ${part}, ${placed ? skip : 0}, ${sql.raw(String(backward))}) as place`
+    ? sql`list_place(${part}, ${placed ? skip : 0}, ${sql.raw(String(backward))}) as place`
     : sql`(select null::bigint as total) as place`;
-  // A part that is too small for counts of its own has neither total nor bound.
+  // A list whose total is not kept has neither total nor bound.
   const bound = backward
     ? sql`${table.id} < coalesce(place.bound, ${literal(lastId)})`
     : sql`${table.id} >= coalesce(place.bound, ${literal(firstId)})`;

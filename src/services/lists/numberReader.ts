@@ -1,4 +1,4 @@
-import { and, getTableColumns, sql } from '../../../drizzle/orm.ts';
+import { and, getTableColumns, getTableName, sql } from '../../../drizzle/orm.ts';
 import type { Connection } from '../../database/connection.ts';
 import { pageQuery, partName } from '../../database/statements/pageQuery.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
@@ -55,14 +55,14 @@ function pageStatement<Filter extends string, Sort extends string>(
   });
 }
 
-/** The part of the table whose total is kept; undefined when the records are counted. */
+/** The name of the list whose total is kept; undefined when the records are counted. */
 function countedPart<Filter extends string>(
-  { counted = [], filters }: Pick<ListRules<Filter, string>, 'counted' | 'filters'>,
+  { table, counted = [], filters }: Pick<ListRules<Filter, string>, 'table' | 'counted' | 'filters'>,
   used: Filter[],
 ) {
   if (counted === false) return undefined;
   const [only, ...others] = used;
-  if (only === undefined) return '';
+  if (only === undefined) return getTableName(table);
   const column = filters[only];
   const isCounted = others.length === 0 && counted.includes(only) && typeof column !== 'function';
   return isCounted ? partName(column, sql.placeholder(only)) : undefined;

@@ -24,7 +24,7 @@ export interface ListRules<
    * records. The order of `filters` when absent.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
-  /** The filters whose totals are kept, besides that of the whole list. False: none is kept. */
+  /** The filters whose columns `list_watch` names, besides the whole list. False: no total is kept. */
   counted?: Filter[] | false;
   /** The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie. */
   sorts: Record<Sort, SQLWrapper[]>;

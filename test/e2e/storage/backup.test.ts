@@ -73,7 +73,7 @@ async function contentsOf(t: Test, env: Record<string, string>): Promise<Content
     'webhook_events',
     'api_keys',
     'audit_log',
-    'list_counts',
+    'list_tables',
   ])
     t.ok(contents[`public.${name}`]?.length, `${name} has rows`);
   return contents;
@@ -161,16 +161,16 @@ t.test('after a restore the counts are right, with changes that were not folded'
   t.match(await run('seed.ts', ['--users', '300', '--posts', '3000'], from), { code: 0 });
   for (let i = 0; i < 3; i++) {
     await queryPostgres(from.DATABASE_URL, addUsers(`folded ${i}`, 1));
-    await queryPostgres(from.DATABASE_URL, 'select list_fold(10000, 1)');
+    await queryPostgres(from.DATABASE_URL, 'select list_fold(10000)');
   }
   await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
   t.match(await run('backup.ts', [file], from), { code: 0 });
   t.match(await run('restore.ts', [file], to), { code: 0 });
-  const totals = `select (select total from list_place('users', '', 0, false))::int as total, (select count(*) from users)::int as actual`;
+  const totals = `select (select total from list_place('users', 0, false))::int as total, (select count(*) from users)::int as actual`;
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 306, actual: 306 }]);
   await queryPostgres(to.DATABASE_URL, addUsers('after', 5));
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
-  await queryPostgres(to.DATABASE_URL, 'select list_fold(10000, 1)');
+  await queryPostgres(to.DATABASE_URL, 'select list_fold(10000)');
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
 });
 

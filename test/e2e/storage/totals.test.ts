@@ -6,8 +6,8 @@ import { makePostgres } from '../../rig/servers/postgresServer.ts';
 t.setTimeout(120_000);
 
 const totals = `select
-  (select total from list_place('users', '', 0, false))::int as users, (select count(*) from users)::int as all_users,
-  (select total from list_place('posts', '', 0, false))::int as posts, (select count(*) from posts)::int as all_posts`;
+  (select total from list_place('users', 0, false))::int as users, (select count(*) from users)::int as all_users,
+  (select total from list_place('posts', 0, false))::int as posts, (select count(*) from posts)::int as all_posts`;
 const insertUsers = (amount: number) => `insert into users (id, name, email, created_at, updated_at)
   select gen_random_uuid(), 'x', gen_random_uuid() || '@example.com', now(), now() from generate_series(1, ${amount})`;
 
@@ -22,9 +22,7 @@ t.test(
     };
     const folded = () =>
       until('everything is folded', async () => {
-        const [row] = await postgres.query(
-          'select count(*)::int as waiting from list_sources cross join lateral list_pending(name, $$$$)',
-        );
+        const [row] = await postgres.query('select count(*)::int as waiting from list_log');
         return row?.waiting === 0;
       });
     const metricsPort = await freePort();
