@@ -1,9 +1,9 @@
-import { getTableName, type PgColumn } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/records.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import { invalid } from '../core/errors.ts';
-import { type CountChildren, countsOf, memberOf, pagesOf, type ReadChildren } from './children.ts';
 import type { Kind } from './kinds.ts';
+import { type CountEach, totalOfEach } from './lists/pagedList.ts';
 import { refuse } from './refusals.ts';
 
 interface Relation {
@@ -22,8 +22,7 @@ export interface Children extends Relation {
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
   /** How many children each of these parents has. */
-  counts: CountChildren;
-  pages: ReadChildren;
+  counts: CountEach<object>;
 }
 
 const declared: Children[] = [];
@@ -33,7 +32,7 @@ export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => pa
 
 /**
  * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
- * of the foreign key, and gives the functions that read the children of many parents at once.
+ * of the foreign key, and counts the children of many parents at once.
  */
 export function belongsTo(
   child: Kind,
@@ -51,12 +50,15 @@ export function belongsTo(
     ...relation,
     member,
     conflicts,
-    counts: countsOf(child.table, column),
-    pages: pagesOf(child.table, column),
+    counts: totalOfEach({ scope: 'read', table: child.table, filters: { parent: column } }, 'parent'),
   };
   declared.push(children);
   return children;
 }
+
+/** What a record calls a column. */
+const memberOf = (table: PgTable, column: PgColumn) =>
+  Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
 function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
   const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {

@@ -10,10 +10,15 @@ export interface Page<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
 }
-export interface CursorPage<T> extends Page<T, CursorMeta> {
-  /** The cursor of a record of the page. */
+/** Records that are next to each other in a list. */
+export interface Slice<T> {
+  data: T[];
+  hasNext: boolean;
+  hasPrevious: boolean;
+  /** The cursor of one of the records. */
   cursorAt: (index: number) => string;
 }
+export interface CursorPage<T> extends Page<T, CursorMeta>, Slice<T> {}
 
 export const skipped = ({ page = 1, limit }: PageRequest) => (page - 1) * limit;
 
