@@ -32,21 +32,17 @@ const toQuery = ({ sort, ...args }: Record<string, string | number>) =>
   });
 
 t.test('a nested list has the sorts, filters and pages of the REST list, for each parent', async t => {
-  for (const sort of ['createdAt', 'createdAt_desc', 'title', 'title_desc'])
+  for (const sort of ['createdAt', 'createdAt_desc', 'title_desc'])
     for (const filter of [
       {},
       { status: 'draft' },
-      { title: 'Title 3' },
       { status: 'published', title: 'Title 1' },
-      { createdSince: times[20] as string },
       { createdBefore: times[30] as string, status: 'published' },
       { createdSince: times[9] as string, createdBefore: times[40] as string, title: 'Title 2' },
     ]) {
-      const fields = [{}, { limit: 3 }, { limit: 4, page: 2 }, { page: 2 }, { limit: 1, page: 99 }].map(
-        page => ({
-          ...{ sort, ...filter, ...page },
-        }),
-      );
+      const fields = [{}, { limit: 4, page: 2 }, { page: 2 }].map(page => ({
+        ...{ sort, ...filter, ...page },
+      }));
       const selections = fields.map((args, i) => `p${i}: posts(${toText(args)}) { id }`);
       statements.length = 0;
       const { data, errors } = await ask(`{ users { id ${selections.join(' ')} } }`);

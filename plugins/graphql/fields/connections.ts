@@ -1,8 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
-import type { Context } from '../../../src/core/context.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
-import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { Part } from '../part.ts';
@@ -104,13 +102,3 @@ export const connectionOf = <T>(
   },
   total,
 });
-
-/** The total of a list, without its records. */
-export async function readTotal<T, F extends string, S extends string>(
-  list: PagedList<T, F, S>,
-  context: Context,
-  { after: _after, before: _before, ...query }: ListQuery<F, S>,
-): Promise<number> {
-  const { meta } = await list(context, { ...query, limit: 1 } as Parameters<typeof list>[1]);
-  return 'total' in meta ? meta.total : 0;
-}

@@ -5,6 +5,7 @@ import { ListReader } from './reader.ts';
 import {
   type Criteria,
   type Cursors,
+  hasPeriod,
   type ListQuery,
   type ListRules,
   namesIn,
@@ -71,8 +72,9 @@ export function totalOfEach<Filter extends string>(
     need(context, rules.scope);
     const names = Object.keys(rules.filters) as Filter[];
     const used = names.filter(name => name === filter || query[name] !== undefined);
-    const key = [...used, ...namesIn(['createdSince', 'createdBefore'], query)].join();
-    const count = statements.get(key) ?? totalsStatement({ rules, used, period: query, perParent: filter });
+    const selection = { used, hasPeriod: hasPeriod(query), perParent: filter };
+    const key = JSON.stringify(selection);
+    const count = statements.get(key) ?? totalsStatement({ rules, ...selection });
     statements.set(key, count);
     const rows = await count(context.db, { ...query, ...periodOf(query), parents: parents.join() });
     return new Map(rows.map(({ parent, total }) => [parent, total]));

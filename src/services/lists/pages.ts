@@ -9,11 +9,10 @@ export interface PageRequest {
 export interface Page<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
-}
-/** Records that are next to each other in a list. */
-export interface Slice<T> {
-  data: T[];
   hasNext: boolean;
+}
+/** A page without the values for REST. */
+export interface Slice<T> extends Omit<Page<T>, 'meta'> {
   hasPrevious: boolean;
   /** The cursor of one of the records. */
   cursorAt: (index: number) => string;
@@ -25,6 +24,7 @@ export const skipped = ({ page = 1, limit }: PageRequest) => (page - 1) * limit;
 export const pageOf = <T>(data: T[], total: number, { page = 1, limit }: PageRequest): Page<T> => ({
   data,
   meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
+  hasNext: page * limit < total,
 });
 
 /** The queries of neighbouring pages by link relation; undefined where there is no such page. */

@@ -6,6 +6,7 @@ import { makeCursor, type Position, readCursor } from './cursors.ts';
 import { type CursorPage, type Page, pageOf, type Slice, skipped } from './pages.ts';
 import {
   type Cursors,
+  hasPeriod,
   type ListQuery,
   type ListRules,
   namesIn,
@@ -16,7 +17,7 @@ import {
 } from './rules.ts';
 import { columnsOf, pageStatement, positionValue, type Reading } from './statements.ts';
 
-type Order<Filter extends string> = Omit<Reading<Filter>, 'from' | 'perParent'>;
+type Order<Filter extends string> = Omit<Reading<Filter>, 'from'>;
 type Rows = unknown[][];
 
 /**
@@ -107,13 +108,19 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     const hasIndex = (filter: Filter) => used.includes(filter) && this.#indexed.includes(filter);
     const prefix = sort.length === 0 ? (rarestFirst?.(query) ?? used).find(hasIndex) : undefined;
     const isReversed = query.before !== undefined;
-    return { rules: this.#rules, used, prefix, sort, descending: descending !== isReversed, period: query };
+    return {
+      rules: this.#rules,
+      used,
+      hasPeriod: hasPeriod(query),
+      prefix,
+      sort,
+      descending: descending !== isReversed,
+    };
   }
 
   #statementFor(reading: Reading<Filter>, query: ListQuery<Filter, Sort>) {
-    const { used, prefix, descending, from, perParent } = reading;
-    const period = namesIn(['createdSince', 'createdBefore'], query);
-    const key = JSON.stringify([used, prefix, query.sort, period, descending, from, perParent]);
+    const { rules, sort, ...rest } = reading;
+    const key = JSON.stringify([query.sort, rest]);
     const made = this.#statements.get(key) ?? rowsOf(pageStatement(reading));
     this.#statements.set(key, made);
     return made;

@@ -67,6 +67,9 @@ export function periodOf(query: Period): Range {
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }
 
+export const hasPeriod = (query: Period) =>
+  query.createdSince !== undefined || query.createdBefore !== undefined;
+
 /** A 400 that names a parameter of the list. */
 export const wrongParameter = (name: string, message: string) =>
   invalid([{ in: 'query', path: `/${name}`, message }]);

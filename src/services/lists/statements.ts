@@ -7,10 +7,8 @@ import {
   eq,
   getTableColumns,
   getTableName,
-  gt,
   is,
   isNotNull,
-  lt,
   type PgColumn,
   type PgTable,
   type SQL,
@@ -19,19 +17,19 @@ import {
 } from '../../../drizzle/orm.ts';
 import { firstId, lastId } from '../../core/ids.ts';
 import { builder, statement } from '../../database/statements/statement.ts';
-import type { ListRules, Period } from './rules.ts';
+import type { ListRules } from './rules.ts';
 
-/** What a list is made of, without the values of its filters, which are placeholders of their names. */
+/** Which records a list has. The values of its filters are placeholders of their names. */
 export interface Selection<Filter extends string> {
   rules: Pick<ListRules<Filter, never>, 'table' | 'columns' | 'filters' | 'counted'>;
   /** The filters that have a value. */
   used: Filter[];
-  period: Period;
+  hasPeriod: boolean;
   /** The filter that has another value for each parent; undefined for one list. */
   perParent?: Filter | undefined;
 }
 
-/** How a page is read. Each combination is one statement. */
+/** How a page of a list is read. Each combination is one statement. */
 export interface Reading<Filter extends string> extends Selection<Filter> {
   /** The filter whose index has the records of a value in the order of creation. */
   prefix: Filter | undefined;
@@ -42,11 +40,13 @@ export interface Reading<Filter extends string> extends Selection<Filter> {
   from: 'number' | 'position' | 'end';
 }
 
+const { placeholder, raw } = sql;
+
 /** One of the ids of the placeholder `parents`, in a statement for each of them. */
 const parent = sql<string>`parent.id`;
-const parents = sql`unnest(string_to_array(${sql.placeholder('parents')}, ',')::uuid[]) as parent(id)`;
+const parents = sql`unnest(string_to_array(${placeholder('parents')}, ',')::uuid[]) as parent(id)`;
 
-/** The totals for each parent: one statement, whatever their number. */
+/** The totals for each parent. */
 export function totalsStatement<Filter extends string>(selection: Selection<Filter>) {
   const total = sql<number>`${builder.$count(selection.rules.table, matching(selection))}::int`;
   return statement({ parent, total }, (builder, columns) => builder.select(columns).from(parents));
@@ -63,7 +63,7 @@ export function pageStatement<Filter extends string>(reading: Reading<Filter>) {
       .select({ ...page._.selectedFields, 'id of the parent': parent })
       .from(parents)
       .crossJoinLateral(page)
-      .limit(sql.placeholder('most'));
+      .limit(placeholder('most'));
   }
   if (reading.from !== 'number') return recordsOf(reading);
   const { start, ...begin } = startOf(reading);
@@ -77,103 +77,92 @@ export function pageStatement<Filter extends string>(reading: Reading<Filter>) {
 }
 
 /** The columns of a row: those of the record, and those of its position that are not among them. */
-export function columnsOf<Filter extends string>({
-  rules: { table, columns = getTableColumns(table) },
-  sort,
-}: Pick<Reading<Filter>, 'rules' | 'sort'>): SQLWrapper[] {
+type Columns<Filter extends string> = Pick<Reading<Filter>, 'rules' | 'sort'>;
+export function columnsOf<Filter extends string>({ rules, sort }: Columns<Filter>): SQLWrapper[] {
+  const { table, columns = getTableColumns(table) } = rules;
   return [...new Set<SQLWrapper>([...Object.values(columns), ...sort, table.id])];
 }
 
+/** Where a page by number begins: so many rows after a bound, or after the first row of the list. */
 interface Begin {
-  /** The condition that leaves out rows before the page, which are not skipped one by one. */
   bound?: SQL;
-  skip: SQLWrapper;
+  skip?: SQL;
 }
 
-function recordsOf<Filter extends string>(
-  reading: Reading<Filter>,
-  { bound, skip }: Begin = { skip: sql.placeholder('skip') },
-) {
+function recordsOf<Filter extends string>(reading: Reading<Filter>, { bound, skip }: Begin = {}) {
   const { rules, prefix, sort, descending, from } = reading;
-  const { table, filters } = rules;
   const fields = columnsOf(reading).map((column, index) =>
     is(column, Column) ? [column.name, column] : [`column ${index}`, sql`${column}`.as(`column ${index}`)],
   );
-  const order = prefix === undefined || bound ? sort : [filters[prefix] as PgColumn];
+  const order = prefix === undefined || bound ? sort : [rules.filters[prefix] as PgColumn];
   const query = builder
     .select(Object.fromEntries(fields) as Record<string, PgColumn>)
-    .from<PgTable>(table)
+    .from<PgTable>(rules.table)
     .where(bound ? and(bound, matching(reading)) : rangeOf(reading))
-    .orderBy(...[...order, table.id].map(part => (descending ? desc(part) : asc(part))))
-    .limit(sql.placeholder('limit'));
-  return from === 'number' ? query.offset(skip as ReturnType<typeof sql.placeholder>) : query;
+    .orderBy(...[...order, rules.table.id].map(part => (descending ? desc(part) : asc(part))))
+    .limit(placeholder('limit'));
+  const offset = (skip ?? placeholder('skip')) as ReturnType<typeof placeholder>;
+  return from === 'number' ? query.offset(offset) : query;
 }
 
 /**
  * The total, and where a page by number begins. For a list whose totals are kept, `list_place`
- * (drizzle/migrations/*_totals.sql) knows both; any other list is counted, and the rows before the page are skipped.
+ * (drizzle/migrations/*_totals.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
 function startOf<Filter extends string>(reading: Reading<Filter>) {
   const { rules, sort, descending } = reading;
-  const skip = sql.placeholder('skip');
-  const where = matching(reading);
+  const { table } = rules;
   const list = keptList(reading);
   if (list === undefined) {
-    const counted = builder
-      .select({ total: count().as('total') })
-      .from<PgTable>(rules.table)
-      .where(where);
-    return { start: builder.$with('start').as(counted), skip };
+    const counted = builder.select({ total: count().as('total') }).from<PgTable>(table);
+    return { start: builder.$with('start').as(counted.where(matching(reading))) };
   }
   const byId = sort.length === 0;
-  const source = sql.raw(`'${getTableName(rules.table)}'`);
-  const place = sql`list_place(${source}, ${list}, ${byId ? skip : 0}, ${sql.raw(String(descending))})`;
-  const columns = {
-    // A part that is too small for counts of its own has neither total nor bound.
-    total: sql`coalesce(total, ${builder.$count(rules.table, where)})`.as('total'),
-    bound: sql`coalesce(bound, ${sql.raw(`'${descending ? lastId : firstId}'`)})`.as('bound'),
-    rest: sql`rest`.as('rest'),
-  };
-  const start = builder.$with('start').as(builder.select(columns).from(place));
-  if (!byId) return { start, skip };
-  const bound = sql`${rules.table.id} ${sql.raw(descending ? '<' : '>=')} (select bound from start)`;
+  const skip = byId ? placeholder('skip') : 0;
+  const place = sql`list_place(${raw(`'${getTableName(table)}'`)}, ${list}, ${skip}, ${raw(`${descending}`)})`;
+  const start = builder.$with('start').as(
+    builder
+      .select({
+        // A part that is too small for counts of its own has neither total nor bound.
+        total: sql`coalesce(total, ${builder.$count(table, matching(reading))})`.as('total'),
+        bound: sql`coalesce(bound, ${raw(`'${descending ? lastId : firstId}'`)})`.as('bound'),
+        rest: sql`rest`.as('rest'),
+      })
+      .from(place),
+  );
+  if (!byId) return { start };
+  const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
   return { start, bound, skip: sql`(select rest from start)` };
 }
 
 /** The name of a list whose totals are kept: '' is the whole table, `column=value` a part. Undefined for other lists. */
-function keptList<Filter extends string>({ rules, used, period }: Reading<Filter>): SQL | undefined {
+function keptList<Filter extends string>({ rules, used, hasPeriod }: Reading<Filter>): SQL | undefined {
   const { filters, counted = [] } = rules;
   const [only, ...others] = used;
-  if (counted === false || others.length > 0 || inPeriod(rules.table.id, period)) return undefined;
+  if (counted === false || hasPeriod || others.length > 0) return undefined;
   if (only === undefined) return sql`''`;
   const column = filters[only];
   if (!counted.includes(only) || typeof column === 'function') return undefined;
-  return sql`${sql.raw(`'${column.name}='`)} || ${sql.placeholder(only)}::text`;
+  return sql`${raw(`'${column.name}='`)} || ${placeholder(only)}::text`;
 }
 
-/** What the filters and the period select. */
-const matching = <Filter extends string>(selection: Selection<Filter>, used = selection.used) =>
-  and(
-    inPeriod(selection.rules.table.id, selection.period),
-    ...used.map(name => {
-      const filter = selection.rules.filters[name];
-      const value = valueFor(selection, name);
-      return typeof filter === 'function' ? filter(value) : eq(filter, value);
-    }),
-  );
+const valueFor = ({ perParent }: { perParent?: string | undefined }, filter: string): SQLWrapper =>
+  filter === perParent ? parent : placeholder(filter);
 
-const valueFor = ({ perParent }: Pick<Selection<string>, 'perParent'>, filter: string): SQLWrapper =>
-  filter === perParent ? parent : sql.placeholder(filter);
-
-/** A period is a range of ids, because they begin with their time: the placeholders `above` and `below`, not included. */
-const inPeriod = (id: PgColumn, { createdSince, createdBefore }: Period) =>
-  and(
-    createdSince === undefined ? undefined : gt(id, sql.placeholder('above')),
-    createdBefore === undefined ? undefined : lt(id, sql.placeholder('below')),
-  );
+/** What the filters select, and the period: a range of ids, because they begin with their time. */
+function matching<Filter extends string>(selection: Selection<Filter>): SQL | undefined {
+  const { rules, used, hasPeriod } = selection;
+  const { id } = rules.table;
+  const period = sql`${id} > ${placeholder('above')} and ${id} < ${placeholder('below')}`;
+  const conditions = used.map(name => {
+    const [filter, value] = [rules.filters[name], valueFor(selection, name)];
+    return typeof filter === 'function' ? filter(value) : eq(filter, value);
+  });
+  return and(hasPeriod ? period : undefined, ...conditions);
+}
 
 /**
- * What lies beyond the position. In the order of ids the range from `above` to `below` says that, too.
+ * What matches beyond the position. In the order of ids, the placeholders `above` and `below` say where that is.
  *
  * With a prefix, its column and the id are compared as a pair, and the order names both. With `column = $1 order by id`, the
  * plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an action that 3
@@ -181,36 +170,29 @@ const inPeriod = (id: PgColumn, { createdSince, createdBefore }: Period) =>
  */
 function rangeOf<Filter extends string>(reading: Reading<Filter>): SQL | undefined {
   const { rules, prefix, sort, descending, from, used } = reading;
-  const { table, filters } = rules;
-  if (sort.length > 0) {
-    const position = [...sort, table.id];
-    return and(from === 'position' ? beyond(position, descending) : undefined, matching(reading));
-  }
-  const column = prefix === undefined ? [] : [filters[prefix] as PgColumn];
-  const key = tuple([...column, table.id]);
-  const bound = (name: string) =>
-    tuple([...(prefix === undefined ? [] : [valueFor(reading, prefix)]), sql.placeholder(name)]);
+  const { id } = rules.table;
+  if (sort.length > 0)
+    return and(from === 'position' ? beyond([...sort, id], descending) : undefined, matching(reading));
+  if (prefix === undefined) return matching({ ...reading, hasPeriod: true });
+  const column = rules.filters[prefix] as PgColumn;
+  const bound = (name: string) => tuple([valueFor(reading, prefix), placeholder(name)]);
   return and(
-    sql`${key} > ${bound('above')}`,
-    sql`${key} < ${bound('below')}`,
+    sql`${tuple([column, id])} > ${bound('above')} and ${tuple([column, id])} < ${bound('below')}`,
     // It follows from the range, but Postgres must read it to use an index without the nulls.
-    ...column.map(isNotNull),
-    matching(
-      { ...reading, period: {} },
-      used.filter(name => name !== prefix),
-    ),
+    isNotNull(column),
+    matching({ ...reading, used: used.filter(name => name !== prefix), hasPeriod: false }),
   );
 }
 
-/** The values of a position, as placeholders. */
+/** The placeholder of a value of the position. */
 export const positionValue = (index: number) => `position ${index}`;
 
 function beyond(position: SQLWrapper[], descending: boolean): SQL {
   const values = position.map((part, index) => {
-    const value = sql.placeholder(positionValue(index));
-    return is(part, Column) ? sql`${value}::text::${sql.raw(part.getSQLType())}` : value;
+    const value = placeholder(positionValue(index));
+    return is(part, Column) ? sql`${value}::text::${raw(part.getSQLType())}` : value;
   });
-  return sql`${tuple(position)} ${sql.raw(descending ? '<' : '>')} ${tuple(values)}`;
+  return sql`${tuple(position)} ${raw(descending ? '<' : '>')} ${tuple(values)}`;
 }
 
 const tuple = (parts: SQLWrapper[]) => sql`(${sql.join(parts, sql`, `)})`;
