@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Context } from '../../src/core/context.ts';
-import type { CountEach, ReadEach } from '../../src/services/lists/pagedList.ts';
+import type { PagedList } from '../../src/services/lists/pagedList.ts';
+import type { Criteria, ListQuery } from '../../src/services/lists/rules.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
@@ -12,8 +13,8 @@ export type Loaders = ReturnType<typeof makeLoaders>;
 export function makeLoaders(context: Context, budget: RecordBudget) {
   const loaders = new Map<unknown, Map<string, DataLoader<string, unknown>>>();
 
-  /** The value for a key, in one call with the other keys of a function of a service and of the same arguments. */
-  function load<V>(service: unknown, args: object, key: string, batch: Batch<V>) {
+  /** The value for a key, in one call with the other keys of a service and of the same arguments. */
+  function load<V>(service: unknown, args: unknown[], key: string, batch: Batch<V>) {
     const name = JSON.stringify(args);
     const known = loaders.get(service) ?? new Map<string, DataLoader<string, unknown>>();
     loaders.set(service, known);
@@ -24,20 +25,31 @@ export function makeLoaders(context: Context, budget: RecordBudget) {
 
   return {
     /** A record, or undefined, in one call of the service with the other ids of the turn. */
-    one: <V>(read: Load<V>, id: string) => load<V | undefined>(read, {}, id, ids => read(context, ids)),
+    one: <V>(read: Load<V>, id: string) => load<V | undefined>(read, [], id, ids => read(context, ids)),
 
     /** The total of the list of a parent, in one call with the same list of the other parents. */
-    total: <Q extends object>(count: CountEach<Q>, parent: string, query: Q) =>
-      load(count, query, parent, parents => count(context, parents, query)),
+    total: <T, F extends string, S extends string>(
+      list: PagedList<T, F, S>,
+      filter: F,
+      parent: string,
+      criteria: Criteria<F>,
+    ) =>
+      load(list, ['total', filter, criteria], parent, ids =>
+        list.totalOfEach(context, { filter, ids }, criteria),
+      ),
 
     /** A page of the list of a parent, in one call with the same page of the other parents. */
-    page: <T, Q extends object>(read: ReadEach<T, Q>, parent: string, query: Q) =>
-      load(read, query, parent, (parents, timesOf) =>
+    page: <T, F extends string, S extends string>(
+      list: PagedList<T, F, S>,
+      filter: F,
+      parent: string,
+      query: ListQuery<F, S>,
+    ) =>
+      load(list, ['page', filter, query], parent, (ids, timesOf) =>
         budget.inSequence(async remaining => {
-          const pages = await read(context, parents, query, remaining + parents.length + 1);
+          const pages = await list.ofEach(context, { filter, ids }, query, remaining + ids.length + 1);
           // The first record of a list was counted when the list was asked for.
-          for (const [parent, { data }] of pages)
-            budget.spend(Math.max(0, data.length - 1) * timesOf(parent));
+          for (const [id, { data }] of pages) budget.spend(Math.max(0, data.length - 1) * timesOf(id));
           return pages;
         }),
       ),

@@ -66,7 +66,7 @@ interface Deletion {
 
 async function removeChildren(deletion: Deletion, kind: Kind, parents: string[]): Promise<void> {
   for (const children of childrenOfKind(kind)) {
-    const counts = await children.counts(deletion.inside, parents, {});
+    const counts = await children.counts(deletion.inside, parents);
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
     refuseChildren(children, total, deletion.cascade);
     if (total > 0) await removeThese(deletion, children, parents);

@@ -1,9 +1,11 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/records.ts';
+import { need } from '../access/need.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
 import { invalid } from '../core/errors.ts';
 import type { Kind } from './kinds.ts';
-import { type CountEach, totalOfEach } from './lists/pagedList.ts';
+import { ListReader } from './lists/reader.ts';
 import { refuse } from './refusals.ts';
 
 interface Relation {
@@ -22,7 +24,7 @@ export interface Children extends Relation {
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
   /** How many children each of these parents has. */
-  counts: CountEach<object>;
+  counts: (context: Context, parents: string[]) => Promise<Map<string, number>>;
 }
 
 const declared: Children[] = [];
@@ -50,10 +52,18 @@ export function belongsTo(
     ...relation,
     member,
     conflicts,
-    counts: totalOfEach({ scope: 'read', table: child.table, filters: { parent: column } }, 'parent'),
+    counts: countsOf(child, column),
   };
   declared.push(children);
   return children;
+}
+
+function countsOf({ plural: name, table }: Kind, column: PgColumn): Children['counts'] {
+  const reader = new ListReader({ scope: 'read', name, table, filters: { parent: column }, sorts: {} });
+  return async (context, ids) => {
+    need(context, 'read');
+    return reader.totalOfEach(context.db, { filter: 'parent', ids }, {});
+  };
 }
 
 /** What a record calls a column. */

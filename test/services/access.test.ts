@@ -35,8 +35,8 @@ t.test('every service function checks the scope before it does anything', async 
   };
   const made = {
     countRecords: counterOf([user]),
-    postsOfEach: listPosts.ofEach('author'),
-    totalsOfEach: listPosts.totalOfEach('author'),
+    postsOfEach: listPosts.ofEach,
+    totalsOfEach: listPosts.totalOfEach,
   };
   const parts: [string, object][] = [['made', made]];
   for (const file of globSync('src/{services,webhooks}/*.ts')) {

@@ -16,48 +16,8 @@ export function listFields<T, F extends string, S extends string>(
 ): Part {
   const connection = connectionType(type);
   const sort = toSortEnum(record.$id ?? '', schema.properties.sort);
-  const { sdl, resolvers } = fieldsOn('Query', { plural, record, type }, schema, readerOf(list));
+  const { sdl, resolvers } = fieldsOn('Query', { plural, record, type }, schema, list);
   return { ...connection, sdl: [...connection.sdl, sort, sdl], Query: resolvers };
-}
-
-/** Reads what the fields of a list answer, of the whole list or of a parent's. */
-export interface ReadList<T, F extends string, S extends string> {
-  page: (operation: OperationContext, query: ListQuery<F, S>, parent: string) => Promise<Slice<T>>;
-  total: (operation: OperationContext, query: ListQuery<F, S>, parent: string) => Promise<number>;
-}
-
-function readerOf<T, F extends string, S extends string>(list: PagedList<T, F, S>): ReadList<T, F, S> {
-  return {
-    page: async ({ context, budget }, query) => {
-      const page = await list(context, query);
-      budget.spend(page.data.length);
-      return page as Slice<T>;
-    },
-    total: async ({ context }, { after: _after, before: _before, ...query }) => {
-      const { meta } = await list(context, { ...query, limit: 1 } as Parameters<typeof list>[1]);
-      return 'total' in meta ? meta.total : 0;
-    },
-  };
-}
-
-/** Reads the lists of parents, each of them together with the same list of the others. */
-export function readerOfEach<T, F extends string, S extends string>(
-  list: PagedList<T, F, S>,
-  filter: F,
-): ReadList<T, F, S> {
-  const { page: pageAt } = readerOf(list);
-  const [pages, totals] = [list.ofEach(filter), list.totalOfEach(filter)];
-  return {
-    // A cursor belongs to one parent.
-    page: async (operation, query, parent) =>
-      query.after || query.before
-        ? pageAt(operation, { ...query, [filter]: parent }, parent)
-        : operation.loaders.page(pages, parent, query),
-    total: async ({ loaders }, query, parent) => {
-      const { page, limit, sort, after, before, ...criteria } = query;
-      return loaders.total(totals, parent, criteria as Criteria<F>);
-    },
-  };
 }
 
 /** The fields of a list on a type: a page by number, the total, and a page by cursor. */
@@ -65,17 +25,16 @@ export function fieldsOn<T, F extends string, S extends string>(
   on: string,
   { plural, record: { $id = '' }, type = $id }: { plural: string; record: TObject; type?: string },
   schema: QuerySchema<F, S>,
-  read: ReadList<T, F, S>,
+  list: PagedList<T, F, S>,
   parent?: { name: string; filter: F },
 ): { sdl: string; resolvers: Resolvers } {
   const { after, before, ...parameters } = schema.properties;
   if (parent) delete parameters[parent.filter];
   const { page, limit, sort, ...filters } = parameters;
-  const [toQuery, toConnectionQuery] = [
-    oncePerField(listQuery(schema)),
-    oncePerField(connectionQuery(schema)),
-  ];
+  const toQuery = oncePerField(listQuery(schema));
+  const toConnectionQuery = oncePerField(connectionQuery(schema));
   const of = parent ? ` of the ${parent.name}` : '';
+  const { pageOf, totalOf } = readsOf(list, parent?.filter);
   return {
     sdl: /* GraphQL */ `
 extend type ${on} {
@@ -90,29 +49,39 @@ extend type ${on} {
       [plural]: async ({ id }, args: Arguments, operation, info) => {
         const { query, paged } = toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const { data, hasNext } = await read.page(operation, page, id);
-        return paged ? data : wholeList(data, hasNext, operation, info);
+        const { data, hasNext } = await pageOf(id, page, operation);
+        // As many records as are allowed, and a warning when there are more.
+        if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
+        return data;
       },
       [`${plural}Count`]: ({ id }, args: Arguments, operation, info) =>
-        read.total(operation, toQuery(args, info).query, id),
+        totalOf(id, toQuery(args, info).query, operation),
       [`${plural}Connection`]: async ({ id }, args: Arguments, operation, info) => {
         const query = toConnectionQuery(args, info);
-        const page = await read.page(operation, query, id);
-        return connectionOf(page, () => read.total(operation, query, id));
+        const page = await pageOf(id, query, operation);
+        return connectionOf(page, () => totalOf(id, query, operation));
       },
     },
   };
 }
 
-/** A list without a page: as many records as are allowed, and a warning when there are more. */
-function wholeList<T>(
-  records: T[],
-  hasMore: boolean,
-  { maxList, warnings }: OperationContext,
-  info: GraphQLResolveInfo,
-): T[] {
-  if (hasMore) warnings.push(truncated(maxList, info));
-  return records;
+/** What reads a list, or that of a parent, whose id is a value of the filter. */
+function readsOf<T, F extends string, S extends string>(list: PagedList<T, F, S>, filter: F | undefined) {
+  type Query = ListQuery<F, S>;
+  async function pageOf(id: string, query: Query, { context, loaders, budget }: OperationContext) {
+    // A cursor belongs to one parent. The page at an end of the list is read together with those of other parents.
+    if (filter && !query.after && !query.before) return loaders.page(list, filter, id, query);
+    const page = await list(context, filter ? { ...query, [filter]: id } : query);
+    budget.spend(page.data.length);
+    return page as Slice<T>;
+  }
+  async function totalOf(id: string, query: Query, { context, loaders }: OperationContext) {
+    const { page, limit, after, before, sort, ...criteria } = query;
+    if (filter) return loaders.total(list, filter, id, criteria as Criteria<F>);
+    const { meta } = await list(context, { ...criteria, sort, limit: 1 } as Parameters<typeof list>[1]);
+    return 'total' in meta ? meta.total : 0;
+  }
+  return { pageOf, totalOf };
 }
 
 const truncated = (maximum: number, info: GraphQLResolveInfo) =>

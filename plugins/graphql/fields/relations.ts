@@ -4,7 +4,7 @@ import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Children } from '../../../src/services/relations.ts';
 import type { Part, Resolver } from '../part.ts';
 import type { QuerySchema } from './inputs.ts';
-import { fieldsOn, readerOfEach } from './lists.ts';
+import { fieldsOn } from './lists.ts';
 
 /**
  * Both directions of a relation: the parent of a child, and on the parent the fields of the list of the children, which has a
@@ -21,7 +21,7 @@ export function relationFields<T, F extends string, S extends string>(
     throw new Error(`The list of ${child.plural} has no filter "${field}".`);
   const filter = field as F;
   const { plural } = child;
-  const { sdl, resolvers } = fieldsOn(parentType, { plural, record }, schema, readerOfEach(list, filter), {
+  const { sdl, resolvers } = fieldsOn(parentType, { plural, record }, schema, list, {
     name: parent.name,
     filter,
   });

@@ -5,6 +5,7 @@ import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import { type CursorPage, type Page, pageOf, type Slice, skipped } from './pages.ts';
 import {
+  type Criteria,
   type Cursors,
   hasPeriod,
   type ListQuery,
@@ -15,10 +16,16 @@ import {
   sortOf,
   wrongParameter,
 } from './rules.ts';
-import { columnsOf, pageStatement, positionValue, type Reading } from './statements.ts';
+import { columnsOf, pageStatement, positionValue, type Reading, totalsStatement } from './statements.ts';
 
 type Order<Filter extends string> = Omit<Reading<Filter>, 'from'>;
 type Rows = unknown[][];
+
+/** Records with a list each, as values of the filter that selects it. */
+export interface Parents<Filter extends string> {
+  filter: Filter;
+  ids: string[];
+}
 
 /**
  * Reads pages of a list, for itself or for each of many parents. A page by number comes with the total. A page by cursor costs
@@ -29,11 +36,13 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   readonly #toRecord: (row: unknown[]) => T;
   readonly #indexed: Filter[];
   readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
+  readonly #totals = new Map<string, ReturnType<typeof totalsStatement>>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules;
     this.#toRecord = rowMapper(rules.columns ?? getTableColumns(rules.table)) as (row: unknown[]) => T;
-    this.#indexed = indexedFilters(rules);
+    const names = Object.keys(rules.filters) as Filter[];
+    this.#indexed = names.filter(name => hasIndexWithId(rules.table, rules.filters[name]));
   }
 
   async byNumber(db: Connection, query: ListQuery<Filter, Sort>): Promise<Page<T>> {
@@ -47,7 +56,7 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     const order = this.#orderOf(query);
     const { sort } = order;
     const period = periodOf(query);
-    const start = startOf(nameOf(this.#rules, query), query, sort.length + 1);
+    const start = positionIn(query, this.#nameOf(query), sort.length + 1);
     const read = async (descending: boolean, position: Position, limit: number): Promise<Rows> => {
       const from = sort.length > 0 && position.length > 0 ? 'position' : 'end';
       const run = this.#statementFor({ ...order, descending, from }, query);
@@ -67,24 +76,42 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     return { ...slice, meta: { limit: query.limit, next, previous } };
   }
 
-  /**
-   * For each of these values of a filter, the page by number or at an end of the list: one statement, and at most so many
-   * records in all.
-   */
+  /** The page of each parent, by number or at an end of the list: one statement, and at most so many records in all. */
   async ofEach(
     db: Connection,
+    { filter, ids }: Parents<Filter>,
     query: ListQuery<Filter, Sort>,
-    { filter, parents, most }: { filter: Filter; parents: string[]; most: number },
+    most: number,
   ): Promise<Map<string, Slice<T>>> {
     const order = this.#orderOf({ ...query, [filter]: '' });
     const from = namesIn(['after', 'before'], query).length > 0 ? 'end' : 'number';
     const run = this.#statementFor({ ...order, from, perParent: filter }, query);
-    const limits = { skip: skipped(query), limit: query.limit + 1, most: most + parents.length };
-    const rows = await run(db, { ...query, ...periodOf(query), ...limits, parents: parents.join() });
+    const limits = { skip: skipped(query), limit: query.limit + 1, most: most + ids.length };
+    const rows = await run(db, { ...query, ...periodOf(query), ...limits, parents: ids.join() });
     const byParent = Map.groupBy(rows, row => row.at(-1));
-    const sliceOf = (parent: string) =>
-      this.#sliceOf({ ...query, [filter]: parent }, order, byParent.get(parent) ?? [], false);
-    return new Map(parents.map(parent => [parent, sliceOf(parent)]));
+    const sliceOf = (id: string) =>
+      this.#sliceOf({ ...query, [filter]: id }, order, byParent.get(id) ?? [], false);
+    return new Map(ids.map(id => [id, sliceOf(id)]));
+  }
+
+  /** The total of each parent: one statement. */
+  async totalOfEach(
+    db: Connection,
+    { filter, ids }: Parents<Filter>,
+    criteria: Criteria<Filter>,
+  ): Promise<Map<string, number>> {
+    const used = this.#usedIn({ ...criteria, [filter]: '' });
+    const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
+    const key = JSON.stringify(selection);
+    const run = this.#totals.get(key) ?? totalsStatement({ rules: this.#rules, ...selection });
+    this.#totals.set(key, run);
+    const rows = await run(db, { ...criteria, ...periodOf(criteria), parents: ids.join() });
+    return new Map(rows.map(({ parent, total }) => [parent, total]));
+  }
+
+  /** The filters that have a value, in one order. */
+  #usedIn(criteria: Criteria<Filter>): Filter[] {
+    return namesIn(Object.keys(this.#rules.filters) as Filter[], criteria);
   }
 
   /** The records of these rows, of which one may be beyond the limit. */
@@ -94,14 +121,13 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     if (backward) page.reverse();
     const hasAhead = rows.length > query.limit;
     const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
-    const cursorAt = (index: number) =>
-      makeCursor(nameOf(this.#rules, query), positionOf(page.at(index), order));
+    const cursorAt = (index: number) => makeCursor(this.#nameOf(query), positionOf(page.at(index), order));
     return { data: page.map(this.#toRecord), hasNext, hasPrevious, cursorAt };
   }
 
   #orderOf(query: ListQuery<Filter, Sort>): Order<Filter> {
     const { filters, sorts, rarestFirst } = this.#rules;
-    const used = namesIn(Object.keys(filters) as Filter[], query);
+    const used = this.#usedIn(query);
     const { name, descending } = sortOf(query.sort);
     // A column that has one value orders nothing, and so the cursor needs no long title.
     const sort = sorts[name].filter(column => !used.some(filter => filters[filter] === column));
@@ -118,6 +144,12 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     };
   }
 
+  /** The list with its order and its filters: what a cursor fits. */
+  #nameOf(query: ListQuery<Filter, Sort>): string {
+    const filters = this.#usedIn(query).map(filter => [filter, query[filter]]);
+    return JSON.stringify([this.#rules.name, query.sort, periodOf(query), filters]);
+  }
+
   #statementFor(reading: Reading<Filter>, query: ListQuery<Filter, Sort>) {
     const { rules, sort, ...rest } = reading;
     const key = JSON.stringify([query.sort, rest]);
@@ -127,22 +159,15 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   }
 }
 
-/** The filters whose column has an index together with the id: the records of a value are in the order of creation there. */
-function indexedFilters<Filter extends string>({
-  table,
-  filters,
-}: Pick<ListRules<Filter, string>, 'table' | 'filters'>): Filter[] {
-  const { indexes } = getTableConfig(table);
-  return (Object.keys(filters) as Filter[]).filter(name => {
-    const column = filters[name];
-    return (
-      typeof column !== 'function' &&
-      indexes.some(({ config }) =>
-        [column, table.id].every((each, index) => (config.columns[index] as PgColumn)?.name === each.name),
-      )
-    );
-  });
-}
+/** Whether an index has the column together with the id: the records of a value are in the order of creation there. */
+const hasIndexWithId = (
+  table: ListRules<never, never>['table'],
+  filter: ListRules<string, never>['filters'][string],
+) =>
+  typeof filter !== 'function' &&
+  getTableConfig(table).indexes.some(({ config: { columns } }) =>
+    [filter, table.id].every(({ name }, index) => (columns[index] as PgColumn | undefined)?.name === name),
+  );
 
 /** The position of a row: the values of the sort, then the id. */
 function positionOf<Filter extends string>(row: unknown[] | undefined, order: Order<Filter>): Position {
@@ -151,30 +176,20 @@ function positionOf<Filter extends string>(row: unknown[] | undefined, order: Or
   return [...order.sort, order.rules.table.id].map(part => String(row[columns.indexOf(part)]));
 }
 
-/** A list with its order and its filters: what a cursor fits. */
-function nameOf<Filter extends string, Sort extends string>(
-  { name, filters }: Pick<ListRules<Filter, Sort>, 'name' | 'filters'>,
-  query: ListQuery<Filter, Sort>,
-): string {
-  const used = namesIn(Object.keys(filters) as Filter[], query);
-  return JSON.stringify([name, query.sort, periodOf(query), used.map(filter => [filter, query[filter]])]);
-}
-
 /** The ids of a period on one side of an id. */
 function rangeFrom({ above, below }: Range, id: string | undefined, descending: boolean): Range {
   if (id === undefined) return { above, below };
   return descending ? { above, below: id < below ? id : below } : { above: id > above ? id : above, below };
 }
 
-/** Where a page begins. */
-function startOf(list: string, query: Cursors, parts: number): Position {
-  const { after, before } = query;
-  if (after !== undefined && before !== undefined)
+/** The position of the cursor, after which a page begins. */
+function positionIn(query: Cursors, list: string, values: number): Position {
+  if (namesIn(['after', 'before'], query).length > 1)
     throw wrongParameter('before', 'cannot be combined with "after"');
-  const cursor = before ?? after;
-  const start = cursor ? readCursor(list, cursor, parts) : [];
-  if (start === undefined) throw wrongCursor(query);
-  return start;
+  const cursor = query.before ?? query.after;
+  const position = cursor ? readCursor(list, cursor, values) : [];
+  if (position === undefined) throw wrongCursor(query);
+  return position;
 }
 
 const wrongCursor = ({ before }: Cursors) =>

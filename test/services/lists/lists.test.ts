@@ -77,10 +77,14 @@ t.test('a record may have members with the names that a statement of a list uses
       t.same((await list(context, { ...query, page: 2, total: 'its total' })).meta.total, 1);
       t.same((await list(context, { ...query, after: '' })).data, [order]);
       for (const each of [query, { ...query, before: '', total: 'its total' }]) {
-        const pages = await list.ofEach('parent')(context, [parent, other], each, 10);
+        const pages = await list.ofEach(context, { filter: 'parent', ids: [parent, other] }, each, 10);
         t.same([pages.get(parent)?.data, pages.get(other)?.data], [[order], []]);
       }
-      const totals = await list.totalOfEach('parent')(context, [parent, other], { total: 'its total' });
+      const totals = await list.totalOfEach(
+        context,
+        { filter: 'parent', ids: [parent, other] },
+        { total: 'its total' },
+      );
       t.same(
         [...totals],
         [
