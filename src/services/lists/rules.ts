@@ -11,7 +11,7 @@ export interface ListRules<Filter extends string, Sort extends string> {
   /** Tells the cursors of different lists apart. */
   name: string;
   table: RecordTable;
-  /** All columns when absent. */
+  /** All columns when absent. The first one is never null. */
   columns?: Record<string, PgColumn>;
   /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
   filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
