@@ -55,7 +55,7 @@ function signed(secret: string): Sent {
   };
 }
 
-/** One of a hundred pages from this one on: parallel requests for the same page would be coalesced. */
+/** One of a hundred pages from this one on. */
 export const pagesFrom = (first: number): Workload => ({
   name: `page ${first}`,
   title: 'posts',

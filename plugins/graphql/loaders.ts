@@ -1,82 +1,68 @@
+import DataLoader from 'dataloader';
 import type { Context } from '../../src/core/context.ts';
-import type { Slice } from '../../src/services/children.ts';
-import type { CountEach } from '../../src/services/lists/eachCounter.ts';
-import type { ReadEach } from '../../src/services/lists/pagedList.ts';
-import type { CursorPage } from '../../src/services/lists/pages.ts';
+import type { PagedList } from '../../src/services/lists/pagedList.ts';
+import type { Criteria, ListQuery } from '../../src/services/lists/rules.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
 
 export type Load<V> = (context: Context, keys: string[]) => Promise<Map<string, V>>;
-type LoadPages<V> = (context: Context, parents: string[], slice: Slice) => Promise<Map<string, V[]>>;
-/** Loads the values of keys, and may need to know how often each was asked for. */
+/** Loads the values of keys; `timesOf` tells how often each was asked for. */
 type Batch<V> = (keys: string[], timesOf: (key: string) => number) => Promise<Map<string, V>>;
-type Loader<V> = (key: string) => Promise<V | undefined>;
 export type Loaders = ReturnType<typeof makeLoaders>;
 
 /** The loaders of one request, in the context of its caller. Never shared between requests. */
 export function makeLoaders(context: Context, budget: RecordBudget) {
-  const loaders = new Map<unknown, Map<string, Loader<unknown>>>();
+  const loaders = new Map<unknown, Map<string, DataLoader<string, unknown>>>();
 
-  /** The loader of a function of a service, and of the arguments that its keys have in common. */
-  function loaderOf<V>(service: unknown, args: string, load: Batch<V>) {
-    const known = loaders.get(service) ?? new Map<string, Loader<unknown>>();
+  /** The value for a key, in one call with the other keys of a service and of the same arguments. */
+  function load<V>(service: unknown, args: unknown[], key: string, batch: Batch<V>) {
+    const name = JSON.stringify(args);
+    const known = loaders.get(service) ?? new Map<string, DataLoader<string, unknown>>();
     loaders.set(service, known);
-    const loader = (known.get(args) ?? batched(load)) as Loader<V>;
-    known.set(args, loader);
-    return loader;
+    const loader = known.get(name) ?? loaderOf(batch);
+    known.set(name, loader);
+    return loader.load(key) as Promise<V>;
   }
 
-  /** The first record of a list was counted when the list was asked for. */
-  const spendRest = ({ length }: unknown[], times: number) => budget.spend(Math.max(0, length - 1) * times);
-
   return {
-    /** A value for a key, in one call of the service with the other keys of the turn. */
-    one: <V>(load: Load<V>, key: string) => loaderOf(load, '', keys => load(context, keys))(key),
+    /** A record, or undefined, in one call of the service with the other ids of the turn. */
+    one: <V>(read: Load<V>, id: string) => load<V | undefined>(read, [], id, ids => read(context, ids)),
 
     /** The total of the list of a parent, in one call with the same list of the other parents. */
-    total: <Q extends object>(count: CountEach<Q>, parent: string, query: Q) =>
-      loaderOf(count, JSON.stringify(query), parents => count(context, parents, query))(parent),
+    total: <T, F extends string, S extends string>(
+      list: PagedList<T, F, S>,
+      filter: F,
+      parent: string,
+      criteria: Criteria<F>,
+    ) =>
+      load(list, ['total', filter, criteria], parent, ids =>
+        list.totalOfEach(context, { filter, ids }, criteria),
+      ),
 
-    /** A page of the children of a parent, in one call with the same page of the other parents. */
-    page: async <V>(load: LoadPages<V>, parent: string, page: Omit<Slice, 'most'>): Promise<V[]> => {
-      const read: Batch<V[]> = (parents, timesOf) =>
+    /** A page of the list of a parent, in one call with the same page of the other parents. */
+    page: <T, F extends string, S extends string>(
+      list: PagedList<T, F, S>,
+      filter: F,
+      parent: string,
+      query: ListQuery<F, S>,
+    ) =>
+      load(list, ['page', filter, query], parent, (ids, timesOf) =>
         budget.inSequence(async remaining => {
-          const most = remaining + parents.length + 1;
-          const pages = await load(context, parents, { ...page, most });
-          for (const [parent, children] of pages) spendRest(children, timesOf(parent));
+          const pages = await list.ofEach(context, { filter, ids }, query, remaining + ids.length + 1);
+          // The first record of a list was counted when the list was asked for.
+          for (const [id, { data }] of pages) budget.spend(Math.max(0, data.length - 1) * timesOf(id));
           return pages;
-        });
-      return (await loaderOf(load, JSON.stringify(page), read)(parent)) ?? [];
-    },
-
-    /** A page at an end of the list of a parent, in one call with the same page of the other parents. */
-    end: <T, Q extends object>(load: ReadEach<T, Q>, parent: string, query: Q) => {
-      const read: Batch<CursorPage<T>> = (parents, timesOf) =>
-        budget.inSequence(async remaining => {
-          const pages = await load(context, parents, query, remaining + parents.length + 1);
-          for (const [parent, { data }] of pages) spendRest(data, timesOf(parent));
-          return pages;
-        });
-      return loaderOf(load, JSON.stringify(query), read)(parent);
-    },
+        }),
+      ),
   };
 }
 
 /** Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn. */
-function batched<V>(load: Batch<V>): Loader<V> {
-  let keys = new Map<string, number>();
-  let result: Promise<Map<string, V>>;
-  return async key => {
-    if (keys.size === 0)
-      result = endOfTurn().then(() => {
-        const batch = keys;
-        keys = new Map();
-        return load([...batch.keys()], key => batch.get(key) ?? 0);
-      });
-    keys.set(key, (keys.get(key) ?? 0) + 1);
-    return (await result).get(key);
+function loaderOf<V>(batch: Batch<V>) {
+  const read = async (keys: readonly string[]) => {
+    const times = new Map<string, number>();
+    for (const key of keys) times.set(key, (times.get(key) ?? 0) + 1);
+    const values = await batch([...times.keys()], key => times.get(key) ?? 0);
+    return keys.map(key => values.get(key));
   };
+  return new DataLoader(read, { cache: false });
 }
-
-/** Resolves after the promises of this turn and those that they settle. */
-const endOfTurn = () =>
-  new Promise<void>(resolve => void Promise.resolve().then(() => process.nextTick(resolve)));

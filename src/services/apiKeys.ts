@@ -22,6 +22,7 @@ export const listKeys = pagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>(
   table: apiKeys,
   columns,
   filters: { name: apiKeys.name },
+  counted: false,
   sorts: { createdAt: [], name: [apiKeys.name] },
 });
 

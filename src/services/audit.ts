@@ -8,7 +8,7 @@ import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf, statement } from '../database/statements/statement.ts';
 import type { Kind, KindTable } from './kinds.ts';
-import { cursorLog } from './lists/cursorLog.ts';
+import { cursorLog } from './lists/pagedList.ts';
 
 /** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;

@@ -1,9 +1,11 @@
-import { getTableName, type PgColumn } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/records.ts';
+import { need } from '../access/need.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
 import { invalid } from '../core/errors.ts';
-import { type CountChildren, countsOf, memberOf, pagesOf, type ReadChildren } from './children.ts';
 import type { Kind } from './kinds.ts';
+import { ListReader } from './lists/reader.ts';
 import { refuse } from './refusals.ts';
 
 interface Relation {
@@ -22,8 +24,7 @@ export interface Children extends Relation {
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
   /** How many children each of these parents has. */
-  counts: CountChildren;
-  pages: ReadChildren;
+  counts: (context: Context, parents: string[]) => Promise<Map<string, number>>;
 }
 
 const declared: Children[] = [];
@@ -33,7 +34,7 @@ export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => pa
 
 /**
  * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
- * of the foreign key, and gives the functions that read the children of many parents at once.
+ * of the foreign key, and counts the children of many parents at once.
  */
 export function belongsTo(
   child: Kind,
@@ -51,12 +52,23 @@ export function belongsTo(
     ...relation,
     member,
     conflicts,
-    counts: countsOf(child.table, column),
-    pages: pagesOf(child.table, column),
+    counts: countsOf(child, column),
   };
   declared.push(children);
   return children;
 }
+
+function countsOf({ plural: name, table }: Kind, column: PgColumn): Children['counts'] {
+  const reader = new ListReader({ scope: 'read', name, table, filters: { parent: column }, sorts: {} });
+  return async (context, ids) => {
+    need(context, 'read');
+    return reader.totalOfEach(context.db, { filter: 'parent', ids }, {});
+  };
+}
+
+/** What a record calls a column. */
+const memberOf = (table: PgTable, column: PgColumn) =>
+  Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
 function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
   const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {

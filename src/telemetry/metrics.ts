@@ -9,7 +9,7 @@ const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200];
 /** Every batch is published here, which costs nothing without subscribers. */
 export const batches = channel('triport:batches');
 export interface Batch {
-  what: 'reads' | 'lists' | 'webhooks';
+  what: 'reads' | 'webhooks';
   size: number;
 }
 
@@ -91,7 +91,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry });
     const batchSize = new Histogram({
       name: 'gathered_size',
-      help: 'Reads or lists answered by one statement, and webhooks stored by one transaction.',
+      help: 'Reads answered by one statement, and webhooks stored by one transaction.',
       labelNames: ['what'],
       buckets: sizeBuckets,
       registers: [this.#registry],

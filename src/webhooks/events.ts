@@ -30,7 +30,7 @@ import { type Connection, orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from '../services/audit.ts';
-import { cursorLog } from '../services/lists/cursorLog.ts';
+import { cursorLog } from '../services/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
 import { dequeue, enqueue, type Key, lockInQueue } from './queue.ts';
 

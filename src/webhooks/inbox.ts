@@ -5,7 +5,6 @@ import type { Provider } from '../config/providers.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
-import { batch, maxBatch } from '../database/concurrency/batch.ts';
 import type { Connection } from '../database/connection.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
@@ -14,6 +13,7 @@ import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 import { eventKeyOf } from './queue.ts';
+import { maxWeight, sharedCommits } from './sharedCommits.ts';
 import type { Headers } from './signature.ts';
 
 /** A request whose signature was verified. */
@@ -34,10 +34,7 @@ export interface Receipt extends Pick<ReceivedEvent, 'id' | 'eventId' | 'type' |
 /** Bytes of bodies in one statement: a few copies of them are in memory while it is sent. */
 const maxBytes = 8 * 1024 * 1024;
 
-const storeTogether = batch('webhooks', store, {
-  weightOf: ({ body }) => 1 + (body.length / maxBytes) * maxBatch,
-  parallel: 1,
-});
+const storeTogether = sharedCommits(store, ({ body }) => 1 + (body.length / maxBytes) * maxWeight);
 
 /**
  * Stores an event, and adds it to the queue, before it returns; bad_request when the body is not JSON. Deliveries that arrive
@@ -130,7 +127,7 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
   const storeAll = () => storeEvents(db, rows.valuesOf(groups));
-  // One that is being processed or replayed is locked for a moment. In a batch, most are not: there each is then tried alone.
+  // One that is being processed or replayed is locked for a moment. In a group, most are not: there each is then tried for itself.
   const stored = await (events.length > 1 ? storeAll() : write({ db }, storeAll));
   const ids = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => ids.get(eventKeyOf(event)) as string);

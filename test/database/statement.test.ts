@@ -1,15 +1,5 @@
 import t from 'tap';
-import {
-  eq,
-  getTableColumns,
-  getTableName,
-  integer,
-  type PgTable,
-  pgTable,
-  sql,
-  text,
-  uuid,
-} from '../../drizzle/orm.ts';
+import { eq, getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
@@ -17,8 +7,6 @@ import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
-import { cursorQuery, eachOwner } from '../../src/database/statements/cursorQuery.ts';
-import { pageQuery } from '../../src/database/statements/pageQuery.ts';
 import { statement } from '../../src/database/statements/statement.ts';
 import { openTestDatabase } from '../helper/database.ts';
 
@@ -70,20 +58,6 @@ t.test('values are sent as parameters, and rows that a write returns are mapped 
   ]);
   t.strictSame(await rename(writes, { name: 'X', email: 'nobody' }), []);
   await t.rejects(rename(writes, {}), /No value for placeholder/);
-});
-
-t.test('a record may have members called total and owner, and a page has them besides its own', t => {
-  const table = pgTable('orders', { id: uuid().primaryKey(), total: integer(), owner: text() });
-  const columns = getTableColumns(table);
-  const common = { table, columns, where: undefined, sort: [] };
-  const byNumber = pageQuery({ ...common, part: '', backward: false }).toSQL().sql;
-  t.match(byNumber, /^select .*record\."total", record\."owner", coalesce\(place\.total,/);
-  const byCursor = cursorQuery({ ...common, lead: undefined, isPlaced: false, down: false });
-  t.match(
-    eachOwner(byCursor).toSQL().sql,
-    /^select "page"\."id", "page"\."total", "page"\."owner", "place 0", owner\.id from/,
-  );
-  t.end();
 });
 
 t.test(

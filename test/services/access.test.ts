@@ -35,8 +35,8 @@ t.test('every service function checks the scope before it does anything', async 
   };
   const made = {
     countRecords: counterOf([user]),
-    postsOfEach: listPosts.ofEach('author'),
-    totalsOfEach: listPosts.totalOfEach('author'),
+    postsOfEach: listPosts.ofEach,
+    totalsOfEach: listPosts.totalOfEach,
   };
   const parts: [string, object][] = [['made', made]];
   for (const file of globSync('src/{services,webhooks}/*.ts')) {
@@ -57,7 +57,7 @@ t.test('every service function checks the scope before it does anything', async 
         `${name} in ${file} checks the scope first`,
       );
     }
-  t.ok(checked >= 35, `${checked} service functions were found`);
+  t.ok(checked >= 34, `${checked} service functions were found`);
 });
 
 /** An object that fails the test when it is used. */

@@ -1,9 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
-import type { Context } from '../../../src/core/context.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
-import type { PagedList } from '../../../src/services/lists/pagedList.ts';
-import type { CursorPage } from '../../../src/services/lists/pages.ts';
+import type { Slice } from '../../../src/services/lists/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { Part } from '../part.ts';
 import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
@@ -50,13 +48,13 @@ export const connectionArguments = (record: string, parameters: Record<string, T
 export function connectionQuery<F extends string, S extends string>(schema: QuerySchema<F, S>) {
   const toQuery = listQuery(schema);
   return ({ first, after, last, before, ...args }: Arguments): ListQuery<F, S> => {
-    const { limit, ...cursor } = sliceOf({ first, after, last, before } as Slice);
+    const { limit, ...cursor } = sliceOf({ first, after, last, before } as Size);
     // The limit of REST begins at 1.
     return { ...toQuery({ ...args, ...cursor }).query, limit };
   };
 }
 
-interface Slice {
+interface Size {
   first?: number | null;
   after?: string | null;
   last?: number | null;
@@ -69,7 +67,7 @@ const exclusive = [
   ['before', 'after'],
 ] as const;
 
-function sliceOf(slice: Slice) {
+function sliceOf(slice: Size) {
   for (const [name, other] of exclusive)
     if ((slice[name] ?? null) !== null && (slice[other] ?? null) !== null)
       throw wrongParameter(name, `cannot be combined with "${other}"`);
@@ -86,7 +84,7 @@ function sliceOf(slice: Slice) {
 
 /** A page as a connection. Most of it is made when it is selected. */
 export const connectionOf = <T>(
-  { data, meta, cursorAt }: CursorPage<T>,
+  { data, hasNext, hasPrevious, cursorAt }: Slice<T>,
   total: () => Promise<number>,
 ): Connection<T> => ({
   get edges() {
@@ -96,21 +94,11 @@ export const connectionOf = <T>(
   get pageInfo() {
     const isEmpty = data.length === 0;
     return {
-      hasNextPage: meta.next !== null,
-      hasPreviousPage: meta.previous !== null,
+      hasNextPage: hasNext,
+      hasPreviousPage: hasPrevious,
       startCursor: isEmpty ? null : cursorAt(0),
       endCursor: isEmpty ? null : cursorAt(-1),
     };
   },
   total,
 });
-
-/** The total of a list, without its records. */
-export async function readTotal<T, F extends string, S extends string>(
-  list: PagedList<T, F, S>,
-  context: Context,
-  { after: _after, before: _before, ...query }: ListQuery<F, S>,
-): Promise<number> {
-  const { meta } = await list(context, { ...query, limit: 1 } as Parameters<typeof list>[1]);
-  return 'total' in meta ? meta.total : 0;
-}

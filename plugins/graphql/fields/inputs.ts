@@ -19,24 +19,26 @@ export function checkedBy<T extends TSchema>(schema: T, part: Violation['in']) {
 export type Arguments = Record<string, unknown>;
 
 /**
- * Reads the arguments and the selection of a field once for all parents of a list, which share its nodes. Otherwise a text
+ * Reads the arguments of a field once for all parents of a list, which share its nodes. Otherwise a text
  * of 250 kB would be checked again for each of a thousand parents. What is refused is refused for all of them.
  */
-export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo) => T): typeof read {
-  const known = new WeakMap<readonly FieldNode[], { value: T } | { error: unknown }>();
-  return (args, info) => {
-    const result = known.get(info.fieldNodes) ?? attempt(() => read(args, info));
+export function oncePerField<T>(read: (args: Arguments) => T) {
+  const known = new WeakMap<readonly FieldNode[], () => T>();
+  return (args: Arguments, info: GraphQLResolveInfo): T => {
+    const result = known.get(info.fieldNodes) ?? resultOf(() => read(args));
     known.set(info.fieldNodes, result);
-    if ('error' in result) throw result.error;
-    return result.value;
+    return result();
   };
 }
 
-function attempt<T>(make: () => T): { value: T } | { error: unknown } {
+function resultOf<T>(make: () => T): () => T {
   try {
-    return { value: make() };
+    const value = make();
+    return () => value;
   } catch (error) {
-    return { error };
+    return () => {
+      throw error;
+    };
   }
 }
 

@@ -1,17 +1,11 @@
 import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
-import type { MercuriusContext } from 'mercurius';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
-import type { CursorPage } from '../../../src/services/lists/pages.ts';
-import type { OperationContext, Part } from '../part.ts';
-import {
-  connectionArguments,
-  connectionOf,
-  connectionQuery,
-  connectionType,
-  readTotal,
-} from './connections.ts';
-import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
+import type { Slice } from '../../../src/services/lists/pages.ts';
+import type { Criteria, ListQuery } from '../../../src/services/lists/rules.ts';
+import type { OperationContext, Part, Resolvers } from '../part.ts';
+import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
+import { type Arguments, listQuery, oncePerField, type QuerySchema } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
 /** The list of a resource, how many records it has, and its connection. */
@@ -20,57 +14,74 @@ export function listFields<T, F extends string, S extends string>(
   schema: QuerySchema<F, S>,
   list: PagedList<T, F, S>,
 ): Part {
-  const { $id = '' } = record;
   const connection = connectionType(type);
-  const toConnectionQuery = connectionQuery(schema);
+  const sort = toSortEnum(record.$id ?? '', schema.properties.sort);
+  const { sdl, resolvers } = fieldsOn('Query', { plural, record, type }, schema, list);
+  return { ...connection, sdl: [...connection.sdl, sort, sdl], Query: resolvers };
+}
+
+/** The fields of a list on a type: a page by number, the total, and a page by cursor. */
+export function fieldsOn<T, F extends string, S extends string>(
+  on: string,
+  { plural, record: { $id = '' }, type = $id }: { plural: string; record: TObject; type?: string },
+  schema: QuerySchema<F, S>,
+  list: PagedList<T, F, S>,
+  parent?: { name: string; filter: F },
+): { sdl: string; resolvers: Resolvers } {
   const { after, before, ...parameters } = schema.properties;
+  if (parent) delete parameters[parent.filter];
   const { page, limit, sort, ...filters } = parameters;
-  const toQuery = listQuery(schema);
-  type ByNumber = Parameters<typeof list>[1] & { after?: never; before?: never };
+  const toQuery = oncePerField(listQuery(schema));
+  const toConnectionQuery = oncePerField(connectionQuery(schema));
+  const of = parent ? ` of the ${parent.name}` : '';
+  const { pageOf, totalOf } = readsOf(list, parent?.filter);
   return {
-    ...connection,
-    sdl: [
-      ...connection.sdl,
-      toSortEnum($id, sort),
-      /* GraphQL */ `
-extend type Query {
-  "The ${plural}: all of them up to a maximum, or one page if page or limit is given."
+    sdl: /* GraphQL */ `
+extend type ${on} {
+  "The ${plural}${of}: all of them up to a maximum, or one page if page or limit is given."
   ${plural}(${toArguments($id, parameters)}): [${type}!]!
-  "How many ${plural} there are, on all pages together."
+  "How many ${plural}${of} there are, on all pages together."
   ${plural}Count(${toArguments($id, filters)}): Int!
-  "The ${plural} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
+  "The ${plural}${of} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
   ${plural}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
 }`,
-    ],
-    Query: {
-      [plural]: async (_, args: Arguments, operation, info) => {
-        const { query, paged } = toQuery(args);
+    resolvers: {
+      [plural]: async ({ id }, args: Arguments, operation, info) => {
+        const { query, paged } = toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const { data, meta } = await list(operation.context, page as ByNumber);
-        operation.budget.spend(data.length);
-        return paged ? data : wholeList(data, meta.total > data.length, operation, info);
+        const { data, hasNext } = await pageOf(id, page, operation);
+        // As many records as are allowed, and a warning when there are more.
+        if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
+        return data;
       },
-      [`${plural}Count`]: (_, args: Arguments, { context }: MercuriusContext) =>
-        readTotal(list, context, toQuery(args).query),
-      [`${plural}Connection`]: async (_, args: Arguments, { context, budget }: MercuriusContext) => {
-        const query = toConnectionQuery(args);
-        const page = (await list(context, query)) as CursorPage<T>;
-        budget.spend(page.data.length);
-        return connectionOf(page, () => readTotal(list, context, query));
+      [`${plural}Count`]: ({ id }, args: Arguments, operation, info) =>
+        totalOf(id, toQuery(args, info).query, operation),
+      [`${plural}Connection`]: async ({ id }, args: Arguments, operation, info) => {
+        const query = toConnectionQuery(args, info);
+        const page = await pageOf(id, query, operation);
+        return connectionOf(page, () => totalOf(id, query, operation));
       },
     },
   };
 }
 
-/** A list without a page: as many records as are allowed, and a warning when there are more. */
-export function wholeList<T>(
-  records: T[],
-  hasMore: boolean,
-  { maxList, warnings }: OperationContext,
-  info: GraphQLResolveInfo,
-): T[] {
-  if (hasMore) warnings.push(truncated(maxList, info));
-  return records.slice(0, maxList);
+/** What reads a list, or that of a parent, whose id is a value of the filter. */
+function readsOf<T, F extends string, S extends string>(list: PagedList<T, F, S>, filter: F | undefined) {
+  type Query = ListQuery<F, S>;
+  async function pageOf(id: string, query: Query, { context, loaders, budget }: OperationContext) {
+    // A cursor belongs to one parent. The page at an end of the list is read together with those of other parents.
+    if (filter && !query.after && !query.before) return loaders.page(list, filter, id, query);
+    const page = await list(context, filter ? { ...query, [filter]: id } : query);
+    budget.spend(page.data.length);
+    return page as Slice<T>;
+  }
+  async function totalOf(id: string, query: Query, { context, loaders }: OperationContext) {
+    const { page, limit, after, before, sort, ...criteria } = query;
+    if (filter) return loaders.total(list, filter, id, criteria as Criteria<F>);
+    const { meta } = await list(context, { ...criteria, sort, limit: 1 } as Parameters<typeof list>[1]);
+    return 'total' in meta ? meta.total : 0;
+  }
+  return { pageOf, totalOf };
 }
 
 const truncated = (maximum: number, info: GraphQLResolveInfo) =>

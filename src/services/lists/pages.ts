@@ -9,17 +9,22 @@ export interface PageRequest {
 export interface Page<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
+  hasNext: boolean;
 }
-export interface CursorPage<T> extends Page<T, CursorMeta> {
-  /** The cursor of a record of the page. */
+/** A page without the values for REST. */
+export interface Slice<T> extends Omit<Page<T>, 'meta'> {
+  hasPrevious: boolean;
+  /** The cursor of one of the records. */
   cursorAt: (index: number) => string;
 }
+export interface CursorPage<T> extends Page<T, CursorMeta>, Slice<T> {}
 
 export const skipped = ({ page = 1, limit }: PageRequest) => (page - 1) * limit;
 
 export const pageOf = <T>(data: T[], total: number, { page = 1, limit }: PageRequest): Page<T> => ({
   data,
   meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
+  hasNext: page * limit < total,
 });
 
 /** The queries of neighbouring pages by link relation; undefined where there is no such page. */

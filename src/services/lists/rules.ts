@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, type PgColumn, type SQL, type SQLWrapper, sql } from '../../../drizzle/orm.ts';
+import type { PgColumn, SQL, SQLWrapper } from '../../../drizzle/orm.ts';
 import type { Scope } from '../../../schemas/apiKey.ts';
 import { invalid } from '../../core/errors.ts';
 import { firstId, lastId, lowestId } from '../../core/ids.ts';
@@ -6,17 +6,13 @@ import { readBound } from '../../core/instants.ts';
 import type { RecordTable } from '../../database/statements/recordsById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
-export interface ListRules<
-  Filter extends string,
-  Sort extends string,
-  Column extends PgColumn | SQL = PgColumn,
-> {
+export interface ListRules<Filter extends string, Sort extends string> {
   scope: Scope;
   /** Tells the cursors of different lists apart. */
   name: string;
   table: RecordTable;
-  /** All columns when absent. */
-  columns?: Record<string, Column>;
+  /** All columns when absent. The first one is never null. */
+  columns?: Record<string, PgColumn>;
   /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
   filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
   /**
@@ -31,7 +27,7 @@ export interface ListRules<
 }
 
 type FilterValues<Filter extends string> = { [K in Filter]?: string };
-interface Period {
+export interface Period {
   createdSince?: string;
   createdBefore?: string;
 }
@@ -39,8 +35,9 @@ export interface Cursors {
   after?: string;
   before?: string;
 }
-export type ListQuery<Filter extends string, Sort extends string> = FilterValues<Filter> &
-  Period &
+/** What records a list has. */
+export type Criteria<Filter extends string> = FilterValues<Filter> & Period;
+export type ListQuery<Filter extends string, Sort extends string> = Criteria<Filter> &
   Cursors & { page?: number; limit: number; sort: Sort | `-${Sort}` };
 
 export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
@@ -51,21 +48,6 @@ export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
 /** Those names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
-
-type ValueFor = (filter: string) => SQLWrapper;
-const placeholder: ValueFor = filter => sql.placeholder(filter);
-
-/** The conditions of these filters. Their values are placeholders of their name, or what `valueFor` says. */
-export function conditionsOf<Filter extends string>(
-  { filters }: Pick<ListRules<Filter, string>, 'filters'>,
-  used: Filter[],
-  valueFor = placeholder,
-): SQL[] {
-  return used.map(name => {
-    const filter = filters[name];
-    return typeof filter === 'function' ? filter(valueFor(name)) : eq(filter, valueFor(name));
-  });
-}
 
 /** The ids between two others, neither of them included. */
 export interface Range {
@@ -85,13 +67,8 @@ export function periodOf(query: Period): Range {
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }
 
-/** The condition of a period, whose range are the placeholders `above` and `below`. */
-export function inPeriod({ id }: RecordTable, period: Period): SQL | undefined {
-  return and(
-    period.createdSince === undefined ? undefined : gt(id, sql.placeholder('above')),
-    period.createdBefore === undefined ? undefined : lt(id, sql.placeholder('below')),
-  );
-}
+export const hasPeriod = (query: Period) =>
+  query.createdSince !== undefined || query.createdBefore !== undefined;
 
 /** A 400 that names a parameter of the list. */
 export const wrongParameter = (name: string, message: string) =>

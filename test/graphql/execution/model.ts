@@ -38,7 +38,7 @@ class User {
     return this.#model.allPosts.filter(({ author }) => author === this);
   }
   posts = (args: ListArguments = {}) => pageOf(this.ownPosts, args);
-  postsCount = () => this.ownPosts.length;
+  postsCount = (args: ListArguments = {}) => selected(this.ownPosts, args).length;
   postsConnection = (args: ListArguments = {}) => connectionOf(this.ownPosts, args);
 }
 

@@ -1,6 +1,8 @@
 import t from 'tap';
-import { sql } from '../../../drizzle/orm.ts';
+import { pgTable, sql, text, uuid } from '../../../drizzle/orm.ts';
+import { newId } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
+import { pagedList } from '../../../src/services/lists/pagedList.ts';
 import { listPosts } from '../../../src/services/posts.ts';
 import { createUser, listUsers } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
@@ -44,4 +46,52 @@ t.test('the pages of a list contain every record once, in order, with correct to
     data: [user],
     meta: { total: 1 },
   });
+});
+
+t.test('a record may have members with the names that a statement of a list uses itself', async t => {
+  const context = inside(await openTestDatabase(t));
+  const { db } = context;
+  const names = ['bound', 'rest', 'start', 'page', 'record', 'limit', 'skip'];
+  const columns = Object.fromEntries(names.map(name => [name, text()]));
+  const orders = pgTable('orders', { id: uuid().primaryKey(), parent: uuid(), total: text(), ...columns });
+  const texts = ['total', ...names].map(name => `"${name}" text`).join();
+  await db.rows(`create table orders (id uuid primary key, parent uuid, ${texts})`, []);
+  await db.rows(`select list_watch('orders', '{}')`, []);
+  const [parent, other] = [newId(0), newId(0)];
+  const others = Object.fromEntries(names.map(name => [name, `its ${name}`]));
+  const order = { ...others, total: 'its total', id: newId(0), parent };
+  await orm(db).insert(orders).values(order);
+  for (const counted of [[], false] as const) {
+    const list = pagedList<typeof order, 'parent' | 'total', 'createdAt' | 'total'>({
+      ...{ scope: 'read', name: 'orders', table: orders, counted: counted && [...counted] },
+      filters: { parent: orders.parent, total: orders.total },
+      sorts: { createdAt: [], total: [sql`lower(${orders.total})`] },
+    });
+    for (const sort of ['createdAt', '-total'] as const) {
+      const query = { limit: 5, sort };
+      t.same(await list(context, query), {
+        data: [order],
+        meta: { page: 1, limit: 5, total: 1, totalPages: 1 },
+        hasNext: false,
+      });
+      t.same((await list(context, { ...query, page: 2, total: 'its total' })).meta.total, 1);
+      t.same((await list(context, { ...query, after: '' })).data, [order]);
+      for (const each of [query, { ...query, before: '', total: 'its total' }]) {
+        const pages = await list.ofEach(context, { filter: 'parent', ids: [parent, other] }, each, 10);
+        t.same([pages.get(parent)?.data, pages.get(other)?.data], [[order], []]);
+      }
+      const totals = await list.totalOfEach(
+        context,
+        { filter: 'parent', ids: [parent, other] },
+        { total: 'its total' },
+      );
+      t.same(
+        [...totals],
+        [
+          [parent, 1],
+          [other, 0],
+        ],
+      );
+    }
+  }
 });

@@ -1,7 +1,7 @@
-import { type Batch, batches } from '../../telemetry/metrics.ts';
-import { captureContext, type RunInContext } from '../../telemetry/tracing.ts';
-import type { Connection } from '../connection.ts';
-import { databaseFailure, isLockedOut, isOutage } from '../databaseErrors.ts';
+import type { Connection } from '../database/connection.ts';
+import { databaseFailure, isLockedOut, isOutage } from '../database/databaseErrors.ts';
+import { batches } from '../telemetry/metrics.ts';
+import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -11,54 +11,43 @@ interface Waiting<K, V> {
 }
 type Work<K, V> = (db: Connection, keys: K[]) => Promise<V[]>;
 
-export const maxBatch = 200;
-/** Milliseconds. After them a batch no longer counts as running: one that waits for a lock must not hold up others. */
+export const maxWeight = 200;
+/** Milliseconds. After them the next group begins: one that waits for a lock must not hold up others. */
 const slowAfter = 100;
 
-interface Options<K> {
-  /** How many keys this one counts for. */
-  weightOf?: (key: K) => number;
-  /** How many batches run at once: the fewer, the larger they are. */
-  parallel?: number;
-}
-
 /**
- * Does the calls of one turn of the event loop, or those that come while earlier batches run, at once: 50 reads become one
- * statement, 50 deliveries one commit. No call joins work that has begun, so no answer is older than its question. When
- * the database refuses a batch, each key is tried alone. Inside a transaction nothing waits.
+ * Does the calls that come while earlier ones are being done in one group: 50 deliveries in one commit. When the database
+ * refuses a group, each key is tried for itself. Inside a transaction nothing waits.
  */
-export function batch<K, V>(
-  what: Batch['what'],
+export function sharedCommits<K, V>(
   work: Work<K, V>,
-  // Two keep the server busy while the next one fills.
-  { weightOf = () => 1, parallel = 2 }: Options<K> = {},
+  weightOf: (key: K) => number,
 ): (db: Connection, key: K) => Promise<V> {
-  const newQueue = () => ({ waiting: [] as Waiting<K, V>[], running: 0, scheduled: false });
+  const newQueue = () => ({ waiting: [] as Waiting<K, V>[], isBusy: false });
   type Queue = ReturnType<typeof newQueue>;
   const queues = new WeakMap<Connection, Queue>();
 
   function schedule(db: Connection, queue: Queue): void {
-    if (queue.scheduled || queue.running >= parallel || queue.waiting.length === 0) return;
-    queue.scheduled = true;
+    if (queue.isBusy || queue.waiting.length === 0) return;
+    queue.isBusy = true;
     setImmediate(run, db, queue);
   }
 
   async function run(db: Connection, queue: Queue): Promise<void> {
     const group = takeGroup(queue.waiting, weightOf);
-    batches.publish({ what, size: group.length });
-    queue.scheduled = false;
-    queue.running++;
-    schedule(db, queue);
-    let isRunning = true;
-    const stopCounting = () => {
-      if (isRunning) queue.running--;
-      isRunning = false;
+    batches.publish({ what: 'webhooks', size: group.length });
+    let isSlow = false;
+    const next = () => {
+      queue.isBusy = false;
       schedule(db, queue);
     };
-    const timer = setTimeout(stopCounting, slowAfter);
+    const timer = setTimeout(() => {
+      isSlow = true;
+      next();
+    }, slowAfter);
     await settle(db, group, work);
     clearTimeout(timer);
-    stopCounting();
+    if (!isSlow) next();
   }
 
   return (db, key) =>
@@ -76,7 +65,7 @@ function takeGroup<K, V>(waiting: Waiting<K, V>[], weightOf: (key: K) => number)
   let weight = 0;
   const tooMany = waiting.findIndex(({ key }, i) => {
     weight += weightOf(key);
-    return i > 0 && weight > maxBatch;
+    return i > 0 && weight > maxWeight;
   });
   return waiting.splice(0, tooMany < 0 ? waiting.length : tooMany);
 }
@@ -91,7 +80,7 @@ async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K
   } catch (error) {
     // Without an answer the work may be done, and trying again could do it twice.
     if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
-    // Each alone at once: halves would wait for the same lock one after the other.
+    // Each for itself at once: halves would wait for the same lock one after the other.
     if (isLockedOut(error)) return void (await Promise.all(group.map(call => settle(db, [call], work))));
     const middle = group.length >> 1;
     await settle(db, group.slice(0, middle), work);

@@ -1,0 +1,116 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { eq } from '../../drizzle/orm.ts';
+import { users } from '../../drizzle/tables/users.ts';
+import { newId } from '../../src/core/ids.ts';
+import { type Connection, orm } from '../../src/database/connection.ts';
+import { recordsById } from '../../src/database/statements/recordsById.ts';
+import { inTransaction } from '../../src/database/write.ts';
+import { changeUser, createUser, user as kind } from '../../src/services/users.ts';
+import { inside } from '../helper/access.ts';
+import { backend, countRows, noDatabase, openTestDatabase } from '../helper/database.ts';
+
+const person = (name: string) => ({ name, email: `${name}@example.com` });
+
+/** Reads users on a connection whose answers come when their gates open. */
+function watchedReads() {
+  const sent: { ids: string[]; answer: (name: string) => void }[] = [];
+  const rows: Connection['rows'] = (_text, [text]) => {
+    const ids = String(text).slice(1, -1).split(',');
+    return new Promise(resolve => {
+      sent.push({
+        ids,
+        answer: name => resolve(ids.map(id => [id, name, 'a@x.org', 1, '2026-01-01', '2026-01-01'])),
+      });
+    });
+  };
+  const { one } = recordsById(users);
+  const db = { ...noDatabase, rows };
+  return { sent, db, nameOf: async (id: string, on = db) => (await one(on, id))?.name };
+}
+
+t.test('the reads of one turn of the event loop are one statement, of a bounded size', async t => {
+  const { sent, nameOf } = watchedReads();
+  const ids = Array.from({ length: 450 }, () => newId(0));
+  const answers = Promise.all(ids.map(id => nameOf(id)));
+  await turn();
+  t.same(
+    sent.map(({ ids }) => ids.length),
+    [200, 200, 50],
+  );
+  for (const { ids, answer } of sent) answer(`of ${ids.length}`);
+  t.same(new Set(await answers), new Set(['of 200', 'of 50']));
+});
+
+t.test('no read joins a statement that was sent: no answer is older than its question', async t => {
+  const { sent, nameOf } = watchedReads();
+  const id = newId(0);
+  const before = nameOf(id);
+  await turn();
+  t.equal(sent.length, 1, 'the first one is under way');
+  const after = nameOf(id);
+  await turn();
+  t.equal(sent.length, 2);
+  sent[1]?.answer('new');
+  t.equal(await after, 'new', 'and nobody waits for an earlier statement');
+  sent[0]?.answer('old');
+  t.equal(await before, 'old');
+});
+
+t.test('a statement that fails fails its own readers, and no later one', async t => {
+  let isFailing = true;
+  const rows = async () => {
+    if (isFailing) throw new Error('gone');
+    return [];
+  };
+  const { nameOf, db } = watchedReads();
+  const failing = { ...db, rows };
+  const results = await Promise.allSettled([nameOf(newId(0), failing), nameOf(newId(0), failing)]);
+  t.same(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  isFailing = false;
+  t.equal(await nameOf(newId(0), failing), undefined);
+});
+
+t.test('every read that begins after a write sees it, even with many readers', async t => {
+  const context = inside(await openTestDatabase(t));
+  const user = await createUser(context, person('ada'));
+  let writing = true;
+  const readers = Array.from({ length: 5 }, async () => {
+    while (writing) await kind.get(context, user.id);
+  });
+  for (let version = 0; version < 50; version++) {
+    await changeUser(context, user.id, { name: `Ada ${version}` });
+    t.equal((await kind.get(context, user.id)).name, `Ada ${version}`);
+  }
+  writing = false;
+  await Promise.all(readers);
+});
+
+t.test('reads inside a transaction run there, each for itself at once', async t => {
+  const context = inside(await openTestDatabase(t));
+  const ada = await createUser(context, person('ada'));
+  const outcome = inTransaction(context, async within => {
+    await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
+    // With only one connection, a read outside would wait for the transaction to end.
+    const outside = backend === 'postgres' ? kind.get(context, ada.id) : undefined;
+    t.equal((await kind.get(within, ada.id)).name, 'Countess');
+    t.equal((await outside)?.name ?? 'ada', 'ada');
+    await createUser(within, person('bob'));
+    throw new Error('undone');
+  });
+  await t.rejects(outcome, { message: 'undone' });
+  const { sent, nameOf, db } = watchedReads();
+  const within = { ...db, isTransaction: true };
+  const answers = [1, 2].map(() => nameOf(newId(0), within));
+  t.same(
+    sent.map(({ ids }) => ids.length),
+    [1, 1],
+  );
+  for (const { answer } of sent) answer('x');
+  await Promise.all(answers);
+  t.equal((await kind.get(context, ada.id)).name, 'ada');
+  t.equal(await countRows(context.db, users), 1);
+});

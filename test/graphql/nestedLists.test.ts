@@ -1,0 +1,135 @@
+import t from 'tap';
+import type { Post } from '../../schemas/post.ts';
+import type { User } from '../../schemas/user.ts';
+import { buildGraphQL, fill } from '../helper/graphql.ts';
+
+const { ask, errorsOf, call, newUser, newPost, statements } = await buildGraphQL(t);
+const authors: User[] = [];
+for (const name of ['Ada', 'Bob', 'Cid']) authors.push(await newUser({ name }));
+const posts: Post[] = [];
+for (let i = 0; i < 48; i++)
+  posts.push(
+    await newPost({
+      authorId: authors[i % 7 === 0 ? 1 : 0]?.id as string,
+      title: `Title ${i % 5}`,
+      status: i % 3 === 0 ? 'draft' : 'published',
+    }),
+  );
+const times = posts.map(({ createdAt }) => createdAt);
+
+/** The arguments of GraphQL, and the parameters of REST. */
+const toText = (args: Record<string, string | number>) =>
+  Object.entries(args)
+    .map(([name, value]) => {
+      const isPlain = typeof value === 'number' || name === 'sort' || name === 'status';
+      return `${name}: ${isPlain ? value : JSON.stringify(value)}`;
+    })
+    .join(', ');
+const toQuery = ({ sort, ...args }: Record<string, string | number>) =>
+  new URLSearchParams({
+    ...(Object.fromEntries(Object.entries(args).map(([name, value]) => [name, String(value)])) as object),
+    ...(sort && { sort: String(sort).replace(/^(\w+)_desc$/, '-$1') }),
+  });
+
+t.test('a nested list has the sorts, filters and pages of the REST list, for each parent', async t => {
+  for (const sort of ['createdAt', 'createdAt_desc', 'title_desc'])
+    for (const filter of [
+      {},
+      { status: 'draft' },
+      { status: 'published', title: 'Title 1' },
+      { createdBefore: times[30] as string, status: 'published' },
+      { createdSince: times[9] as string, createdBefore: times[40] as string, title: 'Title 2' },
+    ]) {
+      const fields = [{}, { limit: 4, page: 2 }, { page: 2 }].map(page => ({
+        ...{ sort, ...filter, ...page },
+      }));
+      const selections = fields.map((args, i) => `p${i}: posts(${toText(args)}) { id }`);
+      statements.length = 0;
+      const { data, errors } = await ask(`{ users { id ${selections.join(' ')} } }`);
+      t.same(errors, undefined);
+      t.equal(statements.length, 1 + fields.length, 'one statement for all parents');
+      t.equal(data.users.length, authors.length);
+      for (const user of data.users)
+        for (const [i, args] of fields.entries()) {
+          // Without a page the list is whole.
+          const page = 'page' in args || 'limit' in args ? args : { ...args, limit: 100 };
+          const path = `/api/posts?author=${user.id}&${toQuery(page)}`;
+          const ids = (await call('GET', path, 200)).body.data.map(({ id }: { id: string }) => id);
+          t.same(
+            user[`p${i}`].map(({ id }: { id: string }) => id),
+            ids,
+            path,
+          );
+        }
+    }
+});
+
+t.test('a nested list has all members of its records', async t => {
+  const members = 'id title status authorId version createdAt updatedAt';
+  const { data } = await ask(`{ users { id posts(sort: title) { ${members} } } }`);
+  for (const { id, posts } of data.users)
+    t.same(posts, (await call('GET', `/api/posts?author=${id}&sort=title&limit=100`, 200)).body.data);
+});
+
+t.test('a nested list refuses what the REST list refuses', async t => {
+  for (const [args, path] of [
+    ['limit: 0', '/limit'],
+    ['limit: 101', '/limit'],
+    ['page: 0, sort: title', '/page'],
+    ['title: ""', '/title'],
+    ['createdSince: "today"', '/createdSince'],
+  ])
+    t.match(
+      await errorsOf(`{ users { posts(${args}) { id } } }`),
+      [{ path: ['users', 0, 'posts'], extensions: { code: 'BAD_USER_INPUT', details: [{ path }] } }],
+      String(args),
+    );
+  for (const argument of ['author: "x"', 'after: ""', 'sort: name'])
+    t.match(await errorsOf(`{ users { posts(${argument}) { id } } }`), [
+      { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
+    ]);
+});
+
+t.test('a nested list without a page is cut at the maximum, and says so', async t => {
+  const { ask, database } = await buildGraphQL(t, { GRAPHQL_MAX_LIST: 4 });
+  await fill(database, 2, 5);
+  const { data, errors } = await ask(`{ users {
+    desc: posts(sort: createdAt_desc, status: draft) { title }
+    some: posts(title: "Post 1 of 1") { title }
+    page: posts(limit: 4) { title }
+    none: posts(status: published) { title }
+  } }`);
+  const titles = (user: number, ...numbers: number[]) =>
+    numbers.map(n => ({ title: `Post ${n} of ${user}` }));
+  t.same(data.users, [
+    { desc: titles(1, 5, 4, 3, 2), some: titles(1, 1), page: titles(1, 1, 2, 3, 4), none: [] },
+    { desc: titles(2, 5, 4, 3, 2), some: [], page: titles(2, 1, 2, 3, 4), none: [] },
+  ]);
+  t.match(errors, [
+    { path: ['users', 0, 'desc'], extensions: { code: 'LIST_TRUNCATED', maximum: 4 } },
+    { path: ['users', 1, 'desc'], extensions: { code: 'LIST_TRUNCATED', maximum: 4 } },
+  ]);
+  t.equal(errors.length, 2);
+});
+
+t.test('a nested list with filters costs its limit, and its records are in the budget', async t => {
+  const { post, errorsOf, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 100 });
+  await fill(database, 10, 30);
+  const query = (limit: string | number) =>
+    `users(limit: 9) { posts(sort: title, status: draft, limit: ${limit}, createdSince: "2020-01-01T00:00:00Z") { id } }`;
+  t.equal((await post(`{ ${query(10)} }`)).body.errors, undefined, '9 + 90');
+  const refused = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', value: 108 } }];
+  t.match(await errorsOf(`{ ${query(11)} }`), refused);
+  t.match(await errorsOf(`query($n: Int) { ${query('$n')} }`, { n: 11 }), refused);
+  const rich = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
+  await fill(rich.database, 100, 100);
+  const fields = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, i) => `p${i}: posts(sort: title_desc, title: null, limit: ${100 - i}) { id }`,
+    );
+  t.equal((await rich.post(`{ users { ${fields(5).join(' ')} } }`)).body.errors, undefined, '49,100 records');
+  t.match((await rich.post(`{ users { ${fields(6).join(' ')} } }`)).body.errors[0], {
+    extensions: { code: 'RECORD_LIMIT_EXCEEDED', maximum: 50_000 },
+  });
+});
