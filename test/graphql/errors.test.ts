@@ -56,7 +56,7 @@ t.test('a value of ours that the schema does not know is an internal error', asy
 t.test('a database lost during a query is UNAVAILABLE, and one lost before it is 503', async t => {
   const real = await openTestDatabase(t);
   const lost = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
-  const { call } = await build(t, { database: breaking(real, /count/, lost) });
+  const { call } = await build(t, { database: breaking(real, /list_place/, lost) });
   const { body } = await call('POST', url, 200, { body: { query: '{ user(id: "x") { id } usersCount }' } });
   t.match(body, { data: null, errors: [{ path: ['usersCount'], extensions: { code: 'UNAVAILABLE' } }] });
 
