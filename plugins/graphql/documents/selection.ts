@@ -1,21 +1,41 @@
-import { type FieldNode, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 import type { Operation } from './reader.ts';
 
-/** The mutations that an operation selects, by fragments too and if a variable may skip them. Two aliases are two. */
+type FragmentOf = (name: string) => FragmentDefinitionNode | undefined;
+
+/** The fields that are selected, by fragments too, including those that a variable may skip. */
+function* fieldsIn(
+  set: SelectionSetNode | undefined,
+  fragmentOf: FragmentOf,
+  spread = new Set<string>(),
+): Generator<FieldNode> {
+  for (const node of set?.selections ?? []) {
+    if (node.kind === Kind.FIELD) yield node;
+    else if (node.kind === Kind.INLINE_FRAGMENT) yield* fieldsIn(node.selectionSet, fragmentOf, spread);
+    else if (!spread.has(node.name.value)) {
+      spread.add(node.name.value);
+      yield* fieldsIn(fragmentOf(node.name.value)?.selectionSet, fragmentOf, spread);
+    }
+  }
+}
+
+/** The names of the fields that are selected below this field. */
+export function selectedNames({ fieldNodes, fragments }: GraphQLResolveInfo): Set<string> {
+  const fields = fieldNodes.flatMap(({ selectionSet }) => [
+    ...fieldsIn(selectionSet, name => fragments[name]),
+  ]);
+  return new Set(fields.map(({ name }) => name.value));
+}
+
+/** The mutations that an operation selects; one with two aliases is two. */
 export function mutationsIn({ definition, fragments }: Operation): FieldNode[] {
-  const mutations = new Map<string, FieldNode>();
-  const spread = new Set<string>();
-  function visit(selected: SelectionSetNode | undefined): void {
-    for (const node of selected?.selections ?? [])
-      if (node.kind === Kind.INLINE_FRAGMENT) visit(node.selectionSet);
-      else if (node.kind === Kind.FRAGMENT_SPREAD) visitFragment(node.name.value);
-      else if (node.name.value !== '__typename') mutations.set((node.alias ?? node.name).value, node);
-  }
-  function visitFragment(name: string): void {
-    if (spread.has(name)) return;
-    spread.add(name);
-    visit(fragments.get(name)?.selectionSet);
-  }
-  visit(definition.selectionSet);
-  return [...mutations.values()];
+  const fields = [...fieldsIn(definition.selectionSet, name => fragments.get(name))];
+  const mutations = fields.filter(({ name }) => name.value !== '__typename');
+  return [...new Map(mutations.map(field => [(field.alias ?? field.name).value, field])).values()];
 }

@@ -22,10 +22,10 @@ export type Arguments = Record<string, unknown>;
  * Reads the arguments of a field once for all parents of a list, which share its nodes. Otherwise a text
  * of 250 kB would be checked again for each of a thousand parents. What is refused is refused for all of them.
  */
-export function oncePerField<T>(read: (args: Arguments) => T) {
+export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo) => T) {
   const known = new WeakMap<readonly FieldNode[], () => T>();
   return (args: Arguments, info: GraphQLResolveInfo): T => {
-    const result = known.get(info.fieldNodes) ?? resultOf(() => read(args));
+    const result = known.get(info.fieldNodes) ?? resultOf(() => read(args, info));
     known.set(info.fieldNodes, result);
     return result();
   };

@@ -1,8 +1,10 @@
 import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
+import { idPattern } from '../../../schemas/common.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import type { Criteria, ListQuery } from '../../../src/services/lists/rules.ts';
+import { selectedNames } from '../documents/selection.ts';
 import type { OperationContext, Part, Resolvers } from '../part.ts';
 import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { type Arguments, listQuery, oncePerField, type QuerySchema } from './inputs.ts';
@@ -23,15 +25,17 @@ export function listFields<T, F extends string, S extends string>(
 /** The fields of a list on a type: a page by number, the total, and a page by cursor. */
 export function fieldsOn<T, F extends string, S extends string>(
   on: string,
-  { plural, record: { $id = '' }, type = $id }: { plural: string; record: TObject; type?: string },
+  { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
   schema: QuerySchema<F, S>,
   list: PagedList<T, F, S>,
   parent?: { name: string; filter: F },
 ): { sdl: string; resolvers: Resolvers } {
+  const { $id = '' } = record;
   const { after, before, ...parameters } = schema.properties;
   if (parent) delete parameters[parent.filter];
   const { page, limit, sort, ...filters } = parameters;
   const toQuery = oncePerField(listQuery(schema));
+  const toMembers = oncePerField((_, info) => membersIn(record, info));
   const toConnectionQuery = oncePerField(connectionQuery(schema));
   const of = parent ? ` of the ${parent.name}` : '';
   const { pageOf, totalOf } = readsOf(list, parent?.filter);
@@ -49,7 +53,8 @@ extend type ${on} {
       [plural]: async ({ id }, args: Arguments, operation, info) => {
         const { query, paged } = toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const { data, hasNext } = await pageOf(id, page, operation);
+        const members = toMembers(args, info);
+        const { data, hasNext } = await pageOf(id, { ...page, ...(parent && { members }) }, operation);
         // As many records as are allowed, and a warning when there are more.
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
@@ -63,6 +68,14 @@ extend type ${on} {
       },
     },
   };
+}
+
+/** The members that are selected, and the ids, which lead to other records. The others cost a third of a query with 400 posts. */
+function membersIn({ properties }: TObject, info: GraphQLResolveInfo): string[] {
+  const selected = selectedNames(info);
+  return Object.keys(properties).filter(
+    name => selected.has(name) || properties[name]?.pattern === idPattern,
+  );
 }
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */

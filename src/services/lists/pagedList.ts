@@ -1,3 +1,4 @@
+import { getTableColumns } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
@@ -30,6 +31,16 @@ export interface PagedList<T, F extends string, S extends string> {
 export function pagedList<T, F extends string, S extends string>(rules: ListRules<F, S>): PagedList<T, F, S> {
   type Query = ListQuery<F, S>;
   const reader = new ListReader<T, F, S>(rules);
+  const readers = new Map<string, typeof reader>();
+  /** Reads only these members. */
+  function readerOf(members: string[]): typeof reader {
+    const name = members.join();
+    const all = Object.entries(rules.columns ?? getTableColumns(rules.table));
+    const columns = Object.fromEntries(all.filter(([member]) => members.includes(member)));
+    const made = readers.get(name) ?? new ListReader<T, F, S>({ ...rules, columns });
+    readers.set(name, made);
+    return made;
+  }
   async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
@@ -40,9 +51,10 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
     return reader.byCursor(context.db, query);
   }
   return Object.assign(list, {
-    ofEach: async (context: Context, parents: Parents<F>, query: Query, most: number) => {
+    ofEach: async (context: Context, parents: Parents<F>, { members, ...query }: Query, most: number) => {
       need(context, rules.scope);
-      return reader.ofEach(context.db, parents, query, most);
+      const ofMembers = members ? readerOf(members) : reader;
+      return ofMembers.ofEach(context.db, parents, query as Query, most);
     },
     totalOfEach: async (context: Context, parents: Parents<F>, criteria: Criteria<F>) => {
       need(context, rules.scope);

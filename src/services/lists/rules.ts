@@ -38,7 +38,13 @@ export interface Cursors {
 /** What records a list has. */
 export type Criteria<Filter extends string> = FilterValues<Filter> & Period;
 export type ListQuery<Filter extends string, Sort extends string> = Criteria<Filter> &
-  Cursors & { page?: number; limit: number; sort: Sort | `-${Sort}` };
+  Cursors & {
+    page?: number;
+    limit: number;
+    sort: Sort | `-${Sort}`;
+    /** The members that the records of a parent need; all when absent. */
+    members?: string[];
+  };
 
 export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
   name: sort.replace('-', '') as Sort,
