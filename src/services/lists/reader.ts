@@ -83,12 +83,14 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    const order = this.#orderOf({ ...query, [filter]: '' });
+    // Without a prefix: PostgreSQL cannot estimate a range of pairs for a parent, and would plan each execution anew.
+    const order = { ...this.#orderOf({ ...query, [filter]: '' }), prefix: undefined, perParent: filter };
     const from = namesIn(['after', 'before'], query).length > 0 ? 'end' : 'number';
-    const run = this.#statementFor({ ...order, from, perParent: filter }, query);
+    const run = this.#statementFor({ ...order, from }, query);
     const limits = { skip: skipped(query), limit: query.limit + 1, most: most + ids.length };
     const rows = await run(db, { ...query, ...periodOf(query), ...limits, parents: ids.join() });
-    const byParent = Map.groupBy(rows, row => row.at(-1));
+    const parent = columnsOf(order).indexOf(this.#rules.filters[filter] as PgColumn);
+    const byParent = Map.groupBy(rows, row => row[parent]);
     const sliceOf = (id: string) =>
       this.#sliceOf({ ...query, [filter]: id }, order, byParent.get(id) ?? [], false);
     return new Map(ids.map(id => [id, sliceOf(id)]));

@@ -53,13 +53,13 @@ export function totalsStatement<Filter extends string>(selection: Selection<Filt
 
 /**
  * A page. By number each row ends in the total, which is of the same snapshot: past the end there is one row without a
- * record. For each parent a row ends in the id of its parent.
+ * record.
  */
 export function pageStatement<Filter extends string>(reading: Reading<Filter>) {
   if (reading.perParent !== undefined) {
     const page = recordsOf(reading).as('page');
     return builder
-      .select({ ...page._.selectedFields, 'id of the parent': parent })
+      .select({ ...page._.selectedFields })
       .from(parents)
       .crossJoinLateral(page)
       .limit(placeholder('most'));
@@ -75,11 +75,12 @@ export function pageStatement<Filter extends string>(reading: Reading<Filter>) {
     .leftJoin(record, sql`true`);
 }
 
-/** The columns of a row: those of the record, and those of its position that are not among them. */
-type Columns<Filter extends string> = Pick<Reading<Filter>, 'rules' | 'sort'>;
-export function columnsOf<Filter extends string>({ rules, sort }: Columns<Filter>): SQLWrapper[] {
+/** The columns of a row: those of the record, and those of its position and its parent that are not among them. */
+type Columns<Filter extends string> = Pick<Reading<Filter>, 'rules' | 'sort' | 'perParent'>;
+export function columnsOf<Filter extends string>({ rules, sort, perParent }: Columns<Filter>): SQLWrapper[] {
   const { table, columns = getTableColumns(table) } = rules;
-  return [...new Set<SQLWrapper>([...Object.values(columns), ...sort, table.id])];
+  const ids = perParent === undefined ? [table.id] : [table.id, rules.filters[perParent] as PgColumn];
+  return [...new Set<SQLWrapper>([...Object.values(columns), ...sort, ...ids])];
 }
 
 /** Where a page by number begins: so many rows after a bound, or after the first row of the list. */
@@ -161,10 +162,11 @@ function matching<Filter extends string>(selection: Selection<Filter>): SQL | un
  * of 600,000 entries have.
  */
 function rangeOf<Filter extends string>(reading: Reading<Filter>): SQL | undefined {
-  const { rules, prefix, sort, descending, from, used } = reading;
+  const { rules, prefix, sort, descending, from, used, perParent } = reading;
   const { id } = rules.table;
   if (sort.length > 0)
     return and(from === 'position' ? beyond([...sort, id], descending) : undefined, matching(reading));
+  if (perParent !== undefined) return matching(reading);
   if (prefix === undefined) return matching({ ...reading, hasPeriod: true });
   const column = rules.filters[prefix] as PgColumn;
   const bound = (name: string) => tuple([valueFor(reading, prefix), placeholder(name)]);
