@@ -71,6 +71,25 @@ t.test('a nested list has all members of its records', async t => {
     t.same(posts, (await call('GET', `/api/posts?author=${id}&sort=title&limit=100`, 200)).body.data);
 });
 
+t.test(
+  'a nested list reads the members that fragments and directives select, and the ids of relations',
+  async t => {
+    const { data } = await ask(`
+    query ($yes: Boolean = true) {
+      users { id posts(limit: 2) { title ...More ... @include(if: $yes) { version } author { id } } }
+    }
+    fragment More on Post { status ... on Post { createdAt } }`);
+    for (const { id, posts } of data.users) {
+      const { data: whole } = (await call('GET', `/api/posts?author=${id}&limit=2`, 200)).body;
+      const expected = whole.map(({ title, status, version, createdAt }: Record<string, unknown>) => ({
+        ...{ title, status, createdAt, version },
+        author: { id },
+      }));
+      t.same(posts, expected);
+    }
+  },
+);
+
 t.test('a nested list refuses what the REST list refuses', async t => {
   for (const [args, path] of [
     ['limit: 0', '/limit'],
