@@ -18,7 +18,7 @@ export interface WaitOptions {
    * lock on a connection of its own, and strangers would wait for the connections.
    */
   turns?: string[];
-  /** Whether they seldom exclude each other: then several run at once, until one of them meets a lock. */
+  /** Whether they seldom exclude each other: then several run at once, but one at a time after one of them met a lock. */
   shared?: boolean;
 }
 
@@ -31,7 +31,7 @@ const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)
 
 /**
  * Does a write of one statement. It waits for its turn, and begins again after a lost race, and while another transaction
- * holds a lock. It holds no connection while it waits. Inside a transaction it neither waits nor begins again: the whole
+ * holds a lock; meanwhile it holds no connection. Inside a transaction it neither waits nor begins again: the whole
  * transaction does, with the turns that its writes needed.
  */
 export async function write<C extends Writer, T>(
@@ -40,26 +40,30 @@ export async function write<C extends Writer, T>(
   { turns: names = [], shared = false }: WaitOptions = {},
 ): Promise<T> {
   const { db, deadline = Number.POSITIVE_INFINITY } = context;
-  if (performance.now() > deadline) throw tookTooLong();
   if (db.isTransaction) {
+    if (performance.now() > deadline) throw tookTooLong();
     context.turns?.claim(names, shared);
     return work(context);
   }
   const end = Math.min(deadline, performance.now() + patience);
-  const turns = new Turns();
+  const turns = new Turns(names, shared);
+  let races = 0;
   try {
-    await turns.take(names, shared, end);
-    for (let attempt = 1; ; attempt++)
+    for (;;) {
+      await turns.take(end);
+      if (performance.now() > deadline) throw tookTooLong();
       try {
-        return await work({ ...context, turns });
+        const result = await work({ ...context, turns });
+        turns.metNoLock();
+        return result;
       } catch (error) {
-        if (attempt < maxAttempts && isLostRace(error)) continue;
+        if (isLostRace(error) && ++races < maxAttempts) continue;
         if (!isLockedOut(error) || performance.now() > end) throw error;
-        await sleep(100 + Math.random() * 200);
-        await turns.take(names, false, end);
+        await turns.release(end);
       }
+    }
   } finally {
-    turns.release();
+    turns.leave();
   }
 }
 
@@ -81,58 +85,72 @@ const widthIfShared = 10;
 
 /** The turns of one write. */
 class Turns {
-  readonly #claimed = new Set<string>();
-  readonly #taken = new Set<string>();
+  /** Whether each is shared. */
+  readonly #names: Map<string, boolean>;
+  readonly #taken = new Map<string, Line>();
+  #claimedInVain = false;
 
-  /** Waits for these turns, and for those that were claimed. */
-  async take(names: string[], shared: boolean, end: number): Promise<void> {
-    // Releases first, and takes in one order: two writes that wait for each other would wait until their end.
-    this.release();
-    for (const name of [...new Set([...names, ...this.#claimed])].sort()) {
-      if (!this.#begin(name, shared)) await turnIn(name, end);
-      this.#taken.add(name);
-    }
+  constructor(names: string[], shared: boolean) {
+    this.#names = new Map(names.map(name => [name, shared]));
+  }
+
+  async take(end: number): Promise<void> {
+    // In one order: two writes that wait for each other would wait until their end.
+    for (const name of [...this.#names.keys()].sort()) if (!this.#begin(name)) await this.#wait(name, end);
   }
 
   /** For a write inside a transaction, where it must not wait: fails when it would have to. */
   claim(names: string[], shared: boolean): void {
     for (const name of names) {
-      this.#claimed.add(name);
-      if (this.#taken.has(name)) continue;
-      if (!this.#begin(name, shared)) throw new LockedOut(name);
-      this.#taken.add(name);
+      this.#names.set(name, shared);
+      this.#claimedInVain = !this.#begin(name);
+      if (this.#claimedInVain) throw new LockedOut(name);
     }
   }
 
-  #begin(name: string, shared: boolean): boolean {
-    const line = lines.get(name) ?? { running: 0, width: widthIfShared, waiting: [] };
-    lines.set(name, line);
-    if (!shared) line.width = 1;
-    if (line.running >= line.width) return false;
-    line.running++;
-    return true;
+  /** After a lock or a claim in vain: pauses in the first case, and gives the turns to those that wait. */
+  async release(end: number): Promise<void> {
+    const pause = this.#claimedInVain ? 0 : 100 + Math.random() * 200;
+    for (const line of this.#taken.values()) if (pause > 0) line.width = 1;
+    await sleep(Math.min(pause, Math.max(0, end - performance.now())));
+    this.#claimedInVain = false;
+    this.leave();
   }
 
-  release(): void {
-    for (const name of this.#taken) {
-      const line = lines.get(name) as Line;
-      const next = line.running <= line.width ? line.waiting.shift() : undefined;
-      if (next) next();
-      else if (--line.running === 0) lines.delete(name);
+  metNoLock(): void {
+    for (const [name, line] of this.#taken) if (this.#names.get(name)) line.width = widthIfShared;
+  }
+
+  leave(): void {
+    for (const [name, line] of this.#taken) {
+      line.running--;
+      for (; line.running < line.width && line.waiting.length > 0; line.running++) line.waiting.shift()?.();
+      if (line.running === 0) lines.delete(name);
     }
     this.#taken.clear();
   }
-}
 
-/** Waits until a write that has this turn leaves it to this one. */
-async function turnIn(name: string, end: number): Promise<void> {
-  const { waiting } = lines.get(name) as Line;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  waiting.push(resolve);
-  const refuse = () => {
-    waiting.splice(waiting.indexOf(resolve), 1);
-    reject(new LockedOut(name));
-  };
-  const timer = setTimeout(refuse, Math.max(1, end - performance.now()));
-  await promise.finally(() => clearTimeout(timer));
+  #begin(name: string): boolean {
+    if (this.#taken.has(name)) return true;
+    const width = this.#names.get(name) ? widthIfShared : 1;
+    const line = lines.get(name) ?? { running: 0, width, waiting: [] };
+    if (line.running >= line.width) return false;
+    line.running++;
+    lines.set(name, line);
+    this.#taken.set(name, line);
+    return true;
+  }
+
+  async #wait(name: string, end: number): Promise<void> {
+    const line = lines.get(name) as Line;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    line.waiting.push(resolve);
+    const refuse = () => {
+      line.waiting.splice(line.waiting.indexOf(resolve), 1);
+      reject(new LockedOut(name));
+    };
+    const timer = setTimeout(refuse, Math.max(1, end - performance.now()));
+    await promise.finally(() => clearTimeout(timer));
+    this.#taken.set(name, line);
+  }
 }

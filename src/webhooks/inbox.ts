@@ -128,7 +128,9 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
   const storeAll = () => storeEvents(db, rows.valuesOf(groups));
   // One that is being processed or replayed is locked for a moment. In a group, most are not: there each is then tried for itself.
-  const stored = await (events.length > 1 ? storeAll() : write({ db }, storeAll));
+  const stored = await (events.length > 1
+    ? storeAll()
+    : write({ db }, storeAll, { turns: groups.map(eventKeyOf) }));
   const ids = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => ids.get(eventKeyOf(event)) as string);
 }

@@ -1,6 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
-import { idPattern } from '../../../schemas/common.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import type { Criteria, ListQuery } from '../../../src/services/lists/rules.ts';
@@ -35,7 +34,7 @@ export function fieldsOn<T, F extends string, S extends string>(
   if (parent) delete parameters[parent.filter];
   const { page, limit, sort, ...filters } = parameters;
   const toQuery = oncePerField(listQuery(schema));
-  const toMembers = oncePerField((_, info) => membersIn(record, info));
+  const isTimeless = oncePerField((_, info) => selectsNoTime(record, info));
   const toConnectionQuery = oncePerField(connectionQuery(schema));
   const of = parent ? ` of the ${parent.name}` : '';
   const { pageOf, totalOf } = readsOf(list, parent?.filter);
@@ -53,8 +52,8 @@ extend type ${on} {
       [plural]: async ({ id }, args: Arguments, operation, info) => {
         const { query, paged } = toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const members = toMembers(args, info);
-        const { data, hasNext } = await pageOf(id, { ...page, ...(parent && { members }) }, operation);
+        const timeless = isTimeless(args, info);
+        const { data, hasNext } = await pageOf(id, { ...page, ...(parent && { timeless }) }, operation);
         // As many records as are allowed, and a warning when there are more.
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
@@ -70,12 +69,9 @@ extend type ${on} {
   };
 }
 
-/** The members that are selected, and the ids, which lead to other records. The others cost a third of a query with 400 posts. */
-function membersIn({ properties }: TObject, info: GraphQLResolveInfo): string[] {
-  const selected = selectedNames(info);
-  return Object.keys(properties).filter(
-    name => selected.has(name) || properties[name]?.pattern === idPattern,
-  );
+/** Whether a list can be read without times: they are a fifth of the cost of a query with 400 posts. */
+function selectsNoTime({ properties }: TObject, info: GraphQLResolveInfo): boolean {
+  return ![...selectedNames(info)].some(name => properties[name]?.format === 'date-time');
 }
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */

@@ -31,16 +31,9 @@ export interface PagedList<T, F extends string, S extends string> {
 export function pagedList<T, F extends string, S extends string>(rules: ListRules<F, S>): PagedList<T, F, S> {
   type Query = ListQuery<F, S>;
   const reader = new ListReader<T, F, S>(rules);
-  const readers = new Map<string, typeof reader>();
-  /** Reads only these members. */
-  function readerOf(members: string[]): typeof reader {
-    const name = members.join();
-    const all = Object.entries(rules.columns ?? getTableColumns(rules.table));
-    const columns = Object.fromEntries(all.filter(([member]) => members.includes(member)));
-    const made = readers.get(name) ?? new ListReader<T, F, S>({ ...rules, columns });
-    readers.set(name, made);
-    return made;
-  }
+  const columns = Object.entries(rules.columns ?? getTableColumns(rules.table));
+  const withoutTimes = columns.filter(([, column]) => !column.getSQLType().startsWith('timestamp'));
+  const timelessReader = new ListReader<T, F, S>({ ...rules, columns: Object.fromEntries(withoutTimes) });
   async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
@@ -51,10 +44,9 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
     return reader.byCursor(context.db, query);
   }
   return Object.assign(list, {
-    ofEach: async (context: Context, parents: Parents<F>, { members, ...query }: Query, most: number) => {
+    ofEach: async (context: Context, parents: Parents<F>, query: Query, most: number) => {
       need(context, rules.scope);
-      const ofMembers = members ? readerOf(members) : reader;
-      return ofMembers.ofEach(context.db, parents, query as Query, most);
+      return (query.timeless ? timelessReader : reader).ofEach(context.db, parents, query, most);
     },
     totalOfEach: async (context: Context, parents: Parents<F>, criteria: Criteria<F>) => {
       need(context, rules.scope);

@@ -83,8 +83,7 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    // Without a prefix: PostgreSQL cannot estimate a range of pairs for a parent, and would plan each execution anew.
-    const order = { ...this.#orderOf({ ...query, [filter]: '' }), prefix: undefined, perParent: filter };
+    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter };
     const from = namesIn(['after', 'before'], query).length > 0 ? 'end' : 'number';
     const run = this.#statementFor({ ...order, from }, query);
     const limits = { skip: skipped(query), limit: query.limit + 1, most: most + ids.length };

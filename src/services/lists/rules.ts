@@ -42,8 +42,8 @@ export type ListQuery<Filter extends string, Sort extends string> = Criteria<Fil
     page?: number;
     limit: number;
     sort: Sort | `-${Sort}`;
-    /** The members that the records of a parent need; all when absent. */
-    members?: string[];
+    /** Whether the records of a parent may lack their times, which cost more to write than all other members. */
+    timeless?: boolean;
   };
 
 export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({

@@ -41,6 +41,14 @@ export interface Reading<Filter extends string> extends Selection<Filter> {
 
 const { placeholder, raw } = sql;
 
+type Placeholder = ReturnType<typeof placeholder>;
+
+/**
+ * A number that the planner does not know. It would take a plan for one limit for cheaper than the plan that it keeps, and
+ * plan each execution of a statement for many parents anew, which takes as long as reading 200 posts.
+ */
+const unknown = (name: string) => sql`(select ${placeholder(name)}::int)` as unknown as Placeholder;
+
 /** One of the ids of the placeholder `parents`, in a statement for each of them. */
 const parent = sql<string>`parent.id`;
 const parents = sql`unnest(string_to_array(${placeholder('parents')}, ',')::uuid[]) as parent(id)`;
@@ -62,7 +70,7 @@ export function pageStatement<Filter extends string>(reading: Reading<Filter>) {
       .select({ ...page._.selectedFields })
       .from(parents)
       .crossJoinLateral(page)
-      .limit(placeholder('most'));
+      .limit(unknown('most'));
   }
   if (reading.from !== 'number') return recordsOf(reading);
   const { start, ...begin } = startOf(reading);
@@ -100,8 +108,9 @@ function recordsOf<Filter extends string>(reading: Reading<Filter>, { bound, ski
     .from<PgTable>(rules.table)
     .where(bound ? and(bound, matching(reading)) : rangeOf(reading))
     .orderBy(...[...order, rules.table.id].map(part => (descending ? desc(part) : asc(part))))
-    .limit(placeholder('limit'));
-  const offset = (skip ?? placeholder('skip')) as ReturnType<typeof placeholder>;
+    .limit(reading.perParent === undefined ? placeholder('limit') : unknown('limit'));
+  const offset = (skip ??
+    (reading.perParent === undefined ? placeholder('skip') : unknown('skip'))) as Placeholder;
   return from === 'number' ? query.offset(offset) : query;
 }
 
@@ -162,11 +171,10 @@ function matching<Filter extends string>(selection: Selection<Filter>): SQL | un
  * of 600,000 entries have.
  */
 function rangeOf<Filter extends string>(reading: Reading<Filter>): SQL | undefined {
-  const { rules, prefix, sort, descending, from, used, perParent } = reading;
+  const { rules, prefix, sort, descending, from, used } = reading;
   const { id } = rules.table;
   if (sort.length > 0)
     return and(from === 'position' ? beyond([...sort, id], descending) : undefined, matching(reading));
-  if (perParent !== undefined) return matching(reading);
   if (prefix === undefined) return matching({ ...reading, hasPeriod: true });
   const column = rules.filters[prefix] as PgColumn;
   const bound = (name: string) => tuple([valueFor(reading, prefix), placeholder(name)]);
