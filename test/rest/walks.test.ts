@@ -9,13 +9,10 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
-import { randomFrom, seed } from '../helper/values/random.ts';
+import { any, below, seed } from '../helper/values/random.ts';
 
 const { app, call, newUser, database } = await build(t);
 const author = (await newUser()).id;
-const random = randomFrom(seed);
-const below = (limit: number) => Math.floor(random() * limit);
-const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 const hex = (digits: number) => Array.from({ length: digits }, () => below(16).toString(16)).join('');
 
 interface Base {
