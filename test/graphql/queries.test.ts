@@ -14,6 +14,7 @@ t.test('the schema has the types and operations of the contract exactly', async 
   t.equal(typeOf('Post', 'id'), 'ID!');
   t.equal(typeOf('Post', 'title'), 'String!');
   t.equal(typeOf('Post', 'author'), 'User!');
+  for (const type of ['User', 'Post', 'CustomerSubscription']) t.equal(typeOf(type, 'version'), 'Int!');
   t.equal(typeOf('Query', 'users'), '[User!]!');
   t.equal(typeOf('Query', 'user'), 'User');
   t.ok(

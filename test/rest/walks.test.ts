@@ -170,29 +170,3 @@ for (const { path, sorts } of documented)
           return { ids: data.map(nameOf), cursor: direction === 'after' ? meta.next : meta.previous };
         });
       });
-
-/** What the connections of GraphQL select of the nodes, and the object that they are in. */
-const connections = [
-  ['usersConnection', '/api/users', 'id', ''],
-  ['postsConnection', '/api/posts', 'id', ''],
-  ['subscriptionsConnection', '/api/subscriptions', 'customer', ''],
-  ['postsConnection', '/api/posts', 'id', `user(id: "${author}")`],
-] as const;
-for (const [field, path, name, owner] of connections)
-  for (const sort of documented.find(each => each.path === path)?.sorts ?? [])
-    for (const direction of directions)
-      t.test(`${owner} ${field} by ${sort}, ${direction}, TEST_SEED=${seed}`, async t => {
-        const order = sort.startsWith('-') ? `${sort.slice(1)}_desc` : sort;
-        await walk(t, lists[path] as List, direction, async (direction, cursor) => {
-          const [size, more, at] =
-            direction === 'after'
-              ? ['first', 'hasNextPage', 'endCursor']
-              : ['last', 'hasPreviousPage', 'startCursor'];
-          const place = cursor && `, ${direction}: "${cursor}"`;
-          const page = `page: ${field}(${size}: 5, sort: ${order}${place}) { nodes { ${name} } pageInfo { ${more} ${at} } }`;
-          const query = owner ? `{ owner: ${owner} { ${page} } }` : `{ ${page} }`;
-          const { data } = (await call('POST', '/api/graphql', 200, { body: { query } })).body;
-          const { nodes, pageInfo } = (data.owner ?? data).page;
-          return { ids: nodes.map(nameOf), cursor: pageInfo[more] ? pageInfo[at] : null };
-        });
-      });
