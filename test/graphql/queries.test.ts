@@ -107,23 +107,3 @@ t.test('lists take the filters, sorts and pages of REST, and refuse what REST re
     { extensions: { code: 'BAD_USER_INPUT', details: [{ path: '/author', message: 'must be an id' }] } },
   ]);
 });
-
-t.test('a truncated list is reported with its path', async t => {
-  const { ask, database } = await buildGraphQL(t, { GRAPHQL_MAX_LIST: 3 });
-  await fill(database, 2, 4);
-  const { data, errors } = await ask('{ users { posts { title } } all: posts { id } }');
-  t.equal(data.users.length, 2);
-  t.same(
-    data.users.map((user: { posts: object[] }) => user.posts.length),
-    [3, 3],
-  );
-  t.equal(data.all.length, 3);
-  t.same(
-    errors.map((error: { path: object; extensions: object }) => error.path).sort(),
-    [['all'], ['users', 0, 'posts'], ['users', 1, 'posts']],
-    'with integers in the path',
-  );
-  t.match(errors[0].extensions, { code: 'LIST_TRUNCATED', maximum: 3 });
-  const whole = await ask('{ users { posts(limit: 4) { title } } }');
-  t.same([whole.data.users[0].posts.length, whole.errors], [4, undefined], 'a page is never truncated');
-});
