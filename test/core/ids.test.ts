@@ -16,14 +16,9 @@ t.test(
     const times = [...Array(10_000).fill(now + 1), ...Array(100).fill(now - 5000), now + 1, now + 60_000];
     const ids = times.map(newId);
     t.same(ids, ids.toSorted());
-    t.equal(new Set(ids).size, ids.length);
+    t.equal(new Set(ids.map(id => id.slice(19))).size, ids.length, 'also in their random part');
   },
 );
-
-t.test('100,000 ids also differ in their random part', async t => {
-  const random = new Set(Array.from({ length: 100_000 }, () => newId(now).slice(19)));
-  t.equal(random.size, 100_000);
-});
 
 t.test('an id is valid in one notation only', async t => {
   const id = newId(now);

@@ -3,9 +3,6 @@ import fc from 'fast-check';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
-import { recordWrites } from '../../src/services/audit.ts';
-import { inside } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { seed } from '../helper/values/random.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
@@ -25,54 +22,6 @@ t.test('bug: a payment by the customer U+FEFF + "cus_1" activated cus_1', async 
   await call('GET', '/api/subscriptions/cus_1', 404);
   await call('GET', `/api/subscriptions/${encodeURIComponent(`${mark}cus_2`)}`, 404);
   t.equal((await call('GET', '/api/subscriptions', 200)).body.meta.total, 3);
-});
-
-t.test('bug: a name of U+FEFF alone was read as an empty one', async t => {
-  const { call, newUser, newPost } = await build(t);
-  const users = [
-    await newUser({ name: mark }),
-    await newUser({ name: `${mark}Ada` }),
-    await newUser({ name: 'Ada' }),
-  ];
-  const [first] = users;
-  const post = await newPost({ authorId: first?.id ?? '', title: `${mark}${mark}Notes` });
-  const ask = async (query: string) =>
-    (await call('POST', '/api/graphql', 200, { body: { query } })).body.data;
-  const names = users.map(({ name }) => name);
-  t.same(names, [mark, `${mark}Ada`, 'Ada']);
-  t.same((await call('GET', '/api/users', 200)).body.data, users);
-  t.same(
-    (await ask('{ users { name } }')).users.map(({ name }: { name: string }) => name),
-    names,
-  );
-  for (const user of users) {
-    t.same((await call('GET', `/api/users/${user.id}`, 200)).body, user);
-    t.same(await ask(`{ user(id: "${user.id}") { name } }`), { user: { name: user.name } });
-    t.same((await call('GET', `/api/users?${new URLSearchParams({ name: user.name })}`, 200)).body.data, [
-      user,
-    ]);
-    t.same(await ask(`{ users(name: "${user.name}") { id } }`), { users: [{ id: user.id }] });
-  }
-  t.same(await ask('{ posts { title author { name } } }'), {
-    posts: [{ title: post.title, author: { name: mark } }],
-  });
-  t.same((await call('GET', `/api/posts?${new URLSearchParams({ title: post.title })}`, 200)).body.data, [
-    post,
-  ]);
-});
-
-t.test('lists of texts in the audit log keep a leading U+FEFF', async t => {
-  const { call, database } = await build(t);
-  const changed = [`${mark}name`, mark, 'email'];
-  const writes = ['id', `${mark}id`].map(recordId => ({ recordId, changed }));
-  await recordWrites(inside(database), 'user.change', writes);
-  const { body } = await call('GET', '/api/audit', 200);
-  t.match(body.data, [
-    { recordId: `${mark}id`, changed },
-    { recordId: 'id', changed },
-  ]);
-  const found = await call('GET', `/api/audit?${new URLSearchParams({ record: `${mark}id` })}`, 200);
-  t.same(found.body.data, body.data.slice(0, 1));
 });
 
 t.test('every text that is read keeps its leading U+FEFF', async t => {

@@ -1,34 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { createUser, user as kind } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
-import { backend, countRows, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
+import { backend, countRows, createPostgres, testLog } from '../helper/database.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 const person = (name: string) => ({ name, email: `${name}@example.com` });
-
-t.test('a refused row does not affect the others, and leaves no audit entry', async t => {
-  const context = inside(await openTestDatabase(t));
-  const { db } = context;
-  const names = ['a', 'b', 'a', 'c', 'd', 'b', 'e'];
-  const results = await Promise.allSettled(names.map(name => createUser(context, person(name))));
-  t.equal(results.filter(({ status }) => status === 'rejected').length, 2);
-  const stored = await orm(db).select().from(users);
-  t.same(stored.map(({ name }) => name).sort(), ['a', 'b', 'c', 'd', 'e']);
-  const entries = await orm(db).select({ id: auditLog.recordId }).from(auditLog);
-  t.same(entries.map(({ id }) => id).sort(), stored.map(({ id }) => id).sort());
-  t.same(
-    results.flatMap(result => (result.status === 'fulfilled' ? result.value.id : [])).sort(),
-    stored.map(({ id }) => id).sort(),
-    'exactly the confirmed users are stored',
-  );
-});
 
 t.test('a connection lost during an insert stores nothing', { skip: backend !== 'postgres' }, async t => {
   const database = openPostgres({ url: await createPostgres(t), connections: 4 }, testLog);

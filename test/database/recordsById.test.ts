@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { recordsById } from '../../src/database/statements/recordsById.ts';
 import { inTransaction } from '../../src/database/write.ts';
-import { changeUser, createUser, user as kind } from '../../src/services/users.ts';
+import { createUser, user as kind } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, noDatabase, openTestDatabase } from '../helper/database.ts';
 
@@ -72,21 +72,6 @@ t.test('a statement that fails fails its own readers, and no later one', async t
   );
   isFailing = false;
   t.equal(await nameOf(newId(0), failing), undefined);
-});
-
-t.test('every read that begins after a write sees it, even with many readers', async t => {
-  const context = inside(await openTestDatabase(t));
-  const user = await createUser(context, person('ada'));
-  let writing = true;
-  const readers = Array.from({ length: 5 }, async () => {
-    while (writing) await kind.get(context, user.id);
-  });
-  for (let version = 0; version < 50; version++) {
-    await changeUser(context, user.id, { name: `Ada ${version}` });
-    t.equal((await kind.get(context, user.id)).name, `Ada ${version}`);
-  }
-  writing = false;
-  await Promise.all(readers);
 });
 
 t.test('reads inside a transaction run there, each for itself at once', async t => {

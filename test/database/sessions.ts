@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { backend, createPostgres, openTestDatabase } from '../helper/database.ts';
-import { randomFrom, seed } from '../helper/values/random.ts';
+import { any, below, random } from '../helper/values/random.ts';
 
 /** One session of a database. The embedded database has one. */
 export interface Session {
@@ -13,10 +13,6 @@ export interface Session {
   /** Loads rows by COPY. */
   load: (table: string, lines: string[]) => Promise<void>;
 }
-
-const random = randomFrom(seed);
-export const below = (limit: number) => Math.floor(random() * limit);
-export const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 
 /** An id of an earlier time, among the others, or of now, after all others. */
 function anyId(): string {

@@ -1,17 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { backend } from '../helper/database.ts';
-import { seed } from '../helper/values/random.ts';
-import {
-  any,
-  authors,
-  below,
-  foldAll,
-  openSessions,
-  type Session,
-  writeOnce,
-  wrongLists,
-} from './sessions.ts';
+import { any, below, seed } from '../helper/values/random.ts';
+import { authors, foldAll, openSessions, type Session, writeOnce, wrongLists } from './sessions.ts';
 
 const amounts = `select total.list, total.amount::int,
   (select coalesce(sum(block.amount), 0)::int from list_blocks as block where block.list = total.list) as blocks

@@ -102,31 +102,6 @@ t.test('a read-only member may be repeated but not changed', async t => {
   });
 });
 
-t.test('every record has a version, and the schema says what expectedVersion is', async t => {
-  const { ask } = await buildGraphQL(t);
-  const query = `{ __schema { types { name fields { name type { kind ofType { name } }
-    args { name description defaultValue type { name } } } } } }`;
-  const { types } = (await ask(query)).data.__schema;
-  const fieldsOf = (type: string) => types.find(({ name }: { name: string }) => name === type).fields;
-  const version = { name: 'version', type: { kind: 'NON_NULL', ofType: { name: 'Int' } } };
-  for (const type of ['User', 'Post', 'CustomerSubscription'])
-    t.match(fieldsOf(type).find(named('version')), version, type);
-  for (const { name, args } of fieldsOf('Mutation')) {
-    const expected = args.find(named('expectedVersion'));
-    if (name.startsWith('create')) t.notOk(expected, name);
-    else
-      t.match(
-        expected,
-        { description: /version.*CONFLICT/s, defaultValue: null, type: { name: 'Int' } },
-        name,
-      );
-  }
-});
-const named =
-  (wanted: string) =>
-  ({ name }: { name: string }) =>
-    name === wanted;
-
 /** The fields of each resource, with `$expected` in the arguments. */
 const writesOf = {
   User: { replace: '{ name: "B", email: "b@example.com" }', update: '{ name: "C" }' },

@@ -10,6 +10,7 @@ t.test('a JSON body ends with a newline, so that the prompt of a terminal has it
     ['GET', '/health/ready', 200],
     ['GET', `/api/users/${id}`, 200],
     ['GET', '/api/users', 200],
+    ['POST', '/api/users', 201, { body: { name: 'Ada', email: 'ada@example.com' } }],
     ['PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } }],
     ['POST', '/api/users', 400, { body: {} }],
     ['GET', '/nowhere', 404],
@@ -22,7 +23,7 @@ t.test('a JSON body ends with a newline, so that the prompt of a terminal has it
   }
 });
 
-t.test('HEAD has the length of GET, and a repeated answer has the bytes of the first', async t => {
+t.test('HEAD has the length of GET', async t => {
   const { call, newUser } = await build(t);
   const { id } = await newUser();
   for (const path of [`/api/users/${id}`, '/api/users']) {
@@ -30,11 +31,4 @@ t.test('HEAD has the length of GET, and a repeated answer has the bytes of the f
     t.equal(head.headers['content-length'], get.headers['content-length']);
     t.equal(head.headers.etag, get.headers.etag);
   }
-  const create = (headers = {}) =>
-    call('POST', '/api/users', 201, { body: { name: 'Ada', email: 'ada@example.com' }, headers });
-  const first = await create({ 'idempotency-key': 'one' });
-  const again = await create({ 'idempotency-key': 'one' });
-  t.equal(again.headers['idempotency-replayed'], 'true');
-  t.equal(again.text, first.text);
-  t.ok(first.text.endsWith('}\n'));
 });

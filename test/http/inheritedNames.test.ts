@@ -21,6 +21,7 @@ t.test('REST: a name that every object inherits is a name like any other', async
       ['GET', `/api/webhook-events?${name}=x`],
       ['GET', `/api/graphql?query={usersCount}&${name}=x`],
       ['POST', '/api/users', { ...withMember(name, 1), name: 'Ada', email: 'ada@example.com' }],
+      ['POST', '/api/users', withMember(name, { name: 'Ada', email: 'ada@example.com' })],
       ['PATCH', `/api/users/${id}`, withMember(name, { name: 'Eve' })],
       ['PUT', `/api/users/${id}`, { ...withMember(name, null), name: 'Ada', email: 'ada@example.com' }],
       ['POST', '/api/posts', { title: 'One', authorId: id, status: name }],

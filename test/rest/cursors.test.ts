@@ -58,14 +58,24 @@ t.test(
 );
 
 t.test('page, after and before are refused together, and so is a cursor of another list', async t => {
-  const { next } = (await call('GET', '/api/posts?limit=1&after=', 200)).body.meta;
+  const cursorOf = async (query: string) =>
+    (await call('GET', `/api/posts?limit=1&after=&${query}`, 200)).body.meta.next;
+  const [next, filtered] = [await cursorOf(''), await cursorOf('status=draft')];
   const fits = 'is not a cursor of this list with these filters and this sort';
+  const years = 'must be an instant between the years 1 and 9999';
   for (const [query, name, message] of [
     ['after=&page=1', 'page', 'cannot be combined with "after"'],
     [`before=${next}&page=2`, 'page', 'cannot be combined with "before"'],
     [`after=${next}&before=${next}`, 'before', 'cannot be combined with "after"'],
     [`after=${next}&status=draft`, 'after', fits],
     [`after=${next}&sort=title`, 'after', fits],
+    [`after=${next}&sort=-createdAt`, 'after', fits],
+    [`after=${next}&author=${author}`, 'after', fits],
+    [`after=${next}&createdSince=2026-01-01T00:00:00Z`, 'after', fits],
+    [`after=${filtered}`, 'after', fits],
+    [`after=${filtered}&status=published`, 'after', fits],
+    ['createdSince=0000-01-01T00:00:00Z', 'createdSince', years],
+    ['after=&createdBefore=0000-01-01T00:00:00Z', 'createdBefore', years],
     [`before=${next}x`, 'before', fits],
     ['before=%00', 'before', fits],
     [`after=${'x'.repeat(4001)}`, 'after', 'must be at most 4000 characters long'],

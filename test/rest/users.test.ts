@@ -36,6 +36,8 @@ t.test('text comes back exactly as it was written', async t => {
     '😀'.repeat(200),
     'line\nbreak\ttab\u2028\u0001\ufeff',
     '2024-01-01T00:00:00Z',
+    '\ufeff',
+    '\ufeffAda',
   ]) {
     const user = await newUser({ name });
     t.equal(user.name, name);

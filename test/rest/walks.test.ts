@@ -9,13 +9,10 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
-import { randomFrom, seed } from '../helper/values/random.ts';
+import { any, below, seed } from '../helper/values/random.ts';
 
 const { app, call, newUser, database } = await build(t);
 const author = (await newUser()).id;
-const random = randomFrom(seed);
-const below = (limit: number) => Math.floor(random() * limit);
-const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 const hex = (digits: number) => Array.from({ length: digits }, () => below(16).toString(16)).join('');
 
 interface Base {
@@ -171,31 +168,5 @@ for (const { path, sorts } of documented)
           });
           const { data, meta } = (await call('GET', `${path}?${query}`, 200)).body;
           return { ids: data.map(nameOf), cursor: direction === 'after' ? meta.next : meta.previous };
-        });
-      });
-
-/** What the connections of GraphQL select of the nodes, and the object that they are in. */
-const connections = [
-  ['usersConnection', '/api/users', 'id', ''],
-  ['postsConnection', '/api/posts', 'id', ''],
-  ['subscriptionsConnection', '/api/subscriptions', 'customer', ''],
-  ['postsConnection', '/api/posts', 'id', `user(id: "${author}")`],
-] as const;
-for (const [field, path, name, owner] of connections)
-  for (const sort of documented.find(each => each.path === path)?.sorts ?? [])
-    for (const direction of directions)
-      t.test(`${owner} ${field} by ${sort}, ${direction}, TEST_SEED=${seed}`, async t => {
-        const order = sort.startsWith('-') ? `${sort.slice(1)}_desc` : sort;
-        await walk(t, lists[path] as List, direction, async (direction, cursor) => {
-          const [size, more, at] =
-            direction === 'after'
-              ? ['first', 'hasNextPage', 'endCursor']
-              : ['last', 'hasPreviousPage', 'startCursor'];
-          const place = cursor && `, ${direction}: "${cursor}"`;
-          const page = `page: ${field}(${size}: 5, sort: ${order}${place}) { nodes { ${name} } pageInfo { ${more} ${at} } }`;
-          const query = owner ? `{ owner: ${owner} { ${page} } }` : `{ ${page} }`;
-          const { data } = (await call('POST', '/api/graphql', 200, { body: { query } })).body;
-          const { nodes, pageInfo } = (data.owner ?? data).page;
-          return { ids: nodes.map(nameOf), cursor: pageInfo[more] ? pageInfo[at] : null };
         });
       });

@@ -4,13 +4,8 @@ import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
 import { nameOf } from '../../src/database/tracedConnection.ts';
-import { inTransaction } from '../../src/database/write.ts';
-import { counterOf } from '../../src/services/counts.ts';
-import { createUser, user } from '../../src/services/users.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
-import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
 import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
@@ -110,17 +105,4 @@ t.test('the span of a request whose client left has no status of a success', asy
   socket.write(half, () => socket.resetAndDestroy());
   const [span] = await spansOf('e', 'POST /api/users');
   t.match(span?.attributes.find(({ key }) => key === 'http.response.status_code')?.value, { intValue: 499 });
-});
-
-t.test('a statement belongs to the transaction that runs it', async t => {
-  const context = inside(await openTestDatabase(t));
-  for (const name of ['first', 'second', 'third']) {
-    const taken = inTransaction(context, async within => {
-      await createUser(within, { name, email: `${name}@example.com` });
-      t.equal((await counterOf([user])(within)).users, 1);
-      throw new Error('not after all');
-    });
-    await t.rejects(taken, { message: 'not after all' });
-  }
-  t.equal((await counterOf([user])(context)).users, 0);
 });

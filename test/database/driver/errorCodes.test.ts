@@ -11,7 +11,7 @@ t.test('an unreachable server is an outage, whatever the driver calls it', async
   // EPIPE looks like an SQLSTATE: a statement is written to a server that crashes. EAI_AGAIN is a name server that does
   // not answer (yet), as when containers start together; 25006 a standby that is not promoted yet.
   const ofConnections = 'CONNECTION_CLOSED CONNECTION_ENDED CONNECT_TIMEOUT ECONNREFUSED ECONNRESET EPIPE';
-  const codes = `${ofConnections} EAI_AGAIN ENOTFOUND 57P01 57P03 25006 25P03 53300 57014`;
+  const codes = `${ofConnections} EAI_AGAIN ENOTFOUND 57P01 57P03 25006 25P03 53300 57014 08006 40P01 40001`;
   for (const code of codes.split(' ')) t.equal(isOutageOf(failed(code)), true, code);
   // Bug: a node of Citus that lost another one was an internal error.
   for (const text of [

@@ -14,13 +14,10 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** All orders of some items. */
-export const permutationsOf = <T>(items: T[]): T[][] =>
-  items.length < 2
-    ? [items]
-    : items.flatMap((item, index) =>
-        permutationsOf(items.toSpliced(index, 1)).map(others => [item, ...others]),
-      );
+/** Of the seed. */
+export const random = randomFrom(seed);
+export const below = (limit: number) => Math.floor(random() * limit);
+export const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 
 /** The items in a random order. */
 export const shuffle = <T>(items: T[], random: () => number): T[] =>

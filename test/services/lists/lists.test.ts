@@ -1,8 +1,11 @@
 import t from 'tap';
 import { pgTable, sql, text, uuid } from '../../../drizzle/orm.ts';
-import { newId } from '../../../src/core/ids.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { firstId, lastId, newId, newRecord } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
+import { makeCursor } from '../../../src/services/lists/cursors.ts';
 import { pagedList } from '../../../src/services/lists/pagedList.ts';
+import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import { listPosts } from '../../../src/services/posts.ts';
 import { createUser, listUsers } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
@@ -94,4 +97,33 @@ t.test('a record may have members with the names that a statement of a list uses
       );
     }
   }
+});
+
+t.test('a list may be sorted by numbers, and a forged cursor with a word for one is refused', async t => {
+  const list = pagedList<{ attempts: number }, never, 'attempts'>({
+    ...{ scope: 'admin', name: 'attempts', table: webhookEvents, filters: {} },
+    sorts: { attempts: [webhookEvents.attempts] },
+  });
+  const context = inside(await openTestDatabase(t));
+  await orm(context.db)
+    .insert(webhookEvents)
+    .values(
+      [2, 10, 1, 10, 9].map((attempts, i) => ({
+        ...{ ...newRecord(context), attempts, provider: 'p', preset: 'p', status: 'dead' as const },
+        ...{ fingerprint: Buffer.from([i]), body: Buffer.from('{}') },
+      })),
+    );
+  const query = { limit: 2, sort: '-attempts' } as const;
+  const first = (await list(context, { ...query, after: '' })) as CursorPage<{ attempts: number }>;
+  const second = await list(context, { ...query, after: first.meta.next ?? '' });
+  t.same(
+    [...first.data, ...second.data].map(({ attempts }) => attempts),
+    [10, 10, 9, 2],
+  );
+  const nothing = { above: firstId, below: lastId };
+  const forged = makeCursor(JSON.stringify(['attempts', '-attempts', nothing, []]), ['many', newId(0)]);
+  await t.rejects(list(context, { ...query, after: forged }), {
+    code: 'invalid',
+    details: [{ path: '/after' }],
+  });
 });
