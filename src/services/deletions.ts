@@ -14,7 +14,7 @@ import { lockRecord } from './records.ts';
 import { type Children, childrenOfKind } from './relations.ts';
 
 interface RemovalRules<Stored> {
-  /** A rule of the resource: throws when this record may not be deleted. It runs under the lock of the record. */
+  /** A rule of the resource, under the lock of the record: throws when it may not be deleted. A cascade from a parent asks no rule. */
   check?: (stored: Stored, inside: Context) => void | Promise<void>;
 }
 

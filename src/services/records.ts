@@ -28,7 +28,7 @@ export async function lockRecord<T extends KindTable>(
 interface ChangeRules<Stored> {
   /**
    * A rule of the resource: throws when this record may not be changed like this. It runs under the lock of the record, so
-   * what it reads there stays true until the change is made.
+   * `stored` is what the change is made to. Other records that it reads may change meanwhile, unless it locks them.
    */
   check?: (stored: Stored, changes: Partial<Stored>, inside: Context) => void | Promise<void>;
 }
