@@ -28,7 +28,13 @@ export const answerOf = (request: FastifyRequest, ran: Ran): Answer => ({
   body: bodyOf(ran, request),
   records: ran.records,
   replayed: false,
+  retryAfter: retryAfterOf(ran),
 });
+
+const retryAfterOf = ({ errors = [] }: Outcome) =>
+  errors
+    .map(({ originalError }) => originalError && headersOf(explain(originalError))['retry-after'])
+    .find(seconds => seconds !== undefined);
 
 /** The answer to a mutation with an `Idempotency-Key`. */
 export async function answerOnce(
@@ -57,7 +63,7 @@ export async function answerOnce(
     return { ...answer, records };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
-    return { ...answerOf(request, error.ran), retryAfter: headersOf(explain(error.cause))['retry-after'] };
+    return answerOf(request, error.ran);
   }
 }
 

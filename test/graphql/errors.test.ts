@@ -57,8 +57,10 @@ t.test('a database lost during a query is UNAVAILABLE, and one lost before it is
   const real = await openTestDatabase(t);
   const lost = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
   const { call } = await build(t, { database: breaking(real, /list_place/, lost) });
-  const { body } = await call('POST', url, 200, { body: { query: '{ user(id: "x") { id } usersCount }' } });
+  const query = '{ user(id: "x") { id } usersCount }';
+  const { body, headers } = await call('POST', url, 200, { body: { query } });
   t.match(body, { data: null, errors: [{ path: ['usersCount'], extensions: { code: 'UNAVAILABLE' } }] });
+  t.match(headers, { 'retry-after': '1' });
 
   const away = await build(t, { database: { ...real, available: () => false } });
   const answer = await away.call('POST', url, 503, { body: { query: '{ usersCount }' } });
