@@ -1,11 +1,8 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/records.ts';
-import { need } from '../access/need.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { invalid } from '../core/errors.ts';
 import type { Kind } from './kinds.ts';
-import { ListReader } from './lists/reader.ts';
 import { refuse } from './refusals.ts';
 
 interface Relation {
@@ -23,8 +20,6 @@ export interface Children extends Relation {
   member: string;
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
-  /** How many children each of these parents has. */
-  counts: (context: Context, parents: string[]) => Promise<Map<string, number>>;
 }
 
 const declared: Children[] = [];
@@ -33,8 +28,8 @@ const declared: Children[] = [];
 export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
 
 /**
- * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
- * of the foreign key, and counts the children of many parents at once.
+ * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, and explains the
+ * refusals of the foreign key.
  */
 export function belongsTo(
   child: Kind,
@@ -48,22 +43,9 @@ export function belongsTo(
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
     deleting ? conflicts.hasChildren.error({}) : unknownParent(member, relation),
   );
-  const children = {
-    ...relation,
-    member,
-    conflicts,
-    counts: countsOf(child, column),
-  };
+  const children = { ...relation, member, conflicts };
   declared.push(children);
   return children;
-}
-
-function countsOf({ plural: name, table }: Kind, column: PgColumn): Children['counts'] {
-  const reader = new ListReader({ scope: 'read', name, table, filters: { parent: column }, sorts: {} });
-  return async (context, ids) => {
-    need(context, 'read');
-    return reader.totalOfEach(context.db, { filter: 'parent', ids }, {});
-  };
 }
 
 /** What a record calls a column. */

@@ -5,7 +5,7 @@ import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
 import { nameOf } from '../../src/database/tracedConnection.ts';
 import { inTransaction } from '../../src/database/write.ts';
-import { counterOf } from '../../src/services/counts.ts';
+import { counterOf } from '../../src/services/kinds.ts';
 import { createUser, user } from '../../src/services/users.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
 import { inside } from '../helper/access.ts';
