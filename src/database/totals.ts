@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
 import { readForMetrics } from './metrics.ts';
-import { readCommitted, withoutTimeouts } from './transaction.ts';
+import { readCommitted, withoutTimeouts } from './write.ts';
 
 /** The number of rows of a table. */
 export const totalOf = (table: PgTable) =>

@@ -10,7 +10,7 @@ import { callWorkers, onceAtATime, watchServer } from './watch.ts';
 
 /**
  * Milliseconds. A write that waits for a lock takes a connection from others, and statements sent behind it wait too:
- * after this time it waits without a connection (`untilUnlocked`).
+ * after this time it waits without a connection (`write`).
  */
 const writeLockTimeout = 50;
 

@@ -10,13 +10,7 @@ import { connectProbe } from '../postgres/client.ts';
 import { openRecentWriters } from './recentWriters.ts';
 import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './replica.ts';
 
-export interface Replicas {
-  /** Where this caller may read; undefined is the primary. */
-  readerFor(caller: string): Promise<Connection | undefined>;
-  /** Tells all instances that this caller wrote. Wait for it before the response. */
-  wrote(caller: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Replicas = NonNullable<ReturnType<typeof openReplicas>>;
 
 /** Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer than this. */
 const maxLag = 5000;
@@ -29,7 +23,7 @@ const maxLag = 5000;
  * 2. Callers read their own writes. Before a write is answered, the caller's name goes to Redis for longer than any
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */
-export function openReplicas(settings: Settings, database: Database, log: Log): Replicas | undefined {
+export function openReplicas(settings: Settings, database: Database, log: Log) {
   const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
   const pooled = DATABASE_POOLER === 'transaction';
   const statementTimeout = timeoutOf(settings);
@@ -58,7 +52,8 @@ export function openReplicas(settings: Settings, database: Database, log: Log): 
   });
 
   return {
-    async readerFor(caller) {
+    /** Where this caller may read; undefined is the primary. */
+    async readerFor(caller: string): Promise<Connection | undefined> {
       // Before the choice: a replica only gets further until it is read.
       if (await recentWriters.has(caller)) return undefined;
       const time = performance.now();
@@ -66,8 +61,9 @@ export function openReplicas(settings: Settings, database: Database, log: Log): 
       // The same replica for the same caller, so that the next page is no older than this one.
       return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.reads;
     },
-    wrote: caller => recentWriters.set(caller),
-    async close() {
+    /** Tells all instances that this caller wrote. Wait for it before the response. */
+    wrote: (caller: string) => recentWriters.set(caller),
+    close: async () => {
       void primary.close();
       recentWriters.close();
       await Promise.all([probe.close(), ...replicas.map(replica => replica.close())]);

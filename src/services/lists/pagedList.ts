@@ -1,6 +1,7 @@
 import { getTableColumns } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
+import { keptIn } from '../../core/keptIn.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
 import { ListReader, type Parents } from './reader.ts';
 import {
@@ -34,15 +35,10 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
   const readers = new Map<string, typeof reader>();
   /** Reads only these members. */
   function readerOf(members: string[]): typeof reader {
-    const name = members.join();
     const all = Object.entries(rules.columns ?? getTableColumns(rules.table));
     const columns = Object.fromEntries(all.filter(([member]) => members.includes(member)));
-    const made = readers.get(name) ?? new ListReader<T, F, S>({ ...rules, columns });
-    readers.set(name, made);
-    return made;
+    return keptIn(readers, members.join(), () => new ListReader<T, F, S>({ ...rules, columns }));
   }
-  async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
-  async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
     need(context, rules.scope);
     const [cursor] = namesIn(['after', 'before'], query);
@@ -50,7 +46,7 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
     if (query.page !== undefined) throw wrongParameter('page', `cannot be combined with "${cursor}"`);
     return reader.byCursor(context.db, query);
   }
-  return Object.assign(list, {
+  return Object.assign(list as PagedList<T, F, S>, {
     ofEach: async (context: Context, parents: Parents<F>, { members, ...query }: Query, most: number) => {
       need(context, rules.scope);
       const ofMembers = members ? readerOf(members) : reader;

@@ -73,8 +73,7 @@ export function periodOf(query: Period): Range {
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }
 
-export const hasPeriod = (query: Period) =>
-  query.createdSince !== undefined || query.createdBefore !== undefined;
+export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;
 
 /** A 400 that names a parameter of the list. */
 export const wrongParameter = (name: string, message: string) =>
