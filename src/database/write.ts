@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tookTooLong } from '../core/errors.ts';
+import { keptIn } from '../core/keptIn.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut, LockedOut } from './databaseErrors.ts';
 
@@ -120,8 +121,7 @@ class Turns {
   }
 
   #begin(name: string, shared: boolean): boolean {
-    const line = lines.get(name) ?? { running: 0, width: widthIfShared, waiting: [] };
-    lines.set(name, line);
+    const line = keptIn(lines, name, () => ({ running: 0, width: widthIfShared, waiting: [] }));
     if (!shared) line.width = 1;
     if (line.running >= line.width) return false;
     line.running++;

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Settings } from '../../../schemas/settings.ts';
-import { statementTimeout as timeoutOf } from '../../config/timeouts.ts';
 import { replicaUrls } from '../../config/urls.ts';
 import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
-import { connectProbe } from '../postgres/client.ts';
+import { connectProbe, serverOf } from '../postgres/client.ts';
 import { openRecentWriters } from './recentWriters.ts';
 import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './replica.ts';
 
@@ -24,17 +23,14 @@ const maxLag = 5000;
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */
 export function openReplicas(settings: Settings, database: Database, log: Log) {
-  const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
-  const pooled = DATABASE_POOLER === 'transaction';
-  const statementTimeout = timeoutOf(settings);
+  const { DATABASE_URL = '', REDIS_URL } = settings;
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   let history: LogPosition[] = [];
-  const replicas = urls.map((url, i) => {
-    const server = { url, connections, pooled, statementTimeout };
-    return openReplica(`Replica ${i + 1}`, server, database.reads, () => history, log);
-  });
-  const probe = connectProbe(DATABASE_URL, log, { prepare: !pooled });
+  const replicas = urls.map((url, i) =>
+    openReplica(`Replica ${i + 1}`, serverOf(settings, url), database.reads, () => history, log),
+  );
+  const probe = connectProbe(serverOf(settings, DATABASE_URL), log);
   const recentWriters = openRecentWriters(REDIS_URL, maxLag + 1000, log);
   // While the primary is away no replica proves that it is up to date, and soon none counts as such.
   const primary = watchService({
