@@ -11,7 +11,7 @@ import { inTransaction, write } from '../database/write.ts';
 import { deletionOf, recordWrites } from './audit.ts';
 import type { Kind, KindTable } from './kinds.ts';
 import { lockRecord } from './records.ts';
-import { type Children, childrenOfKind } from './relations.ts';
+import { childrenOfKind, type Relation } from './relations.ts';
 
 interface RemovalRules<Stored> {
   /** A rule of the resource: throws when this record may not be deleted. It runs under the lock of the record. */
@@ -94,7 +94,7 @@ async function removeChildren(deletion: Deletion, kind: Kind, parents: string[])
   }
 }
 
-function refuseChildren({ child, cascade, conflicts }: Children, total: number, asked: boolean): void {
+function refuseChildren({ child, cascade, conflicts }: Relation, total: number, asked: boolean): void {
   const details = { [child.plural]: total };
   if (!asked && cascade !== 'always') throw conflicts.hasChildren.error(details);
   if (total > maxCascade) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });

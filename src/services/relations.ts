@@ -5,24 +5,21 @@ import { invalid } from '../core/errors.ts';
 import type { Kind } from './kinds.ts';
 import { refuse } from './refusals.ts';
 
-interface Relation {
+/** Records of a kind that belong to a parent. */
+export interface Relation {
   parent: Kind;
   child: Kind;
   /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
   column: PgColumn;
-  /** When the children are deleted with their parent: on request is a 409 otherwise. */
-  cascade: 'always' | 'on request';
-}
-
-/** What is known of a relation once it is declared. */
-export interface Children extends Relation {
   /** What a child calls the id of its parent. */
   member: string;
+  /** When the children are deleted with their parent: on request is a 409 otherwise. */
+  cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
 }
 
-const declared: Children[] = [];
+const declared: Relation[] = [];
 
 /** The relations in which records of this kind are the parents. */
 export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
@@ -36,23 +33,24 @@ export function belongsTo(
   column: PgColumn,
   parent: Kind,
   { cascade = 'on request' }: Partial<Pick<Relation, 'cascade'>> = {},
-): Children {
-  const relation: Relation = { child, column, parent, cascade };
+): Relation {
   const member = memberOf(child.table, column);
-  const conflicts = conflictsOf(relation);
+  const conflicts = conflictsOf(parent, child);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
-    deleting ? conflicts.hasChildren.error({}) : unknownParent(member, relation),
+    deleting
+      ? conflicts.hasChildren.error({})
+      : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]),
   );
-  const children = { ...relation, member, conflicts };
-  declared.push(children);
-  return children;
+  const relation = { child, column, parent, member, cascade, conflicts };
+  declared.push(relation);
+  return relation;
 }
 
 /** What a record calls a column. */
 const memberOf = (table: PgTable, column: PgColumn) =>
   Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
-function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
+function conflictsOf(parent: Kind, child: Kind): Relation['conflicts'] {
   const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {
     summary: `The ${parent.name} has ${child.plural}, and \`cascade\` is not true`,
     message: () =>
@@ -67,6 +65,3 @@ function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
   });
   return { hasChildren, tooMany };
 }
-
-const unknownParent = (member: string, { parent }: Relation) =>
-  invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]);

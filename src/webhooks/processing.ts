@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText } from '../database/statements/arrayText.ts';
+import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/write.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';

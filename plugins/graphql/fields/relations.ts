@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { orNotFound } from '../../../src/core/errors.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
-import type { Children } from '../../../src/services/relations.ts';
+import type { Relation } from '../../../src/services/relations.ts';
 import type { Part, Resolver } from '../part.ts';
 import type { QuerySchema } from './inputs.ts';
 import { fieldsOn } from './lists.ts';
@@ -12,7 +12,7 @@ import { loadRecord } from './records.ts';
  * filter with the name of the field.
  */
 export function relationFields<T, F extends string, S extends string>(
-  { parent, child, member }: Children,
+  { parent, child, member }: Relation,
   record: TObject,
   schema: QuerySchema<F, S>,
   list: PagedList<T, F, S>,

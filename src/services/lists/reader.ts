@@ -14,7 +14,6 @@ import {
   namesIn,
   periodOf,
   type Range,
-  sortOf,
   wrongParameter,
 } from './rules.ts';
 import { columnsOf, pageStatement, positionValue, type Reading, totalsStatement } from './statements.ts';
@@ -130,14 +129,15 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   #orderOf(query: ListQuery<Filter, Sort>): Order<Filter> {
     const { filters, sorts, rarestFirst } = this.#rules;
     const used = this.#usedIn(query);
-    const { name, descending } = sortOf(query.sort);
     // A column that has one value orders nothing, and so the cursor needs no long title.
-    const sort = sorts[name].filter(column => !used.some(filter => filters[filter] === column));
+    const sort = sorts[query.sort.replace('-', '') as Sort].filter(
+      column => !used.some(filter => filters[filter] === column),
+    );
     const hasIndex = (filter: Filter) => used.includes(filter) && this.#indexed.includes(filter);
     const prefix = sort.length === 0 ? (rarestFirst?.(query) ?? used).find(hasIndex) : undefined;
-    const isReversed = query.before !== undefined;
+    const descending = query.sort.startsWith('-') !== (query.before !== undefined);
     const selection = { rules: this.#rules, used, hasPeriod: hasPeriod(query) };
-    return { ...selection, prefix, sort, descending: descending !== isReversed };
+    return { ...selection, prefix, sort, descending };
   }
 
   /** The list with its order and its filters: what a cursor fits. */

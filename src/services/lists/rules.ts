@@ -46,11 +46,6 @@ export type ListQuery<Filter extends string, Sort extends string> = Criteria<Fil
     members?: string[];
   };
 
-export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
-  name: sort.replace('-', '') as Sort,
-  descending: sort.startsWith('-'),
-});
-
 /** Those names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
