@@ -18,7 +18,7 @@ const slowAfter = 100;
 
 /**
  * Does the calls that come while earlier ones are being done in one group: 50 deliveries in one commit. When the database
- * refuses a group, each key is tried for itself. Inside a transaction nothing waits.
+ * refuses a group, each key is tried for itself.
  */
 export function sharedCommits<K, V>(
   work: Work<K, V>,
@@ -41,7 +41,6 @@ export function sharedCommits<K, V>(
   return (db, key) =>
     new Promise((resolve, reject) => {
       const call = { key, resolve, reject, runInContext: captureContext() };
-      if (db.isTransaction) return void settle(db, [call], work);
       const waiting = queues.get(db);
       if (waiting) waiting.push(call);
       else void run(db, [call]);
