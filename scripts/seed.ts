@@ -1,7 +1,7 @@
 import { type Given, runCommand } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { kinds } from '../src/resources.ts';
-import { counterOf } from '../src/services/counts.ts';
+import { counterOf } from '../src/services/kinds.ts';
 import { withDatabase } from './lib/database.ts';
 import { withProgress } from './lib/progress.ts';
 import { seed, sizeOf } from './lib/seed.ts';

@@ -15,7 +15,7 @@ import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
-import { makeLoaders } from './loaders.ts';
+import { makeLoad } from './loaders.ts';
 import type { OperationContext, Part } from './part.ts';
 import { makeResolvers, makeSchema } from './schema.ts';
 
@@ -40,10 +40,9 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
 
   async function run(context: Context, operation: Operation, variables: Variables) {
     const budget = new RecordBudget(maxRecords);
-    const loaders = makeLoaders(context, budget);
     const warnings: GraphQLError[] = [];
     const maxList = settings.GRAPHQL_MAX_LIST;
-    const inOperation = { context, loaders, budget, maxList, warnings };
+    const inOperation = { context, load: makeLoad(), budget, maxList, warnings };
     const result = await execute(app, operation, variables, inOperation);
     if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
     // In a fixed order, because fields end in the order in which the database answers.

@@ -2,12 +2,12 @@ import type { GraphQLError } from 'graphql';
 import type { IResolverOptions } from 'mercurius';
 import type { Context } from '../../src/core/context.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
-import type { Loaders } from './loaders.ts';
+import type { Load } from './loaders.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {
   context: Context;
-  loaders: Loaders;
+  load: Load;
   budget: RecordBudget;
   maxList: number;
   /** What the caller must know besides errors: a list that was cut. */

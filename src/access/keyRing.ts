@@ -3,6 +3,7 @@ import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import type { Actor } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';
 import { unavailable } from '../core/errors.ts';
+import { keptIn } from '../core/keptIn.ts';
 import type { Log } from '../core/log.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
@@ -80,9 +81,7 @@ export class KeyRing {
 
   /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
   #lookUp(id: string): Promise<void> {
-    const lookup = this.#lookups.get(id) ?? this.#read([id]).finally(() => this.#lookups.delete(id));
-    this.#lookups.set(id, lookup);
-    return lookup;
+    return keptIn(this.#lookups, id, () => this.#read([id]).finally(() => this.#lookups.delete(id)));
   }
 
   async #read(ids: string[]): Promise<void> {

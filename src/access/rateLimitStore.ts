@@ -19,28 +19,23 @@ export interface RateLimitStore {
 /** With fewer, many addresses would push each other out and escape their limits. */
 const maxNames = 50_000;
 
-export class MemoryRateLimitStore implements RateLimitStore {
-  readonly #window: number;
-  readonly #counts = new Map<string, { used: number; endsAt: number }>();
-
-  constructor(window: number) {
-    this.#window = window;
-  }
-
-  add(name: string, cost: number): Usage {
-    const time = performance.now();
-    let count = this.#counts.get(name);
-    if (count === undefined || count.endsAt <= time) {
-      count = { used: 0, endsAt: time + this.#window };
-      setBounded(this.#counts, name, count, maxNames);
-    }
-    count.used += cost;
-    return { used: count.used, endsIn: count.endsAt - time };
-  }
-
-  get size(): number {
-    return this.#counts.size;
-  }
-
-  async close(): Promise<void> {}
+/** Counts in the memory of this process. */
+export function openMemoryStore(window: number) {
+  const counts = new Map<string, { used: number; endsAt: number }>();
+  return {
+    add(name: string, cost: number): Usage {
+      const time = performance.now();
+      let count = counts.get(name);
+      if (count === undefined || count.endsAt <= time) {
+        count = { used: 0, endsAt: time + window };
+        setBounded(counts, name, count, maxNames);
+      }
+      count.used += cost;
+      return { used: count.used, endsIn: count.endsAt - time };
+    },
+    get size() {
+      return counts.size;
+    },
+    close: async () => {},
+  };
 }

@@ -2,7 +2,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
-import { MemoryRateLimitStore, type RateLimitStore } from './rateLimitStore.ts';
+import { openMemoryStore, type RateLimitStore } from './rateLimitStore.ts';
 import { openRedisRateLimitStore } from './redisRateLimitStore.ts';
 
 /** What a request counts against, and the limit of each window. */
@@ -19,9 +19,7 @@ export function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }:
   const window = RATE_LIMIT_WINDOW * 1000;
   const [perKey, perAddress] = [RATE_LIMIT_MAX ?? 600, RATE_LIMIT_MAX ?? 300];
   const store: RateLimitStore =
-    REDIS_URL === undefined
-      ? new MemoryRateLimitStore(window)
-      : openRedisRateLimitStore(REDIS_URL, window, log);
+    REDIS_URL === undefined ? openMemoryStore(window) : openRedisRateLimitStore(REDIS_URL, window, log);
   return {
     store,
     /** Callers with a key or a token are counted by it, all others by their address. */

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../core/log.ts';
 import { connectRedis } from '../core/redisClient.ts';
 import { watchService } from '../core/watch.ts';
-import { MemoryRateLimitStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
+import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
 /** One script: a crash between separate commands would leave a count that never expires. */
 const script = `
@@ -18,7 +18,7 @@ type Client = Redis & { count(name: string, cost: number, window: number): Promi
 
 /** Counts for all instances in Redis or Valkey. While it is out of reach, each instance counts on its own. */
 export function openRedisRateLimitStore(url: string, window: number, log: Log): RateLimitStore {
-  const fallback = new MemoryRateLimitStore(window);
+  const fallback = openMemoryStore(window);
   const options = { keyPrefix: 'triport:limit:', scripts: { count: { numberOfKeys: 1, lua: script } } };
   const { redis, report } = connectRedis<Client>(url, options, error => watch.failed(error));
   /** False when Redis does not count. */

@@ -1,4 +1,5 @@
 import { drizzle, type PgRemoteDatabase } from '../../drizzle/orm.ts';
+import { keptIn } from '../core/keptIn.ts';
 
 /**
  * All that the service asks of a database driver. Each driver has an adapter; tracing and replicas are wrappers.
@@ -41,10 +42,7 @@ export type Orm = PgRemoteDatabase;
 const kept = new WeakMap<Connection, Orm>();
 
 /** Drizzle on a connection, for statements that are not hot; those are a `statement`. */
-export function orm(connection: Connection): Orm {
-  const known = kept.get(connection);
-  if (known) return known;
-  const made = drizzle(async (text, params) => ({ rows: await connection.rows(text, params) }));
-  kept.set(connection, made);
-  return made;
-}
+export const orm = (connection: Connection): Orm =>
+  keptIn(kept, connection, () =>
+    drizzle(async (text, params) => ({ rows: await connection.rows(text, params) })),
+  );

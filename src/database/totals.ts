@@ -1,12 +1,11 @@
 import { getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
-import { readForMetrics } from './metrics.ts';
-import { readCommitted, withoutTimeouts } from './transaction.ts';
+import { readCommitted, withoutTimeouts } from './write.ts';
 
 /** The number of rows of a table. */
 export const totalOf = (table: PgTable) =>

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tookTooLong } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
-import { databaseFailure, isLockedOut, LockedOut } from './databaseErrors.ts';
+import { databaseFailure, isLockedOut } from './databaseErrors.ts';
+import { Turns } from './turns.ts';
 
 /** What a write needs of its context. */
 export interface Writer {
@@ -74,83 +74,17 @@ export const inTransaction = <C extends Writer, T>(
   options?: WaitOptions,
 ): Promise<T> => write(context, outside => outside.db.transaction(db => work({ ...outside, db })), options);
 
-/** The writes with one turn: how many run, how many may, and what lets each of the others begin. */
-interface Line {
-  running: number;
-  width: number;
-  waiting: (() => void)[];
-}
-const lines = new Map<string, Line>();
-const widthIfShared = 10;
+/** First in a transaction that must not be tried again for a lock. */
+export const waitLongerForLocks = (inside: Connection) =>
+  inside.rows(`select set_config('lock_timeout', '${patience}', true)`, []);
 
-/** The turns of one write. */
-class Turns {
-  /** Whether each is shared. */
-  readonly #names: Map<string, boolean>;
-  readonly #taken = new Map<string, Line>();
-  #claimedInVain = false;
+/** First in a transaction that must see what others committed while it waited for a lock, whatever the default is. */
+export const readCommitted = (inside: Connection) =>
+  inside.rows('set transaction isolation level read committed', []);
 
-  constructor(names: string[], shared: boolean) {
-    this.#names = new Map(names.map(name => [name, shared]));
-  }
-
-  async take(end: number): Promise<void> {
-    // In one order: two writes that wait for each other would wait until their end.
-    for (const name of [...this.#names.keys()].sort()) if (!this.#begin(name)) await this.#wait(name, end);
-  }
-
-  /** For a write inside a transaction, where it must not wait: fails when it would have to. */
-  claim(names: string[], shared: boolean): void {
-    for (const name of names) {
-      this.#names.set(name, shared);
-      this.#claimedInVain = !this.#begin(name);
-      if (this.#claimedInVain) throw new LockedOut(name);
-    }
-  }
-
-  /** After a lock or a claim in vain: pauses in the first case, and gives the turns to those that wait. */
-  async release(end: number): Promise<void> {
-    const pause = this.#claimedInVain ? 0 : 100 + Math.random() * 200;
-    for (const line of this.#taken.values()) if (pause > 0) line.width = 1;
-    await sleep(Math.min(pause, Math.max(0, end - performance.now())));
-    this.#claimedInVain = false;
-    this.leave();
-  }
-
-  metNoLock(): void {
-    for (const [name, line] of this.#taken) if (this.#names.get(name)) line.width = widthIfShared;
-  }
-
-  leave(): void {
-    for (const [name, line] of this.#taken) {
-      line.running--;
-      for (; line.running < line.width && line.waiting.length > 0; line.running++) line.waiting.shift()?.();
-      if (line.running === 0) lines.delete(name);
-    }
-    this.#taken.clear();
-  }
-
-  #begin(name: string): boolean {
-    if (this.#taken.has(name)) return true;
-    const width = this.#names.get(name) ? widthIfShared : 1;
-    const line = lines.get(name) ?? { running: 0, width, waiting: [] };
-    if (line.running >= line.width) return false;
-    line.running++;
-    lines.set(name, line);
-    this.#taken.set(name, line);
-    return true;
-  }
-
-  async #wait(name: string, end: number): Promise<void> {
-    const line = lines.get(name) as Line;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    line.waiting.push(resolve);
-    const refuse = () => {
-      line.waiting.splice(line.waiting.indexOf(resolve), 1);
-      reject(new LockedOut(name));
-    };
-    const timer = setTimeout(refuse, Math.max(1, end - performance.now()));
-    await promise.finally(() => clearTimeout(timer));
-    this.#taken.set(name, line);
-  }
-}
+/** First in a transaction that may take longer than any request. */
+export const withoutTimeouts = (inside: Connection) =>
+  inside.rows(
+    `select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
+    [],
+  );

@@ -1,4 +1,4 @@
-import { type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
+import { count, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/records.ts';
 import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
@@ -11,7 +11,7 @@ import { inTransaction, write } from '../database/write.ts';
 import { deletionOf, recordWrites } from './audit.ts';
 import type { Kind, KindTable } from './kinds.ts';
 import { lockRecord } from './records.ts';
-import { type Children, childrenOfKind } from './relations.ts';
+import { childrenOfKind, type Relation } from './relations.ts';
 
 interface RemovalRules<Stored> {
   /** A rule of the resource, under the lock of the record: throws when it may not be deleted. A cascade from a parent asks no rule. */
@@ -66,44 +66,38 @@ interface Deletion {
   ids: Set<string>;
 }
 
+/** Deletes the records of each relation that belong to these parents, with what belongs to them. */
 async function removeChildren(deletion: Deletion, kind: Kind, parents: string[]): Promise<void> {
-  for (const children of childrenOfKind(kind)) {
-    const counts = await children.counts(deletion.inside, parents);
-    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    refuseChildren(children, total, deletion.cascade);
-    if (total > 0) await removeThese(deletion, children, parents);
+  const db = orm(deletion.inside.db);
+  for (const relation of childrenOfKind(kind)) {
+    const { table, name } = relation.child;
+    const ofParents = isAny(relation.column, parents);
+    const [{ total } = { total: 0 }] = await db
+      .select({ total: count() })
+      .from<PgTable>(table)
+      .where(ofParents);
+    if (total === 0) continue;
+    refuseChildren(relation, total, deletion.cascade);
+    const found = await db
+      .select({ id: table.id })
+      .from<PgTable>(table)
+      .where(ofParents)
+      // In one order for all, so that two deletions with the same children do not deadlock.
+      .orderBy(table.id)
+      .for('update');
+    const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
+    for (const id of ids) deletion.ids.add(id);
+    await removeChildren(deletion, relation.child, ids);
+    await db.delete(table).where(isAny(table.id, ids));
+    const entries = ids.map(recordId => ({ recordId }));
+    await recordWrites(deletion.inside, `${name}.delete`, entries);
   }
 }
 
-function refuseChildren({ child, cascade, conflicts }: Children, total: number, asked: boolean): void {
+function refuseChildren({ child, cascade, conflicts }: Relation, total: number, asked: boolean): void {
   const details = { [child.plural]: total };
-  if (total > 0 && !asked && cascade !== 'always') throw conflicts.hasChildren.error(details);
+  if (!asked && cascade !== 'always') throw conflicts.hasChildren.error(details);
   if (total > maxCascade) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });
-}
-
-async function removeThese(
-  deletion: Deletion,
-  { child, column }: Children,
-  parents: string[],
-): Promise<void> {
-  const db = orm(deletion.inside.db);
-  const { table, name } = child;
-  const found = await db
-    .select({ id: table.id })
-    .from<PgTable>(table)
-    .where(isAny(column, parents))
-    // In one order for all, so that two deletions with the same children do not deadlock.
-    .orderBy(table.id)
-    .for('update');
-  const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
-  for (const id of ids) deletion.ids.add(id);
-  await removeChildren(deletion, child, ids);
-  await db.delete(table).where(isAny(table.id, ids));
-  await recordWrites(
-    deletion.inside,
-    `${name}.delete`,
-    ids.map(recordId => ({ recordId })),
-  );
 }
 
 // One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.

@@ -1,8 +1,11 @@
+import { sql } from '../../drizzle/orm.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize } from '../core/text.ts';
 import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
+import { statement } from '../database/statements/statement.ts';
+import { totalOf } from '../database/totals.ts';
 
 /** The table of a kind: every record has a version. */
 export type KindTable = RecordTable & { $inferSelect: { id: string; version: number; updatedAt: string } };
@@ -29,4 +32,17 @@ export function kindOf<N extends string, T extends KindTable>(name: N, plural: s
     return byId.many(context.db, ids);
   }
   return { name, plural, title, table, get, ofIds };
+}
+
+/** A function that tells how many records of each kind there are, by the plural of its name. */
+export function counterOf(kinds: Kind[]) {
+  const totals = Object.fromEntries(kinds.map(({ plural, table }) => [plural, totalOf(table)]));
+  const read = statement(totals, (builder, columns) =>
+    builder.select(columns).from(sql`(select) as nothing`),
+  );
+  return async function countRecords(context: Context): Promise<Record<string, number>> {
+    need(context, 'read');
+    const [counts = {}] = await read(context.db);
+    return counts;
+  };
 }

@@ -1,76 +1,56 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/records.ts';
-import { need } from '../access/need.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { invalid } from '../core/errors.ts';
 import type { Kind } from './kinds.ts';
-import { ListReader } from './lists/reader.ts';
 import { refuse } from './refusals.ts';
 
-interface Relation {
+/** Records of a kind that belong to a parent. */
+export interface Relation {
   parent: Kind;
   child: Kind;
   /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
   column: PgColumn;
-  /** When the children are deleted with their parent: on request is a 409 otherwise. */
-  cascade: 'always' | 'on request';
-}
-
-/** What is known of a relation once it is declared. */
-export interface Children extends Relation {
   /** What a child calls the id of its parent. */
   member: string;
+  /** When the children are deleted with their parent: on request is a 409 otherwise. */
+  cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
   conflicts: { hasChildren: Conflict; tooMany: Conflict };
-  /** How many children each of these parents has. */
-  counts: (context: Context, parents: string[]) => Promise<Map<string, number>>;
 }
 
-const declared: Children[] = [];
+const declared: Relation[] = [];
 
 /** The relations in which records of this kind are the parents. */
 export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
 
 /**
- * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, explains the refusals
- * of the foreign key, and counts the children of many parents at once.
+ * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, and explains the
+ * refusals of the foreign key.
  */
 export function belongsTo(
   child: Kind,
   column: PgColumn,
   parent: Kind,
   { cascade = 'on request' }: Partial<Pick<Relation, 'cascade'>> = {},
-): Children {
-  const relation: Relation = { child, column, parent, cascade };
+): Relation {
   const member = memberOf(child.table, column);
-  const conflicts = conflictsOf(relation);
+  const conflicts = conflictsOf(parent, child);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
-    deleting ? conflicts.hasChildren.error({}) : unknownParent(member, relation),
+    deleting
+      ? conflicts.hasChildren.error({})
+      : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]),
   );
-  const children = {
-    ...relation,
-    member,
-    conflicts,
-    counts: countsOf(child, column),
-  };
-  declared.push(children);
-  return children;
-}
-
-function countsOf({ plural: name, table }: Kind, column: PgColumn): Children['counts'] {
-  const reader = new ListReader({ scope: 'read', name, table, filters: { parent: column }, sorts: {} });
-  return async (context, ids) => {
-    need(context, 'read');
-    return reader.totalOfEach(context.db, { filter: 'parent', ids }, {});
-  };
+  const relation = { child, column, parent, member, cascade, conflicts };
+  declared.push(relation);
+  return relation;
 }
 
 /** What a record calls a column. */
 const memberOf = (table: PgTable, column: PgColumn) =>
   Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
-function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
+function conflictsOf(parent: Kind, child: Kind): Relation['conflicts'] {
   const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {
     summary: `The ${parent.name} has ${child.plural}, and \`cascade\` is not true`,
     message: () =>
@@ -85,6 +65,3 @@ function conflictsOf({ parent, child }: Relation): Children['conflicts'] {
   });
   return { hasChildren, tooMany };
 }
-
-const unknownParent = (member: string, { parent }: Relation) =>
-  invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]);

@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 
@@ -114,4 +115,21 @@ export class Metrics {
   #counter<Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> {
     return new Counter({ name, help, labelNames, registers: [this.#registry] });
   }
+}
+
+/** Milliseconds. */
+const [timeout, lifetime] = [1000, 2000];
+
+/**
+ * A function that reads what several metrics need, once for all metrics of a collection. Without an answer there is no value,
+ * rather than an old one or a long wait.
+ */
+export function readForMetrics<T>(database: Database, read: () => Promise<T>): () => Promise<T | undefined> {
+  let kept: { time: number; value: Promise<T | undefined> } | undefined;
+  return async () => {
+    if (!database.available()) return undefined;
+    if (!kept || performance.now() - kept.time > lifetime)
+      kept = { time: performance.now(), value: read().catch(() => undefined) };
+    return Promise.race([kept.value, sleep(timeout, undefined, { ref: false })]);
+  };
 }

@@ -6,8 +6,7 @@ import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
-import { readForMetrics } from '../database/metrics.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
 
 const open = ['received', 'failed', 'dead'] as const;
 const { status } = webhookEvents;

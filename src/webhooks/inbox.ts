@@ -74,18 +74,8 @@ function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body
 }
 
 const rows = rowsOfTable(webhookEvents, [
-  ...([
-    'id',
-    'provider',
-    'preset',
-    'fingerprint',
-    'eventId',
-    'type',
-    'customer',
-    'status',
-    'reason',
-  ] as const),
-  ...(['deliveries', 'body', 'traceparent', 'occurredAt', 'createdAt', 'updatedAt'] as const),
+  ...(['id', 'provider', 'preset', 'fingerprint', 'eventId', 'type', 'customer', 'status'] as const),
+  ...(['reason', 'deliveries', 'body', 'traceparent', 'occurredAt', 'createdAt', 'updatedAt'] as const),
 ]);
 
 const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;

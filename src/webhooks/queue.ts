@@ -2,7 +2,7 @@ import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { type Connection, orm } from '../database/connection.ts';
-import { arrayText } from '../database/statements/arrayText.ts';
+import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 
 /*

@@ -1,3 +1,4 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isLockedOut, isOutage } from '../database/databaseErrors.ts';
 import { batches } from '../telemetry/metrics.ts';
@@ -17,47 +18,32 @@ const slowAfter = 100;
 
 /**
  * Does the calls that come while earlier ones are being done in one group: 50 deliveries in one commit. When the database
- * refuses a group, each key is tried for itself. Inside a transaction nothing waits.
+ * refuses a group, each key is tried for itself.
  */
 export function sharedCommits<K, V>(
   work: Work<K, V>,
   weightOf: (key: K) => number,
 ): (db: Connection, key: K) => Promise<V> {
-  const newQueue = () => ({ waiting: [] as Waiting<K, V>[], isBusy: false });
-  type Queue = ReturnType<typeof newQueue>;
-  const queues = new WeakMap<Connection, Queue>();
+  /** The calls that wait, of each connection on which a group is being done. */
+  const queues = new WeakMap<Connection, Waiting<K, V>[]>();
 
-  function schedule(db: Connection, queue: Queue): void {
-    if (queue.isBusy || queue.waiting.length === 0) return;
-    queue.isBusy = true;
-    setImmediate(run, db, queue);
-  }
-
-  async function run(db: Connection, queue: Queue): Promise<void> {
-    const group = takeGroup(queue.waiting, weightOf);
-    batches.publish({ what: 'webhooks', size: group.length });
-    let isSlow = false;
-    const next = () => {
-      queue.isBusy = false;
-      schedule(db, queue);
-    };
-    const timer = setTimeout(() => {
-      isSlow = true;
-      next();
-    }, slowAfter);
-    await settle(db, group, work);
-    clearTimeout(timer);
-    if (!isSlow) next();
+  async function run(db: Connection, waiting: Waiting<K, V>[]): Promise<void> {
+    queues.set(db, waiting);
+    while (waiting.length > 0) {
+      await turn();
+      const group = takeGroup(waiting, weightOf);
+      batches.publish({ what: 'webhooks', size: group.length });
+      await Promise.race([settle(db, group, work), sleep(slowAfter, undefined, { ref: false })]);
+    }
+    queues.delete(db);
   }
 
   return (db, key) =>
     new Promise((resolve, reject) => {
       const call = { key, resolve, reject, runInContext: captureContext() };
-      if (db.isTransaction) return void settle(db, [call], work);
-      const queue = queues.get(db) ?? newQueue();
-      queues.set(db, queue);
-      queue.waiting.push(call);
-      schedule(db, queue);
+      const waiting = queues.get(db);
+      if (waiting) waiting.push(call);
+      else void run(db, [call]);
     });
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { SignatureScheme } from '../../schemas/provider.ts';
 import type { Provider } from '../config/providers.ts';
+import { keptIn } from '../core/keptIn.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 
@@ -134,9 +135,7 @@ const keys = new WeakMap<Provider, KeyObject[]>();
 
 function keysOf(provider: Provider): KeyObject[] {
   const { key } = schemes[provider.scheme];
-  const known = keys.get(provider) ?? provider.secrets.map(secret => createSecretKey(key(secret)));
-  keys.set(provider, known);
-  return known;
+  return keptIn(keys, provider, () => provider.secrets.map(secret => createSecretKey(key(secret))));
 }
 
 /** Explaining larger bodies would let a forger cause load. */

@@ -5,7 +5,7 @@ import limiting from '../../plugins/http/admission/limits.ts';
 import proxies from '../../plugins/http/proxies.ts';
 import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
-import { MemoryRateLimitStore } from '../../src/access/rateLimitStore.ts';
+import { openMemoryStore } from '../../src/access/rateLimitStore.ts';
 import { openRateLimits } from '../../src/access/rateLimits.ts';
 import { newId } from '../../src/core/ids.ts';
 import { bearer, makeKey } from '../helper/access.ts';
@@ -114,13 +114,13 @@ t.test('an address in X-Forwarded-For is read without its port', async t => {
 });
 
 t.test('a window ends, a cost is added up, and memory is bounded', async t => {
-  const store = new MemoryRateLimitStore(30);
+  const store = openMemoryStore(30);
   t.equal(store.add('a', 5).used, 5);
   t.equal(store.add('a', 0).used, 5);
   t.equal(store.add('a', 2).used, 7);
   await new Promise(resolve => setTimeout(resolve, 40));
   t.equal(store.add('a', 1).used, 1);
-  const many = new MemoryRateLimitStore(60_000);
+  const many = openMemoryStore(60_000);
   for (let i = 0; i <= 50_000; i++) many.add(`address ${i}`, 1);
   t.equal(many.add('address 50000', 1).used, 2);
   t.equal(many.add('address 0', 1).used, 1, 'the oldest entry was evicted');

@@ -68,20 +68,6 @@ t.test('no call joins a group that was sent, and a slow one does not hold up the
   t.equal(await last, 'd');
 });
 
-t.test('inside a transaction each call is done at once', async t => {
-  const sizes: number[] = [];
-  const note = sharedCommits(
-    async (_db, keys: number[]) => {
-      sizes.push(keys.length);
-      return keys;
-    },
-    () => 1,
-  );
-  const inside = { ...noDatabase, isTransaction: true };
-  t.same(await Promise.all([1, 2].map(key => note(inside, key))), [1, 2]);
-  t.same(sizes, [1, 1]);
-});
-
 t.test(
   'a group that meets a lock is tried one by one, all at once; after other refusals, by halves',
   async t => {

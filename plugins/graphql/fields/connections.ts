@@ -4,7 +4,7 @@ import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { Part } from '../part.ts';
-import { type Arguments, listQuery, type QuerySchema } from './inputs.ts';
+import { type Arguments, listQuery, type QuerySchema, withoutNulls } from './inputs.ts';
 import { toArguments } from './sdl.ts';
 
 interface Connection<T> {
@@ -47,19 +47,15 @@ export const connectionArguments = (record: string, parameters: Record<string, T
 /** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
 export function connectionQuery<F extends string, S extends string>(schema: QuerySchema<F, S>) {
   const toQuery = listQuery(schema);
-  return ({ first, after, last, before, ...args }: Arguments): ListQuery<F, S> => {
+  return (args: Arguments): ListQuery<F, S> => {
+    const { first, after, last, before, ...criteria } = withoutNulls(args);
     const { limit, ...cursor } = sliceOf({ first, after, last, before } as Size);
     // The limit of REST begins at 1.
-    return { ...toQuery({ ...args, ...cursor }).query, limit };
+    return { ...toQuery({ ...criteria, ...cursor }).query, limit };
   };
 }
 
-interface Size {
-  first?: number | null;
-  after?: string | null;
-  last?: number | null;
-  before?: string | null;
-}
+type Size = { first?: number; after?: string; last?: number; before?: string };
 const exclusive = [
   ['last', 'first'],
   ['before', 'first'],
@@ -69,16 +65,16 @@ const exclusive = [
 
 function sliceOf(slice: Size) {
   for (const [name, other] of exclusive)
-    if ((slice[name] ?? null) !== null && (slice[other] ?? null) !== null)
+    if (slice[name] !== undefined && slice[other] !== undefined)
       throw wrongParameter(name, `cannot be combined with "${other}"`);
   const { first, last, after, before } = slice;
   const limit = first ?? last ?? pageLimit.default;
   if (limit < 0 || limit > pageLimit.maximum)
     throw wrongParameter(
-      (first ?? null) === null ? 'last' : 'first',
+      first === undefined ? 'last' : 'first',
       `must be a whole number from 0 to ${pageLimit.maximum}`,
     );
-  const isBackward = (last ?? before ?? null) !== null;
+  const isBackward = last !== undefined || before !== undefined;
   return isBackward ? { limit, before: before ?? '' } : { limit, after: after ?? '' };
 }
 

@@ -2,6 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
+import { keptIn } from '../../../src/core/keptIn.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
 import type { ListQuery } from '../../../src/services/lists/rules.ts';
 import { fromSortEnum } from './sdl.ts';
@@ -23,31 +24,19 @@ export type Arguments = Record<string, unknown>;
  * of 250 kB would be checked again for each of a thousand parents. What is refused is refused for all of them.
  */
 export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo) => T) {
-  const known = new WeakMap<readonly FieldNode[], () => T>();
-  return (args: Arguments, info: GraphQLResolveInfo): T => {
-    const result = known.get(info.fieldNodes) ?? resultOf(() => read(args, info));
-    known.set(info.fieldNodes, result);
-    return result();
-  };
+  const known = new WeakMap<readonly FieldNode[], Promise<T>>();
+  return (args: Arguments, info: GraphQLResolveInfo): Promise<T> =>
+    keptIn(known, info.fieldNodes, async () => read(args, info));
 }
 
-function resultOf<T>(make: () => T): () => T {
-  try {
-    const value = make();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
-}
+export const withoutNulls = (args: Arguments): Arguments =>
+  Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
 /** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
 export function listQuery<T extends TSchema>(schema: T) {
   const check = checkedBy(schema, 'query');
   return (args: Arguments): { query: Static<T>; paged: boolean } => {
-    const given = Object.entries(args).filter(([, value]) => value !== null);
-    const { sort, ...rest } = Object.fromEntries(given);
+    const { sort, ...rest } = withoutNulls(args);
     // Before the check, which fills in the defaults of a page.
     const paged = 'page' in rest || 'limit' in rest;
     return { query: check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest), paged };

@@ -50,18 +50,18 @@ extend type ${on} {
 }`,
     resolvers: {
       [plural]: async ({ id }, args: Arguments, operation, info) => {
-        const { query, paged } = toQuery(args, info);
+        const { query, paged } = await toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const timeless = isTimeless(args, info);
+        const timeless = await isTimeless(args, info);
         const { data, hasNext } = await pageOf(id, { ...page, ...(parent && { timeless }) }, operation);
         // As many records as are allowed, and a warning when there are more.
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
       },
-      [`${plural}Count`]: ({ id }, args: Arguments, operation, info) =>
-        totalOf(id, toQuery(args, info).query, operation),
+      [`${plural}Count`]: async ({ id }, args: Arguments, operation, info) =>
+        totalOf(id, (await toQuery(args, info)).query, operation),
       [`${plural}Connection`]: async ({ id }, args: Arguments, operation, info) => {
-        const query = toConnectionQuery(args, info);
+        const query = await toConnectionQuery(args, info);
         const page = await pageOf(id, query, operation);
         return connectionOf(page, () => totalOf(id, query, operation));
       },
@@ -77,17 +77,29 @@ function selectsNoTime({ properties }: TObject, info: GraphQLResolveInfo): boole
 /** What reads a list, or that of a parent, whose id is a value of the filter. */
 function readsOf<T, F extends string, S extends string>(list: PagedList<T, F, S>, filter: F | undefined) {
   type Query = ListQuery<F, S>;
-  async function pageOf(id: string, query: Query, { context, loaders, budget }: OperationContext) {
+  async function pageOf(id: string, query: Query, operation: OperationContext) {
+    const { context, load, budget } = operation;
     // A cursor belongs to one parent. The page at an end of the list is read together with those of other parents.
-    if (filter && !query.after && !query.before) return loaders.page(list, filter, id, query);
+    if (filter && !query.after && !query.before)
+      return load(list, ['page', filter, query], id, (ids, timesOf) =>
+        budget.inSequence(async remaining => {
+          const pages = await list.ofEach(context, { filter, ids }, query, remaining + ids.length + 1);
+          // The first record of a list was counted when the list was asked for.
+          for (const [id, { data }] of pages) budget.spend(Math.max(0, data.length - 1) * timesOf(id));
+          return pages;
+        }),
+      );
     const page = await list(context, filter ? { ...query, [filter]: id } : query);
     budget.spend(page.data.length);
     return page as Slice<T>;
   }
-  async function totalOf(id: string, query: Query, { context, loaders }: OperationContext) {
+  async function totalOf(id: string, query: Query, { context, load }: OperationContext) {
     const { page, limit, after, before, sort, ...criteria } = query;
-    if (filter) return loaders.total(list, filter, id, criteria as Criteria<F>);
-    const { meta } = await list(context, { ...criteria, sort, limit: 1 } as Parameters<typeof list>[1]);
+    if (filter)
+      return load(list, ['total', filter, criteria], id, ids =>
+        list.totalOfEach(context, { filter, ids }, criteria as Criteria<F>),
+      );
+    const { meta } = await list(context, { ...criteria, sort, limit: 1 } as Query);
     return 'total' in meta ? meta.total : 0;
   }
   return { pageOf, totalOf };

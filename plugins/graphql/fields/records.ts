@@ -5,7 +5,7 @@ import { type Condition, expectVersion } from '../../../src/core/conditions.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { withArticle } from '../../../src/core/text.ts';
 import type { Kind } from '../../../src/services/kinds.ts';
-import type { Part } from '../part.ts';
+import type { OperationContext, Part, Resolver } from '../part.ts';
 import { checkedBy } from './inputs.ts';
 import { toInput, toType } from './sdl.ts';
 
@@ -13,17 +13,21 @@ type ById = { id: string };
 type Expecting = ById & { expectedVersion?: number | null };
 
 /** The type of a record, and the field that reads one. */
-export const recordFields = ({ name, ofIds }: Kind, record: TObject): Part => ({
+export const recordFields = (kind: Kind, record: TObject): Part => ({
   sdl: [
     ...toType(record),
     /* GraphQL */ `
 extend type Query {
-  "One ${name}, or null."
-  ${name}(id: ID!): ${record.$id}
+  "One ${kind.name}, or null."
+  ${kind.name}(id: ID!): ${record.$id}
 }`,
   ],
-  Query: { [name]: (_, { id }: ById, { loaders }) => loaders.one(ofIds, id) },
+  Query: { [kind.name]: (_, { id }: ById, operation) => loadRecord(kind, id, operation) },
 });
+
+/** A record, or undefined, in one call of the service with the other ids of the turn. */
+export const loadRecord = (kind: Kind, id: string, { context, load }: OperationContext) =>
+  load<unknown>(kind, [], id, ids => kind.ofIds(context, ids));
 
 const expectedVersion =
   '"The version that the record must have: otherwise the error is CONFLICT." expectedVersion: Int';
@@ -53,7 +57,12 @@ export function mutationFields<C extends TObject, R extends TObject, U extends T
 ): Part {
   const { $id: type = '' } = record;
   const one = withArticle(name);
-  const checks = { create: bodyCheck(create), replace: bodyCheck(replace), update: bodyCheck(update) };
+  const checkNew = bodyCheck(create);
+  const changeBy = (schema: R | U): Resolver => {
+    const check = bodyCheck(schema);
+    return (_, { id, input, ...rest }: Expecting & { input: object }, { context }) =>
+      write.change(context, id, check(input), conditionOf(rest));
+  };
   return {
     sdl: [
       ...[create, replace, update].map(input => toInput(type, input)),
@@ -71,11 +80,9 @@ extend type Mutation {
     ],
     Mutation: {
       [`create${type}`]: (_, { input }: { input: object }, { context }) =>
-        write.create(context, checks.create(input)),
-      [`replace${type}`]: (_, { id, input, ...rest }: Expecting & { input: object }, { context }) =>
-        write.change(context, id, checks.replace(input), conditionOf(rest)),
-      [`update${type}`]: (_, { id, input, ...rest }: Expecting & { input: object }, { context }) =>
-        write.change(context, id, checks.update(input), conditionOf(rest)),
+        write.create(context, checkNew(input)),
+      [`replace${type}`]: changeBy(replace),
+      [`update${type}`]: changeBy(update),
       [`delete${type}`]: async (_, { id, cascade, ...rest }: Expecting & Removal, { context }) => {
         await write.remove(context, id, { cascade }, conditionOf(rest));
         return id;

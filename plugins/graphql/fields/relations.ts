@@ -1,17 +1,18 @@
 import type { TObject } from '@sinclair/typebox';
 import { orNotFound } from '../../../src/core/errors.ts';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
-import type { Children } from '../../../src/services/relations.ts';
+import type { Relation } from '../../../src/services/relations.ts';
 import type { Part, Resolver } from '../part.ts';
 import type { QuerySchema } from './inputs.ts';
 import { fieldsOn } from './lists.ts';
+import { loadRecord } from './records.ts';
 
 /**
  * Both directions of a relation: the parent of a child, and on the parent the fields of the list of the children, which has a
  * filter with the name of the field.
  */
 export function relationFields<T, F extends string, S extends string>(
-  { parent, child, member }: Children,
+  { parent, child, member }: Relation,
   record: TObject,
   schema: QuerySchema<F, S>,
   list: PagedList<T, F, S>,
@@ -25,8 +26,8 @@ export function relationFields<T, F extends string, S extends string>(
     name: parent.name,
     filter,
   });
-  const parentOf: Resolver = async (record, _, { loaders }) =>
-    orNotFound(parentType, await loaders.one(parent.ofIds, record[member]));
+  const parentOf: Resolver = async (record, _, operation) =>
+    orNotFound(parentType, await loadRecord(parent, record[member], operation));
   return {
     sdl: [
       /* GraphQL */ `

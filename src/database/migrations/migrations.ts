@@ -3,7 +3,7 @@ import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure } from '../databaseErrors.ts';
-import { readCommitted, withoutTimeouts } from '../transaction.ts';
+import { readCommitted, withoutTimeouts } from '../write.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
-import { withoutTimeouts } from '../transaction.ts';
+import { withoutTimeouts } from '../write.ts';
 import { asOwner } from './migrations.ts';
 
 const statements = new URL('../../../drizzle/spread.sql', import.meta.url);

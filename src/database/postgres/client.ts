@@ -1,4 +1,6 @@
 import postgres from 'postgres';
+import type { Settings } from '../../../schemas/settings.ts';
+import { statementTimeout } from '../../config/timeouts.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { type Connection, workInside } from '../connection.ts';
@@ -17,7 +19,15 @@ export interface Server {
   lockTimeout?: number;
 }
 
-export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
+/** A server of this deployment. Replicas have as many connections as the primary. */
+export const serverOf = (settings: Settings, url: string): Server => ({
+  url,
+  connections: settings.DATABASE_POOL_SIZE,
+  pooled: settings.DATABASE_POOLER === 'transaction',
+  statementTimeout: statementTimeout(settings),
+});
+
+type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 
 /** Settings that a pooler keeps for each client. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
@@ -70,8 +80,8 @@ interface ProbeOptions extends ClientOptions {
 }
 
 /** One connection for health checks and notifications alone. */
-export const connectProbe = (url: string, log: Log, options: ProbeOptions = {}): Pool =>
-  connectTo({ url, connections: 1 }, log, {
+export const connectProbe = (server: Server, log: Log, options: ProbeOptions = {}): Pool =>
+  connectTo({ ...server, connections: 1 }, log, {
     max_lifetime: null,
     connection: { application_name: 'triport probe' },
     ...options,

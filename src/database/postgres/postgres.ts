@@ -99,11 +99,8 @@ function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
   return watchService({
     // Apart from the check of the server: a connection that is refused calls for that at once, again and again.
     check: async () => {
-      const answers = Promise.all(pools.map(({ sql }) => sql.unsafe('select 1')));
-      const error = await answers.then(
-        () => undefined,
-        error => error,
-      );
+      const answers = pools.map(({ sql }) => sql.unsafe('select 1'));
+      const error: unknown = await Promise.all(answers).catch(error => error);
       const isRefused = databaseFailure(error)?.code === 'CONNECTION_WAIT_TIMEOUT';
       refusals = isRefused ? refusals + 1 : 0;
       if (refusals > 1) throw error;

@@ -27,8 +27,7 @@ interface Listeners {
 /** Checks whether a server answers. */
 export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal, onCall }: Listeners) {
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
-  const options = { onclose: () => watch.checkNow(), onnotify: onCall, prepare: !server.pooled };
-  const probe = connectProbe(server.url, log, options);
+  const probe = connectProbe(server, log, { onclose: () => watch.checkNow(), onnotify: onCall });
   let question = 'select 1';
   const ping = onceAtATime(async () => void (await answerOf(probe, question)));
   const watch = watchService({

@@ -39,7 +39,7 @@ export function openReplica(
 ) {
   const pool = connectTo(server, log);
   // On a connection of its own: it never waits behind reads.
-  const probe = connectProbe(server.url, log, { prepare: !server.pooled });
+  const probe = connectProbe(server, log);
   let upTo = Number.NEGATIVE_INFINITY;
   const watch = watchService({
     check: async () => {

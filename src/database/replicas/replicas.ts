@@ -1,22 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Settings } from '../../../schemas/settings.ts';
-import { statementTimeout as timeoutOf } from '../../config/timeouts.ts';
 import { replicaUrls } from '../../config/urls.ts';
 import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
-import { connectProbe } from '../postgres/client.ts';
+import { connectProbe, serverOf } from '../postgres/client.ts';
 import { openRecentWriters } from './recentWriters.ts';
 import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './replica.ts';
 
-export interface Replicas {
-  /** Where this caller may read; undefined is the primary. */
-  readerFor(caller: string): Promise<Connection | undefined>;
-  /** Tells all instances that this caller wrote. Wait for it before the response. */
-  wrote(caller: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Replicas = NonNullable<ReturnType<typeof openReplicas>>;
 
 /** Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer than this. */
 const maxLag = 5000;
@@ -29,18 +22,15 @@ const maxLag = 5000;
  * 2. Callers read their own writes. Before a write is answered, the caller's name goes to Redis for longer than any
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */
-export function openReplicas(settings: Settings, database: Database, log: Log): Replicas | undefined {
-  const { DATABASE_URL = '', REDIS_URL, DATABASE_POOLER, DATABASE_POOL_SIZE: connections } = settings;
-  const pooled = DATABASE_POOLER === 'transaction';
-  const statementTimeout = timeoutOf(settings);
+export function openReplicas(settings: Settings, database: Database, log: Log) {
+  const { DATABASE_URL = '', REDIS_URL } = settings;
   const urls = replicaUrls(settings);
   if (urls.length === 0 || REDIS_URL === undefined) return undefined;
   let history: LogPosition[] = [];
-  const replicas = urls.map((url, i) => {
-    const server = { url, connections, pooled, statementTimeout };
-    return openReplica(`Replica ${i + 1}`, server, database.reads, () => history, log);
-  });
-  const probe = connectProbe(DATABASE_URL, log, { prepare: !pooled });
+  const replicas = urls.map((url, i) =>
+    openReplica(`Replica ${i + 1}`, serverOf(settings, url), database.reads, () => history, log),
+  );
+  const probe = connectProbe(serverOf(settings, DATABASE_URL), log);
   const recentWriters = openRecentWriters(REDIS_URL, maxLag + 1000, log);
   // While the primary is away no replica proves that it is up to date, and soon none counts as such.
   const primary = watchService({
@@ -58,7 +48,8 @@ export function openReplicas(settings: Settings, database: Database, log: Log): 
   });
 
   return {
-    async readerFor(caller) {
+    /** Where this caller may read; undefined is the primary. */
+    async readerFor(caller: string): Promise<Connection | undefined> {
       // Before the choice: a replica only gets further until it is read.
       if (await recentWriters.has(caller)) return undefined;
       const time = performance.now();
@@ -66,8 +57,9 @@ export function openReplicas(settings: Settings, database: Database, log: Log): 
       // The same replica for the same caller, so that the next page is no older than this one.
       return fresh[Number.parseInt(hash('sha1', caller).slice(0, 8), 16) % fresh.length]?.reads;
     },
-    wrote: caller => recentWriters.set(caller),
-    async close() {
+    /** Tells all instances that this caller wrote. Wait for it before the response. */
+    wrote: (caller: string) => recentWriters.set(caller),
+    close: async () => {
       void primary.close();
       recentWriters.close();
       await Promise.all([probe.close(), ...replicas.map(replica => replica.close())]);

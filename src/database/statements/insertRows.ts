@@ -1,5 +1,4 @@
 import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '../../../drizzle/orm.ts';
-import { arrayText } from './arrayText.ts';
 
 function defaultOf(column: Column): SQL {
   const { default: value } = column;
@@ -39,4 +38,13 @@ export function rowsOfTable<T extends PgTable>(
       }),
     );
   return { select, valuesOf };
+}
+
+/** An array as PostgreSQL reads it. */
+export const arrayText = (values: unknown[]) => `{${values.map(elementText).join()}}`;
+
+function elementText(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`;
+  return `"${String(value).replace(/["\\]/g, '\\$&')}"`;
 }

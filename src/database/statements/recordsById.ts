@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
 import { isId } from '../../core/ids.ts';
+import { keptIn } from '../../core/keptIn.ts';
 import { batches } from '../../telemetry/metrics.ts';
 import type { Connection } from '../connection.ts';
 import { statement } from './statement.ts';
@@ -28,20 +29,17 @@ export function recordsById<T extends RecordTable>(table: T) {
   }
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {
-    const known = loaders.get(db);
-    if (known) return known;
     const read = async (ids: readonly string[]) => {
       batches.publish({ what: 'reads', size: ids.length });
       const records = await many(db, ids);
       return ids.map(id => records.get(id));
     };
-    const loader = new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
-    loaders.set(db, loader);
-    return loader;
+    return new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
   }
   async function one(db: Connection, id: string): Promise<Stored | undefined> {
     if (!isId(id)) return undefined;
-    return db.isTransaction ? (await many(db, [id])).get(id) : loaderOf(db).load(id);
+    if (db.isTransaction) return (await many(db, [id])).get(id);
+    return keptIn(loaders, db, () => loaderOf(db)).load(id);
   }
   return { one, many };
 }

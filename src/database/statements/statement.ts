@@ -38,17 +38,15 @@ export function statement<C extends Columns>(
 /** The same without the mapping, for statements whose rows are more than a record. */
 export function rowsOf(query: { toSQL(): Query }) {
   const { sql: text, params } = query.toSQL();
-  return (connection: Connection, values: Values = {}) =>
-    runText(connection, text, fillPlaceholders(params, values));
-}
-
-export async function runText(connection: Connection, text: string, params: unknown[]): Promise<unknown[][]> {
-  try {
-    return await connection.rows(text, params);
-  } catch (cause) {
-    // As Drizzle does it: the stack of the driver does not know who asked.
-    throw new DrizzleQueryError(text, params, cause as Error);
-  }
+  return async (connection: Connection, values: Values = {}): Promise<unknown[][]> => {
+    const filled = fillPlaceholders(params, values);
+    try {
+      return await connection.rows(text, filled);
+    } catch (cause) {
+      // As Drizzle does it: the stack of the driver does not know who asked.
+      throw new DrizzleQueryError(text, filled, cause as Error);
+    }
+  };
 }
 
 /**

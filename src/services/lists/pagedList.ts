@@ -34,8 +34,6 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
   const columns = Object.entries(rules.columns ?? getTableColumns(rules.table));
   const withoutTimes = columns.filter(([, column]) => !column.getSQLType().startsWith('timestamp'));
   const timelessReader = new ListReader<T, F, S>({ ...rules, columns: Object.fromEntries(withoutTimes) });
-  async function list(context: Context, query: Query & ByNumber): Promise<Page<T>>;
-  async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>>;
   async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
     need(context, rules.scope);
     const [cursor] = namesIn(['after', 'before'], query);
@@ -43,7 +41,7 @@ export function pagedList<T, F extends string, S extends string>(rules: ListRule
     if (query.page !== undefined) throw wrongParameter('page', `cannot be combined with "${cursor}"`);
     return reader.byCursor(context.db, query);
   }
-  return Object.assign(list, {
+  return Object.assign(list as PagedList<T, F, S>, {
     ofEach: async (context: Context, parents: Parents<F>, query: Query, most: number) => {
       need(context, rules.scope);
       return (query.timeless ? timelessReader : reader).ofEach(context.db, parents, query, most);

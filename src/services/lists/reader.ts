@@ -1,4 +1,5 @@
 import { getTableColumns, getTableConfig, type PgColumn } from '../../../drizzle/orm.ts';
+import { keptIn } from '../../core/keptIn.ts';
 import type { Connection } from '../../database/connection.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
@@ -13,7 +14,6 @@ import {
   namesIn,
   periodOf,
   type Range,
-  sortOf,
   wrongParameter,
 } from './rules.ts';
 import { columnsOf, pageStatement, positionValue, type Reading, totalsStatement } from './statements.ts';
@@ -103,9 +103,8 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   ): Promise<Map<string, number>> {
     const used = this.#usedIn({ ...criteria, [filter]: '' });
     const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
-    const key = JSON.stringify(selection);
-    const run = this.#totals.get(key) ?? totalsStatement({ rules: this.#rules, ...selection });
-    this.#totals.set(key, run);
+    const make = () => totalsStatement({ rules: this.#rules, ...selection });
+    const run = keptIn(this.#totals, JSON.stringify(selection), make);
     const rows = await run(db, { ...criteria, ...periodOf(criteria), parents: ids.join() });
     return new Map(rows.map(({ parent, total }) => [parent, total]));
   }
@@ -129,20 +128,15 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   #orderOf(query: ListQuery<Filter, Sort>): Order<Filter> {
     const { filters, sorts, rarestFirst } = this.#rules;
     const used = this.#usedIn(query);
-    const { name, descending } = sortOf(query.sort);
     // A column that has one value orders nothing, and so the cursor needs no long title.
-    const sort = sorts[name].filter(column => !used.some(filter => filters[filter] === column));
+    const sort = sorts[query.sort.replace('-', '') as Sort].filter(
+      column => !used.some(filter => filters[filter] === column),
+    );
     const hasIndex = (filter: Filter) => used.includes(filter) && this.#indexed.includes(filter);
     const prefix = sort.length === 0 ? (rarestFirst?.(query) ?? used).find(hasIndex) : undefined;
-    const isReversed = query.before !== undefined;
-    return {
-      rules: this.#rules,
-      used,
-      hasPeriod: hasPeriod(query),
-      prefix,
-      sort,
-      descending: descending !== isReversed,
-    };
+    const descending = query.sort.startsWith('-') !== (query.before !== undefined);
+    const selection = { rules: this.#rules, used, hasPeriod: hasPeriod(query) };
+    return { ...selection, prefix, sort, descending };
   }
 
   /** The list with its order and its filters: what a cursor fits. */
@@ -154,9 +148,7 @@ export class ListReader<T, Filter extends string, Sort extends string> {
   #statementFor(reading: Reading<Filter>, query: ListQuery<Filter, Sort>) {
     const { rules, sort, ...rest } = reading;
     const key = JSON.stringify([query.sort, rest]);
-    const made = this.#statements.get(key) ?? rowsOf(pageStatement(reading));
-    this.#statements.set(key, made);
-    return made;
+    return keptIn(this.#statements, key, () => rowsOf(pageStatement(reading)));
   }
 }
 

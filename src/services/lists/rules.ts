@@ -46,11 +46,6 @@ export type ListQuery<Filter extends string, Sort extends string> = Criteria<Fil
     timeless?: boolean;
   };
 
-export const sortOf = <Sort extends string>(sort: Sort | `-${Sort}`) => ({
-  name: sort.replace('-', '') as Sort,
-  descending: sort.startsWith('-'),
-});
-
 /** Those names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
@@ -73,8 +68,7 @@ export function periodOf(query: Period): Range {
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }
 
-export const hasPeriod = (query: Period) =>
-  query.createdSince !== undefined || query.createdBefore !== undefined;
+export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;
 
 /** A 400 that names a parameter of the list. */
 export const wrongParameter = (name: string, message: string) =>

@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import { compileCheck } from '../../core/validation.ts';
-import { arrayText } from '../../database/statements/arrayText.ts';
+import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { parseBody } from '../envelope.ts';
 import { hasFingerprint } from '../queue.ts';
