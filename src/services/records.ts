@@ -77,7 +77,7 @@ const times: readonly string[] = ['createdAt', 'updatedAt'] satisfies ReadOnly[]
  * The members of an input that differ from the stored record. Clients may send back what they read: a constant member
  * that differs is an error, and another `version` or `updatedAt` is a conflict with a later change.
  */
-export function changesTo<T extends { version: number; updatedAt: string }>(
+function changesTo<T extends { version: number; updatedAt: string }>(
   stored: T,
   input: Partial<T>,
 ): Partial<T> | undefined {
