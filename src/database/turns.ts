@@ -39,7 +39,8 @@ export class Turns {
   async release(end: number): Promise<void> {
     const pause = this.#claimedInVain ? 0 : 100 + Math.random() * 200;
     for (const line of this.#taken.values()) if (pause > 0) line.width = 1;
-    await sleep(Math.min(pause, Math.max(0, end - performance.now())));
+    // A timer may end a millisecond early.
+    await sleep(Math.min(pause, Math.max(0, end - performance.now()) + 1));
     this.#claimedInVain = false;
     this.leave();
   }
