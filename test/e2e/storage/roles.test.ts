@@ -125,7 +125,8 @@ t.test('a role with the grants of the guide serves what the owner has migrated',
         `^The role \\w+ may not migrate .*permission denied.*: run \`npm run migrate\` as the role ${owner}\\. [^\n]*\n$`,
       ),
     );
-    t.same(late.lines.filter(({ level }) => level >= 40).length, 1, 'only that AUTH_MODE is open');
+    const said = late.lines.filter(({ level, msg }) => level >= 40 && !msg.startsWith('AUTH_MODE is open'));
+    t.same(said, [], 'nothing else');
     const { unwell } = await examine(t, env);
     t.match(unwell.join('\n'), new RegExp(`problem: The role \\w+ may not migrate .*1 migrations.*${owner}`));
   });
