@@ -44,14 +44,15 @@ const { placeholder, raw } = sql;
 type Placeholder = ReturnType<typeof placeholder>;
 
 /**
- * A number that the planner does not know. It would take a plan for one limit for cheaper than the plan that it keeps, and
- * plan each execution of a statement for many parents anew, which takes as long as reading 200 posts.
+ * A value that the planner does not know. For few parents or a low limit it would take another plan for cheaper than the one
+ * that it keeps, and plan each execution of a statement anew, which takes as long as reading 200 posts.
  */
-const unknown = (name: string) => sql`(select ${placeholder(name)}::int)` as unknown as Placeholder;
+const unknown = (name: string, type = 'int') =>
+  sql`(select ${placeholder(name)}::${raw(type)})` as unknown as Placeholder;
 
 /** One of the ids of the placeholder `parents`, in a statement for each of them. */
 const parent = sql<string>`parent.id`;
-const parents = sql`unnest(string_to_array(${placeholder('parents')}, ',')::uuid[]) as parent(id)`;
+const parents = sql`unnest(string_to_array(${unknown('parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
 /** The totals for each parent. */
 export function totalsStatement<Filter extends string>(selection: Selection<Filter>) {
