@@ -23,7 +23,7 @@ export interface WaitOptions {
 }
 
 /** Milliseconds that a write waits for others in all: for turns and for locks. */
-export const patience = 2000;
+const patience = 2000;
 const maxAttempts = 3;
 /** Deadlock, serialization failure. */
 const lostRaces = ['40P01', '40001'];

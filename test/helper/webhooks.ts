@@ -69,10 +69,6 @@ export const statusEvent = (
 
 export const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 
-/** The same, with the second in which the event happened. */
-export const eventAt = (status: SubscriptionStatus, second: number, customer = 'cus_1') =>
-  statusEvent(status, { occurredAt: timeAt(second), eventId: `${status} ${second}`, customer });
-
 /** Works on the queue as a worker does, until nothing is due. */
 export async function workThrough(context: Context, all: Handlers = handlers, most = 10): Promise<void> {
   const retries = { most, delay: 3600, delayMax: 3600 };

@@ -25,7 +25,7 @@ const crashNode = ({ citus, seconds }: CitusScene) => crash(citus.nodes[1] as Ci
 const crashCoordinator = ({ citus, seconds }: CitusScene) => crash(citus.coordinator, seconds);
 
 /** The transactions that a node has prepared, and whose outcome it does not know. */
-export const inDoubt = async (node: CitusNode) =>
+const inDoubt = async (node: CitusNode) =>
   (await node.query(database, `select gid from pg_prepared_xacts where gid like 'citus%'`)).length;
 
 /** Crashes a node, again and again, until it did so between prepare and commit of a transaction. */
