@@ -1,4 +1,4 @@
-import { customType } from './orm.ts';
+import { customType, integer, uuid } from './orm.ts';
 
 /**
  * Text in code point order. The default collation differs between servers and between releases of their C library:
@@ -12,6 +12,21 @@ export const textByCode = customType<{ data: string; driverData: string }>({
 export const instant = customType<{ data: string; driverData: string }>({
   dataType: () => 'timestamp (3) with time zone',
   fromDriver: value => isoOf(value),
+});
+
+/** A JSON value. Drizzle's own reads a string of digits as a number. */
+export const json = customType<{ data: unknown; driverData: unknown }>({
+  dataType: () => 'jsonb',
+  toDriver: value => (value === null ? null : JSON.stringify(value)),
+  fromDriver: value => value,
+});
+
+/** What every record has. */
+export const recordColumns = () => ({
+  id: uuid().primaryKey(),
+  version: integer().notNull().default(1),
+  createdAt: instant('created_at').notNull(),
+  updatedAt: instant('updated_at').notNull(),
 });
 
 /** Bytes as they came: text columns refuse NUL, and JSON columns rewrite their values. */

@@ -39,6 +39,8 @@ export const {
   boolean,
   check,
   customType,
+  date,
+  doublePrecision,
   foreignKey,
   getTableConfig,
   index,

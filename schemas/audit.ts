@@ -66,9 +66,9 @@ const id = text(1, longestRecordId, '', exampleId);
 const writes = ['create', 'change', 'delete'];
 const otherActions = ['key.create', 'key.revoke', 'subscription.change', 'event.replay', 'event.dismiss'];
 
-/** The query of the audit log, given the names of the kinds of records. */
-export const auditQuery = (kinds: string[]) => {
-  const actions = [...kinds.flatMap(kind => writes.map(write => `${kind}.${write}`)), ...otherActions];
+/** The query of the audit log, given the names of the resources. */
+export const auditQuery = (names: string[]) => {
+  const actions = [...names.flatMap(name => writes.map(write => `${name}.${write}`)), ...otherActions];
   return strict({
     ...logParameters,
     action: only(oneOf(actions, '', 'user.change'), 'Only entries with this action.'),

@@ -42,6 +42,30 @@ export const Id = Type.String({
   examples: [exampleId],
 });
 
+export const wholeNumber = (description: string) =>
+  Type.Integer({ minimum: -2147483648, maximum: 2147483647, description, examples: [1] });
+export const number = (description: string) => Type.Number({ description, examples: [1.5] });
+export const boolean = (description: string) => Type.Boolean({ description, examples: [true] });
+
+/** A time that clients send, in any zone. The service stores and returns it in UTC, in milliseconds. */
+export const time = (description: string) =>
+  Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] });
+export const date = (description: string) =>
+  Type.String({ format: 'date', description, examples: ['2026-11-21'] });
+
+/** Any JSON value but null, that the database can store. */
+export const json = (description: string) =>
+  Type.Unsafe<unknown>({
+    type: ['object', 'array', 'string', 'number', 'boolean'],
+    additionalProperties: true,
+    [anyJson]: true,
+    description,
+    examples: [{ colour: 'red' }],
+  });
+/** The keyword of such a member. */
+export const anyJson = 'x-json';
+
+/** A time that the service writes. */
 export const Time = (description: string) =>
   Type.String({ format: 'date-time', readOnly: true, description, examples: ['2026-11-21T09:30:00.000Z'] });
 

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { integer, nullableText, ref, strict } from './common.ts';
+import { integer, nullableText, ref, strict, time } from './common.ts';
 
 export const pageLimit = { default: 20, maximum: 100 };
 
@@ -33,13 +33,9 @@ const cursors = {
   ),
 };
 
-const time = (description: string) =>
-  Type.Optional(
-    Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] }),
-  );
 const period = {
-  createdSince: time('Only records created at or after this time, RFC 3339.'),
-  createdBefore: time('Only records created before this time, RFC 3339.'),
+  createdSince: Type.Optional(time('Only records created at or after this time, RFC 3339.')),
+  createdBefore: Type.Optional(time('Only records created before this time, RFC 3339.')),
 };
 
 /** What every list takes besides its filters: a page by number or by cursor, in one of these orders. */
@@ -53,9 +49,17 @@ export const listParameters = <T extends string>(sorts: readonly T[]) => ({
 /** The same for a log: by cursor alone, the newest first. */
 export const logParameters = { limit, ...cursors, ...period };
 
-/** A filter by a member of the records. */
-export const only = <T extends TSchema>(member: T, description: string) =>
-  Type.Optional({ ...member, description });
+/** A filter by a member of the records. Null is no value of a filter. */
+export const only = <T extends TSchema>(member: T, description: string) => {
+  const notNull = (value: unknown) => value !== 'null' && value !== null;
+  const { type, enum: words } = member;
+  return Type.Optional({
+    ...member,
+    ...(Array.isArray(type) && { type: type.find(notNull) }),
+    ...(words && { enum: words.filter(notNull) }),
+    description,
+  } as T);
+};
 
 /** `field` is ascending, `-field` is descending. Equal values are in the order of creation. */
 const sortBy = <T extends string>(fields: readonly T[]) =>

@@ -73,7 +73,7 @@ async function generate({ values: { check } }: Given<typeof options>) {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
     'openapi.yaml': await openApi(),
-    'schema.graphql': schemaText(resources.flatMap(({ graphql }) => graphql)),
+    'schema.graphql': schemaText(resources.flatMap(({ fields }) => fields)),
   };
   const stale = Object.entries(files).filter(
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,

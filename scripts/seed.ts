@@ -1,7 +1,7 @@
 import { type Given, runCommand } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
-import { kinds } from '../src/resources.ts';
-import { counterOf } from '../src/services/kinds.ts';
+import { recordResources } from '../src/resources.ts';
+import { counterOf } from '../src/services/resource.ts';
 import { withDatabase } from './lib/database.ts';
 import { withProgress } from './lib/progress.ts';
 import { seed, sizeOf } from './lib/seed.ts';
@@ -25,7 +25,7 @@ async function main({ values }: Given<typeof options>) {
 }
 
 async function seedAndReport(context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
-  const countRecords = counterOf(kinds);
+  const countRecords = counterOf(recordResources);
   const [before, started] = [await countRecords(context), Date.now()];
   const total = size.users + size.posts;
   await withProgress(total, 'records', ({ reach }) => seed(context.db, size, reach));

@@ -37,7 +37,7 @@ import { allowedOrigins } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
 import { openReplicas } from './database/replicas/replicas.ts';
-import { kinds, resources } from './resources.ts';
+import { recordResources, resources } from './resources.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
@@ -82,16 +82,24 @@ export async function buildApp(parts: Parts) {
   await app.register(conditions);
   await app.register(idempotency);
   await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
-  await app.register(docs, { version, open: credentials === undefined, resources });
+  const open = credentials === undefined;
+  const named = resources.map(({ resource }) => resource);
+  await app.register(docs, { version, open, resources: named });
 
-  await app.register(home, { version, open: credentials === undefined, resources, kinds });
+  await app.register(home, { version, open, resources: named, counted: recordResources });
   await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
-  for (const { routes } of resources) await app.register(routes, { prefix: '/api' });
+  for (const routes of resources.flatMap(({ routes }) => routes))
+    await app.register(routes, { prefix: '/api' });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => credentials?.keys.forget(id) });
-  await app.register(auditRoutes, { prefix: '/api', kinds: kinds.map(({ name }) => name) });
-  await app.register(graphql, { prefix: '/api', settings, metrics, resources });
+  await app.register(auditRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
+  await app.register(graphql, {
+    prefix: '/api',
+    settings,
+    metrics,
+    parts: resources.flatMap(({ fields }) => fields),
+  });
   await app.register(eventRoutes, { prefix: '/api' });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, now });
 

@@ -1,22 +1,21 @@
-import { posts } from '../plugins/graphql/resources/posts.ts';
-import { subscriptions } from '../plugins/graphql/resources/subscriptions.ts';
-import { users } from '../plugins/graphql/resources/users.ts';
-import { postRoutes } from '../plugins/rest/posts.ts';
+import { resourceFields } from '../plugins/graphql/resource.ts';
+import { subscriptionFields } from '../plugins/graphql/subscriptions.ts';
+import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
-import { userRoutes } from '../plugins/rest/users.ts';
-import { Post } from '../schemas/post.ts';
-import { Subscription } from '../schemas/subscription.ts';
-import { User } from '../schemas/user.ts';
-import { post } from './services/posts.ts';
-import { user } from './services/users.ts';
+import { posts } from './services/posts.ts';
+import { subscription } from './services/subscriptions/read.ts';
+import { users } from './services/users.ts';
 
-/** The resources, in the order of the document, the GraphQL schema and the first page. A new one is added here alone. */
+/**
+ * The resources, in the order of the document, the GraphQL schema and the first page: `/api/users`, `/api/posts` and so on. A
+ * new one is added only here. Routes and fields of its own can stand beside those that every resource has, or without them.
+ */
 export const resources = [
-  { name: 'users', kind: user, record: User, routes: userRoutes, graphql: users },
-  { name: 'posts', kind: post, record: Post, routes: postRoutes, graphql: posts },
+  { ...users, routes: [resourceRoutes(users)], fields: resourceFields(users) },
+  { ...posts, routes: [resourceRoutes(posts)], fields: resourceFields(posts) },
   // Webhooks write them.
-  { name: 'subscriptions', record: Subscription, routes: subscriptionRoutes, graphql: subscriptions },
+  { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];
 
-/** The kinds of records that clients write. */
-export const kinds = resources.flatMap(({ kind }) => kind ?? []);
+/** Those whose records clients read by their ids. */
+export const recordResources = resources.flatMap(({ resource }) => ('table' in resource ? resource : []));

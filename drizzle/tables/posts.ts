@@ -1,18 +1,15 @@
-import type { PostStatus } from '../../schemas/post.ts';
-import { instant, textByCode } from '../columns.ts';
-import { check, foreignKey, index, integer, pgTable, sql, uuid } from '../orm.ts';
+import type { Post } from '../../schemas/post.ts';
+import { recordColumns, textByCode } from '../columns.ts';
+import { check, foreignKey, index, pgTable, sql, uuid } from '../orm.ts';
 import { users } from './users.ts';
 
 export const posts = pgTable(
   'posts',
   {
-    id: uuid().primaryKey(),
+    ...recordColumns(),
     title: textByCode().notNull(),
-    status: textByCode().$type<PostStatus>().notNull().default('draft'),
+    status: textByCode().$type<Post['status']>().notNull().default('draft'),
     authorId: uuid('author_id').notNull(),
-    version: integer().notNull().default(1),
-    createdAt: instant('created_at').notNull(),
-    updatedAt: instant('updated_at').notNull(),
   },
   table => [
     foreignKey({ name: 'posts_author_id_fkey', columns: [table.authorId], foreignColumns: [users.id] }),

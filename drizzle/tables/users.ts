@@ -1,15 +1,12 @@
-import { instant, textByCode } from '../columns.ts';
-import { check, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+import { recordColumns, textByCode } from '../columns.ts';
+import { check, index, pgTable, sql, uniqueIndex } from '../orm.ts';
 
 export const users = pgTable(
   'users',
   {
-    id: uuid().primaryKey(),
+    ...recordColumns(),
     name: textByCode().notNull(),
     email: textByCode().notNull(),
-    version: integer().notNull().default(1),
-    createdAt: instant('created_at').notNull(),
-    updatedAt: instant('updated_at').notNull(),
   },
   table => [
     uniqueIndex('users_email_key').on(sql`lower(${table.email})`),

@@ -15,7 +15,7 @@ import { samplesOf } from './samples.ts';
 const list = new Intl.ListFormat('en-GB');
 const descriptionOf = (
   resources: Section[],
-) => `${capitalize(list.format(resources.map(({ name }) => name)))} over REST. The same data is available over GraphQL.
+) => `${capitalize(list.format(resources.map(({ nouns }) => nouns)))} over REST. The same data is available over GraphQL.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
 - **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have cursors alone. Filters compare for equality.
@@ -30,8 +30,8 @@ const descriptionOf = (
 
 /** A resource in the document: its name, and what a record is. */
 export interface Section {
-  name: string;
-  record: { description?: string };
+  nouns: string;
+  contract: { record: { description?: string } };
 }
 
 const tags = [
@@ -63,7 +63,10 @@ export const documentFor = (version: string, resources: Section[]) => ({
   servers: [{ url: '/', description: 'This service' }],
   security: [],
   tags: [
-    ...resources.map(({ name, record: { description = '' } }) => ({ name: capitalize(name), description })),
+    ...resources.map(({ nouns, contract: { record } }) => ({
+      name: capitalize(nouns),
+      description: record.description ?? '',
+    })),
     ...tags,
   ],
   components: { headers, parameters, responses: errorResponses, securitySchemes } as object,

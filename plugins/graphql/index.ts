@@ -75,7 +75,7 @@ const post = {
 interface Options {
   settings: Settings;
   metrics: Metrics;
-  resources: { graphql: Part[] }[];
+  parts: Part[];
 }
 
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
@@ -107,8 +107,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
 };
 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
-async function openEndpoint(app: FastifyInstance, { settings, metrics, resources }: Options) {
-  const parts = resources.flatMap(({ graphql }) => graphql);
+async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
   const { schema, run } = await openExecutor(app, settings, parts);
   const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;

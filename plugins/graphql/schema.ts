@@ -22,8 +22,17 @@ type Query
 type Mutation
 `;
 
-export const makeSchema = (parts: Part[]) =>
-  buildSchema([base, ...parts.flatMap(({ sdl }) => sdl)].join('\n\n'));
+/** Scalars that few resources use. */
+const scalars = {
+  Date: 'A day, such as 2026-11-21.',
+  JSON: 'Any JSON value but null.',
+};
+
+export function makeSchema(parts: Part[]) {
+  const fields = parts.flatMap(({ sdl }) => sdl).join('\n\n');
+  const used = Object.entries(scalars).filter(([name]) => fields.includes(`: ${name}`));
+  return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
+}
 
 export const schemaText = (parts: Part[]) => `${printSchema(makeSchema(parts))}\n`;
 

@@ -4,8 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
-import type { Kind } from '../../src/services/kinds.ts';
-import { counterOf } from '../../src/services/kinds.ts';
+import { type AnyResource, counterOf } from '../../src/services/resource.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { serveAssets, themeFile } from '../pages/assets.ts';
@@ -15,8 +14,9 @@ interface Options {
   version: string;
   /** Whether callers need no credentials. */
   open: boolean;
-  resources: { name: string }[];
-  kinds: Kind[];
+  resources: { plural: string; path: string }[];
+  /** Those whose records are counted. */
+  counted: AnyResource[];
 }
 
 const route = routesOf('Service');
@@ -37,14 +37,14 @@ const access = `<p>This service requires a key. Its administrator creates the fi
   database is embedded:</p><pre>KEY=$(npm run -s keys -- create --name first --scopes admin)</pre>`;
 
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { version, open, resources, kinds } = options;
+  const { version, open, resources, counted } = options;
   const template = await readFile(here('page.html'), 'utf8');
   const urls = await serveAssets(app, '/home', { 'theme.css': themeFile, 'style.css': here('style.css') });
   const forms = open
     ? {}
     : { access, credentials: ' -H "Authorization: Bearer $KEY"', option: ' --key "$KEY"' };
-  const links = [...pages, ...resources.map(({ name }) => ({ name, path: `/api/${name}` }))];
-  const countRecords = counterOf(kinds);
+  const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
+  const countRecords = counterOf(counted);
   app.get(
     '/',
     route('getHome', 'Describe the service', 'public', {
@@ -65,9 +65,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
         version,
         description,
         origin: originOf(request),
-        counts: Object.entries(counts ?? {})
-          .map(countHtml)
-          .join(''),
+        counts: counts ? counted.map(resource => countHtml(resource, counts[resource.plural])).join('') : '',
         links: pages.map(linkHtml).join(''),
       });
       return sendHtml(reply as FastifyReply, page, policy);
@@ -81,7 +79,7 @@ function originOf({ protocol, host }: FastifyRequest): string {
   return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : 'https://api.example.com';
 }
 
-const countHtml = ([name, count]: [string, number]) =>
-  `<div><dt><a href="/api/${name}">${name}</a></dt><dd>${count.toLocaleString('en')}</dd></div>`;
+const countHtml = ({ path, nouns }: AnyResource, count = 0) =>
+  `<div><dt><a href="/api/${path}">${nouns}</a></dt><dd>${count.toLocaleString('en')}</dd></div>`;
 const linkHtml = ({ path, text }: { path: string; text: string }) =>
   `<li><a href="${path}"><strong>${path}</strong>${text}</a></li>`;

@@ -9,12 +9,12 @@ const route = routesOf('Access');
 const description =
   'Writes of records and keys, changes of subscriptions and replays of events, newest first. The list uses cursors and has no total.';
 
-export const auditRoutes: FastifyPluginAsyncTypebox<{ kinds: string[] }> = async (app, { kinds }) => {
+export const auditRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = async (app, { names }) => {
   app.get(
     '/audit',
     route('listAudit', 'List the audit log', 'admin', {
       description,
-      querystring: auditQuery(kinds),
+      querystring: auditQuery(names),
       response: { 200: ref(AuditList) },
     }),
     async (request, reply) => sendPage(reply, await listAudit(request.context, request.query)),

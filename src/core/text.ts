@@ -51,3 +51,6 @@ export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.
 
 /** `a user`, `an invoice`. */
 export const withArticle = (noun: string) => `${/^([aeio]|u(?!s|ni))/i.test(noun) ? 'an' : 'a'} ${noun}`;
+
+/** The words of a name: `lineItem` is a line item. */
+export const wordsOf = (name: string) => name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();

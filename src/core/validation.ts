@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
-import { components, idPattern, wholeText } from '../../schemas/common.ts';
+import { anyJson, components, idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
+import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
@@ -10,7 +11,26 @@ const maxViolations = 20;
 
 // Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
 const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, strict: false });
-addFormats.default(ajv, ['date-time', 'email']);
+addFormats.default(ajv, ['date-time', 'date', 'email']);
+/** A format without the values that the database cannot store, such as the year 0. */
+function restrict(format: string, isStorable: (text: string) => boolean): void {
+  const { validate } = ajv.formats[format] as { validate: (text: string) => boolean };
+  ajv.addFormat(format, text => validate(text) && isStorable(text));
+}
+restrict('date-time', text => readInstant(text) !== undefined);
+restrict('date', text => !text.startsWith('0000'));
+
+/** Whether the database can store a JSON value. It refuses some texts and deep nesting, and 1e999 is read as infinity. */
+function isStorableJson(value: unknown, depth = 100): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value !== 'object' || value === null) return true;
+  return (
+    depth > 0 &&
+    Object.entries(value).every(([name, part]) => isStorableJson(name) && isStorableJson(part, depth - 1))
+  );
+}
+ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStorableJson(value) });
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
@@ -77,6 +97,8 @@ function messageOf(error: ErrorObject, part: Violation['in']): string {
       return `must be one of ${params.allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
     case 'pattern':
       return rules.patternMessage ?? patternMessages[params.pattern] ?? message;
+    case anyJson:
+      return 'must have whole texts without NUL, finite numbers and at most 100 levels';
     case 'format':
       return `must be a valid ${params.format === 'email' ? 'e-mail address' : params.format}`;
     default:

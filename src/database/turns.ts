@@ -13,12 +13,12 @@ const widthIfShared = 10;
 /** The turns of one write. */
 export class Turns {
   /** Whether each is shared. */
-  readonly #names: Map<string, boolean>;
+  readonly #names = new Map<string, boolean>();
   readonly #taken = new Map<string, Line>();
   #claimedInVain = false;
 
-  constructor(names: string[], shared: boolean) {
-    this.#names = new Map(names.map(name => [name, shared]));
+  constructor(names: string[], shared: string[]) {
+    this.#add(names, shared);
   }
 
   async take(end: number): Promise<void> {
@@ -27,9 +27,9 @@ export class Turns {
   }
 
   /** For a write inside a transaction, where it must not wait: fails when it would have to. */
-  claim(names: string[], shared: boolean): void {
-    for (const name of names) {
-      this.#names.set(name, shared);
+  claim(names: string[], shared: string[]): void {
+    this.#add(names, shared);
+    for (const name of [...names, ...shared]) {
       this.#claimedInVain = !this.#begin(name);
       if (this.#claimedInVain) throw new LockedOut(name);
     }
@@ -56,6 +56,11 @@ export class Turns {
       if (line.running === 0) lines.delete(name);
     }
     this.#taken.clear();
+  }
+
+  #add(names: string[], shared: string[]): void {
+    for (const name of names) this.#names.set(name, false);
+    for (const name of shared) this.#names.set(name, true);
   }
 
   #begin(name: string): boolean {

@@ -18,8 +18,8 @@ export interface WaitOptions {
    * lock on a connection of its own, and strangers would wait for the connections.
    */
   turns?: string[];
-  /** Whether they seldom exclude each other: then several run at once, but one at a time after one of them met a lock. */
-  shared?: boolean;
+  /** Those that seldom exclude each other: several writes run at once, but one at a time after one of them met a lock. */
+  shared?: string[];
 }
 
 /** Milliseconds that a write waits for others in all: for turns and for locks. */
@@ -37,7 +37,7 @@ const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)
 export async function write<C extends Writer, T>(
   context: C,
   work: (context: C) => Promise<T>,
-  { turns: names = [], shared = false }: WaitOptions = {},
+  { turns: names = [], shared = [] }: WaitOptions = {},
 ): Promise<T> {
   const { db, deadline = Number.POSITIVE_INFINITY } = context;
   if (db.isTransaction) {

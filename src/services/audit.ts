@@ -7,8 +7,8 @@ import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf, statement } from '../database/statements/statement.ts';
-import type { Kind, KindTable } from './kinds.ts';
 import { cursorLog } from './lists/pagedList.ts';
+import type { ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
@@ -43,9 +43,11 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
+/** The records of a table, with their name in the log. */
+type Audited<T extends ResourceTable> = { name: string; table: T };
 
 /** A function that inserts a new record and its audit entry in one statement, and returns the record. */
-export function insertionOf<T extends KindTable>({ name, table }: Kind<T>) {
+export function insertionOf<T extends ResourceTable>({ name, table }: Audited<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const write = builder.insert(table).values(row).returning({ id: table.id });
@@ -59,7 +61,7 @@ export function insertionOf<T extends KindTable>({ name, table }: Kind<T>) {
 }
 
 /** The same for a deletion; it returns whether there was a row. */
-export function deletionOf({ name, table }: Kind) {
+export function deletionOf({ name, table }: Audited<ResourceTable>) {
   const ofRecord = eq(table.id, sql.placeholder('deleted'));
   const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
   const deletion = withEntry(builder.$with('written').as(write));

@@ -1,60 +1,69 @@
 import { count, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
-import { maxCascade, type Removal } from '../../schemas/records.ts';
+import { maxCascade, type Removal } from '../../schemas/contract.ts';
 import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
+import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { deletionOf, recordWrites } from './audit.ts';
-import type { Kind, KindTable } from './kinds.ts';
 import { lockRecord } from './records.ts';
-import { childrenOfKind, type Relation } from './relations.ts';
+import { childrenOf, type Relation } from './relations.ts';
+import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
 
 interface RemovalRules<Stored> {
   /** A rule of the resource, under the lock of the record: throws when it may not be deleted. A cascade from a parent asks no rule. */
   check?: (stored: Stored, inside: Context) => void | Promise<void>;
+  /** The 409s of the rule. */
+  conflicts?: Conflict[];
 }
 
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
  * did not ask for their deletion, or when they are very many.
  */
-export function removalOf<T extends KindTable>(
-  kind: Kind<T>,
-  { check }: RemovalRules<T['$inferSelect']> = {},
+export function removalOf<C extends Contract, T extends ResourceTable>(
+  resource: Resource<C, T>,
+  { check, conflicts = [] }: RemovalRules<T['$inferSelect']> = {},
 ) {
-  const removeAlone = deletionOf(kind);
-  const { title } = kind;
-  return async (context: Context, id: string, { cascade }: Removal, condition?: Condition): Promise<void> => {
+  const removeAlone = deletionOf(resource);
+  const title = capitalize(resource.noun);
+  async function remove(
+    context: Context,
+    id: string,
+    { cascade }: Removal,
+    condition?: Condition,
+  ): Promise<void> {
     need(context, 'write');
     if (!isId(id)) throw notFound(title);
     const removeAll = async (inside: Context) => {
       // The stronger lock keeps new children out.
-      const stored = orNotFound(title, await lockRecord(inside, kind.table, id, 'update'));
+      const stored = orNotFound(title, await lockRecord(inside, resource.table, id, 'update'));
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
-      await removeChildren({ inside, cascade, ids: new Set([id]) }, kind, [id]);
+      await removeChildren({ inside, cascade, ids: new Set([id]) }, resource, [id]);
       await removeAlone(inside, id);
     };
     const removeOne = async (inside: Context) => {
       if (!(await removeAlone(inside, id))) throw notFound(title);
     };
     const options = { turns: [id] };
-    const needsLock = condition || check || childrenOfKind(kind).length > 0;
+    const needsLock = condition || check || childrenOf(resource).length > 0;
     return needsLock ? inTransaction(context, removeAll, options) : write(context, removeOne, options);
-  };
+  }
+  return Object.assign(remove, { conflicts });
 }
 
-/** The 409s of the deletion of a record of this kind. */
-export function conflictsOfRemoval(kind: Kind, above: Kind[] = []): Conflict[] {
-  if (above.includes(kind)) return [];
-  return childrenOfKind(kind).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
+/** The 409s of the deletion of a record with what belongs to it. */
+export function conflictsOfRemoval(resource: AnyResource, above: AnyResource[] = []): Conflict[] {
+  if (above.includes(resource)) return [];
+  return childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
     ...(cascade === 'always' ? [] : [hasChildren]),
     tooMany,
-    ...conflictsOfRemoval(child, [...above, kind]),
+    ...conflictsOfRemoval(child, [...above, resource]),
   ]);
 }
 
@@ -67,9 +76,13 @@ interface Deletion {
 }
 
 /** Deletes the records of each relation that belong to these parents, with what belongs to them. */
-async function removeChildren(deletion: Deletion, kind: Kind, parents: string[]): Promise<void> {
+async function removeChildren(
+  deletion: Deletion,
+  resource: Pick<AnyResource, 'table'>,
+  parents: string[],
+): Promise<void> {
   const db = orm(deletion.inside.db);
-  for (const relation of childrenOfKind(kind)) {
+  for (const relation of childrenOf(resource)) {
     const { table, name } = relation.child;
     const ofParents = isAny(relation.column, parents);
     const [{ total } = { total: 0 }] = await db

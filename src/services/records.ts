@@ -1,20 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Static } from '@sinclair/typebox';
 import { eq, type PgTable } from '../../drizzle/orm.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
 import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
-import { conflict } from '../core/conflicts.ts';
+import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
-import { timeOfChange } from '../core/instants.ts';
+import { readInstant, timeOfChange } from '../core/instants.ts';
+import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction } from '../database/write.ts';
-import { recordWrites } from './audit.ts';
-import type { Kind, KindTable } from './kinds.ts';
+import { inTransaction, write } from '../database/write.ts';
+import { insertionOf, recordWrites } from './audit.ts';
+import { relationsOf } from './relations.ts';
+import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 /** A record, locked until the transaction ends. */
-export async function lockRecord<T extends KindTable>(
+export async function lockRecord<T extends ResourceTable>(
   { db }: Context,
   table: T,
   id: string,
@@ -25,32 +28,76 @@ export async function lockRecord<T extends KindTable>(
   return record as T['$inferSelect'] | undefined;
 }
 
+interface CreationRules<Input> {
+  /** A rule of the resource: throws when there may be no such record. */
+  check?: (input: Input, inside: Context) => void | Promise<void>;
+  /** The 409s of the rule. */
+  conflicts?: Conflict[];
+}
+
+/** A function that creates a record and returns it. Members that are absent get their defaults. */
+export function creationOf<C extends Contract, T extends ResourceTable>(
+  resource: Resource<C, T>,
+  { check, conflicts = [] }: CreationRules<Static<C['create']>> = {},
+) {
+  type Created = Static<C['record']> & { id: string; version: number };
+  const { plural, unique } = resource;
+  const insert = insertionOf(resource);
+  const defaults = defaultsOf(resource.contract);
+  async function create(context: Context, input: Static<C['create']>): Promise<Created> {
+    need(context, 'write');
+    const members = { ...defaults, ...inUtc(resource.contract, input as object) };
+    const add = async (inside: Context) => {
+      await check?.(members, inside);
+      return (await insert(inside, members as never)) as Created;
+    };
+    // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
+    const valuesOf = (names: string[]) => names.map(name => members[name]);
+    const withValue = (values: unknown[]) => !values.includes(null);
+    const turns = unique
+      .map(each => valuesOf(each.members))
+      .filter(withValue)
+      .map(values => `${plural} with ${values}`.toLowerCase());
+    const parents = relationsOf(resource).map(({ member }) => valuesOf([member]));
+    const shared = parents.filter(withValue).map(id => `${plural} of ${id}`);
+    return check ? inTransaction(context, add, { turns, shared }) : write(context, add, { turns, shared });
+  }
+  return Object.assign(create, { conflicts: [...conflictsOf(resource), ...conflicts] });
+}
+
+const conflictsOf = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
+
 interface ChangeRules<Stored> {
   /**
    * A rule of the resource: throws when this record may not be changed like this. It runs under the lock of the record, so
    * `stored` is what the change is made to. Other records that it reads may change meanwhile, unless it locks them.
    */
   check?: (stored: Stored, changes: Partial<Stored>, inside: Context) => void | Promise<void>;
+  /** The 409s of the rule. */
+  conflicts?: Conflict[];
 }
 
 /** A function that changes a record and returns it. */
-export function changeOf<T extends KindTable>(
-  { name, title, table }: Kind<T>,
-  { check }: ChangeRules<T['$inferSelect']> = {},
+export function changeOf<C extends Contract, T extends ResourceTable>(
+  resource: Resource<C, T>,
+  { check, conflicts = [] }: ChangeRules<T['$inferSelect']> = {},
 ) {
   type Stored = T['$inferSelect'];
-  return async (
+  const { name, noun, table, contract } = resource;
+  const title = capitalize(noun);
+  async function change(
     context: Context,
     id: string,
     input: Partial<Stored>,
     condition?: Condition,
-  ): Promise<Stored> => {
+  ): Promise<Stored> {
     need(context, 'write');
-    const change = async (inside: Context) => {
+    const given = inUtc(contract, input) as Partial<Stored>;
+    const update = async (inside: Context) => {
       // The weaker lock: rows that refer to this one can still be written.
       const stored = orNotFound(title, await lockRecord(inside, table, id, 'no key update'));
       requireVersion(condition, stored.version);
-      const changes = changesTo(stored, input);
+      const changes = changesTo(stored, given);
       if (!changes) return stored;
       await check?.(stored, changes, inside);
       const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
@@ -59,8 +106,9 @@ export function changeOf<T extends KindTable>(
       await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
       return { ...stored, ...written };
     };
-    return inTransaction(context, change, { turns: [id] });
-  };
+    return inTransaction(context, update, { turns: [id] });
+  }
+  return Object.assign(change, { conflicts: [...conflictsOf(resource), ...conflicts, stale] });
 }
 
 export const stale = conflict('stale', {
@@ -71,7 +119,6 @@ export const stale = conflict('stale', {
 
 const constant: readonly string[] = ['id', 'createdAt'] satisfies ReadOnly[];
 const growing: readonly string[] = ['version', 'updatedAt'] satisfies ReadOnly[];
-const times: readonly string[] = ['createdAt', 'updatedAt'] satisfies ReadOnly[];
 
 /**
  * The members of an input that differ from the stored record. Clients may send back what they read: a constant member
@@ -82,7 +129,7 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   input: Partial<T>,
 ): Partial<T> | undefined {
   const different = Object.entries(input).filter(
-    ([name, value]) => !same(stored[name as keyof T], value, times.includes(name)),
+    ([name, value]) => !isDeepStrictEqual(stored[name as keyof T], value),
   );
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
@@ -91,6 +138,20 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-/** Equal. Times are also equal in another notation: clients print them in their own way. */
-const same = (stored: unknown, given: unknown, isTime: boolean) =>
-  isDeepStrictEqual(stored, given) || (isTime && Date.parse(String(stored)) === Date.parse(String(given)));
+/** With its times as the database returns them: the same time in another zone is no change. */
+function inUtc({ record }: Contract, input: object): Record<string, unknown> {
+  const isTime = (name: string) => record.properties[name]?.format === 'date-time';
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      isTime(name) && value !== null ? readInstant(value) : value,
+    ]),
+  );
+}
+
+const defaultsOf = ({ create }: Contract) =>
+  Object.fromEntries(
+    Object.entries(create.properties).flatMap(([name, member]) =>
+      'default' in member ? [[name, member.default]] : [],
+    ),
+  );

@@ -1,18 +1,22 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
-import { maxCascade } from '../../schemas/records.ts';
+import { maxCascade } from '../../schemas/contract.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import { invalid } from '../core/errors.ts';
-import type { Kind } from './kinds.ts';
 import { refuse } from './refusals.ts';
+import type { AnyResource } from './resource.ts';
 
-/** Records of a kind that belong to a parent. */
+/** Records of a resource that belong to a parent. */
 export interface Relation {
-  parent: Kind;
-  child: Kind;
+  parent: AnyResource;
+  child: AnyResource;
   /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
   column: PgColumn;
   /** What a child calls the id of its parent. */
   member: string;
+  /** What a child calls its parent, such as `author`: its list has a filter of this name. */
+  name: string;
+  /** What a parent calls its children in GraphQL. */
+  children: string;
   /** When the children are deleted with their parent: on request is a 409 otherwise. */
   cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
@@ -21,27 +25,30 @@ export interface Relation {
 
 const declared: Relation[] = [];
 
-/** The relations in which records of this kind are the parents. */
-export const childrenOfKind = (kind: Kind) => declared.filter(({ parent }) => parent === kind);
+type Named = Pick<AnyResource, 'table'>;
+/** The relations in which records of this resource are the children, or the parents. */
+export const relationsOf = ({ table }: Named) => declared.filter(({ child }) => child.table === table);
+export const childrenOf = ({ table }: Named) => declared.filter(({ parent }) => parent.table === table);
 
 /**
- * Declares that records of a kind belong to a parent. It says what a deletion of the parent does, and explains the
+ * Declares that records of a resource belong to a parent. It says what a deletion of the parent does, and explains the
  * refusals of the foreign key.
  */
 export function belongsTo(
-  child: Kind,
+  child: AnyResource,
   column: PgColumn,
-  parent: Kind,
-  { cascade = 'on request' }: Partial<Pick<Relation, 'cascade'>> = {},
+  parent: AnyResource,
+  { cascade = 'on request', children = child.plural }: Partial<Pick<Relation, 'cascade' | 'children'>> = {},
 ): Relation {
   const member = memberOf(child.table, column);
   const conflicts = conflictsOf(parent, child);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
     deleting
       ? conflicts.hasChildren.error({})
-      : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.name}` }]),
+      : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.noun}` }]),
   );
-  const relation = { child, column, parent, member, cascade, conflicts };
+  const name = member.replace(/Id$/, '');
+  const relation = { child, column, parent, member, name, children, cascade, conflicts };
   declared.push(relation);
   return relation;
 }
@@ -50,18 +57,19 @@ export function belongsTo(
 const memberOf = (table: PgTable, column: PgColumn) =>
   Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
-function conflictsOf(parent: Kind, child: Kind): Relation['conflicts'] {
-  const hasChildren = conflict<Record<string, number>>(`${parent.name}_has_${child.plural}`, {
-    summary: `The ${parent.name} has ${child.plural}, and \`cascade\` is not true`,
-    message: () =>
-      `The ${parent.name} still has ${child.plural}. Delete them first, or with \`?cascade=true\`.`,
-    example: { [child.plural]: 3 },
+function conflictsOf(parent: AnyResource, child: AnyResource): Relation['conflicts'] {
+  const { nouns, plural } = child;
+  const code = nouns.replaceAll(' ', '_');
+  const hasChildren = conflict<Record<string, number>>(`${parent.noun.replaceAll(' ', '_')}_has_${code}`, {
+    summary: `The ${parent.noun} has ${nouns}, and \`cascade\` is not true`,
+    message: () => `The ${parent.noun} still has ${nouns}. Delete them first, or with \`?cascade=true\`.`,
+    example: { [plural]: 3 },
   });
-  const tooMany = conflict<Record<string, number>>(`too_many_${child.plural}`, {
-    summary: `More than ${maxCascade.toLocaleString('en')} ${child.plural} would be deleted too`,
-    message: ({ [child.plural]: total }) =>
-      `${total} ${child.plural} would be deleted too, and at most ${maxCascade} may be. Delete some of them first.`,
-    example: { [child.plural]: 12_345, maximum: maxCascade },
+  const tooMany = conflict<Record<string, number>>(`too_many_${code}`, {
+    summary: `More than ${maxCascade.toLocaleString('en')} ${nouns} would be deleted too`,
+    message: ({ [plural]: total }) =>
+      `${total} ${nouns} would be deleted too, and at most ${maxCascade} may be. Delete some of them first.`,
+    example: { [plural]: 12_345, maximum: maxCascade },
   });
   return { hasChildren, tooMany };
 }

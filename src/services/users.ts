@@ -1,48 +1,24 @@
 import { eq, sql } from '../../drizzle/orm.ts';
-import { users } from '../../drizzle/tables/users.ts';
-import type { User, UserCreate, userSorts } from '../../schemas/user.ts';
-import { need } from '../access/need.ts';
-import { conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
-import { write } from '../database/write.ts';
-import { insertionOf } from './audit.ts';
+import { users as table } from '../../drizzle/tables/users.ts';
+import { user as contract } from '../../schemas/user.ts';
 import { removalOf } from './deletions.ts';
-import { kindOf } from './kinds.ts';
-import { pagedList } from './lists/pagedList.ts';
-import { changeOf } from './records.ts';
-import { refuse } from './refusals.ts';
+import { changeOf, creationOf } from './records.ts';
+import { type Operations, resourceOf } from './resource.ts';
 
-export const user = kindOf('user', 'users', users);
+const email = sql`lower(${table.email})`;
 
-export const emailTaken = conflict('email_taken', {
-  summary: 'Another user has this e-mail address',
-  message: () => 'A user with this e-mail address already exists.',
-  example: { path: '/email' },
-});
-refuse('users_email_key', () => emailTaken.error());
-
-const insertUser = insertionOf(user);
-
-/** A page of users. */
-export const listUsers = pagedList<User, 'name' | 'email', (typeof userSorts)[number]>({
-  ...user,
-  scope: 'read',
-  filters: {
-    name: users.name,
-    email: value => eq(sql`lower(${users.email})`, sql`lower(${value} collate "C")`),
-  },
-  sorts: { createdAt: [], name: [users.name], email: [sql`lower(${users.email})`] },
+export const user = resourceOf('user', 'users', contract, table, {
+  filters: { email: value => eq(email, sql`lower(${value} collate "C")`) },
+  sorts: { email: [email] },
+  unique: ['email'],
 });
 
-/** The new user; a conflict when the address is taken. */
-export async function createUser(context: Context, input: UserCreate): Promise<User> {
-  need(context, 'write');
-  // The unique index waits for other writes of this address.
-  return write(context, inside => insertUser(inside, input), { turns: [input.email.toLowerCase()] });
-}
+const change = changeOf(user);
 
-/** The user after the change, which may name all members or some; a conflict when the address is taken. */
-export const changeUser = changeOf(user);
-
-/** Deletes a user without posts, or with `cascade` the posts too, unless they are very many. */
-export const deleteUser = removalOf(user);
+export const users = {
+  resource: user,
+  create: creationOf(user),
+  replace: change,
+  change,
+  remove: removalOf(user),
+} satisfies Operations;

@@ -56,7 +56,7 @@ t.test('every operation admits exactly the credentials that its kind allows', as
       allowed: ['query', 'mutation'],
     },
   ];
-  const schema = buildSchema(schemaText(resources.flatMap(({ graphql }) => graphql)));
+  const schema = buildSchema(schemaText(resources.flatMap(({ fields }) => fields)));
   const fields = [
     ...Object.values(schema.getQueryType()?.getFields() ?? {}).map(field => ['query', field] as const),
     ...Object.values(schema.getMutationType()?.getFields() ?? {}).map(field => ['mutation', field] as const),

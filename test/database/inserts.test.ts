@@ -5,7 +5,7 @@ import { users } from '../../drizzle/tables/users.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { createUser, user as kind } from '../../src/services/users.ts';
+import { user as kind, users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, createPostgres, testLog } from '../helper/database.ts';
 
@@ -20,7 +20,7 @@ t.test('a connection lost during an insert stores nothing', { skip: backend !== 
   const { db } = context;
   await db.transaction(async tx => {
     await orm(tx).execute(sql`lock table users in exclusive mode`);
-    const writes = Promise.allSettled(numbers(6).map(n => createUser(context, person(`u${n}`))));
+    const writes = Promise.allSettled(numbers(6).map(n => people.create(context, person(`u${n}`))));
     // Queried outside the transaction, which would see the same snapshot each time.
     const waiting = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
@@ -30,6 +30,6 @@ t.test('a connection lost during an insert stores nothing', { skip: backend !== 
     t.ok(results.every(({ status }) => status === 'rejected'));
   });
   t.equal(await countRows(db, users), 0, 'no insert was confirmed, and none was stored');
-  const user = await createUser(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
+  const user = await people.create(context, { name: 'after', email: `${newId(Date.now())}@example.com` });
   t.equal((await kind.get(context, user.id)).name, 'after');
 });

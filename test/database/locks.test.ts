@@ -4,7 +4,7 @@ import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { orm } from '../../src/database/connection.ts';
 import { trimKeys } from '../../src/services/idempotency.ts';
-import { createUser } from '../../src/services/users.ts';
+import { users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend } from '../helper/database.ts';
@@ -61,7 +61,7 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   for (let round = 0; round < 3; round++) {
     const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
     // Enough in one turn to use every connection that accepts them.
-    others.push(...Array.from({ length: 20 }, () => createUser(inside(database), newPerson())));
+    others.push(...Array.from({ length: 20 }, () => people.create(inside(database), newPerson())));
     const { id } = await newPost({ authorId: other.id });
     others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
     others.push(...Array.from({ length: 20 }, () => call('GET', `/api/users/${held.id}`, 200)));

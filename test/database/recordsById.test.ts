@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { recordsById } from '../../src/database/statements/recordsById.ts';
 import { inTransaction } from '../../src/database/write.ts';
-import { createUser, user as kind } from '../../src/services/users.ts';
+import { user as kind, users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, noDatabase, openTestDatabase } from '../helper/database.ts';
 
@@ -76,14 +76,14 @@ t.test('a statement that fails fails its own readers, and no later one', async t
 
 t.test('reads inside a transaction run there, each for itself at once', async t => {
   const context = inside(await openTestDatabase(t));
-  const ada = await createUser(context, person('ada'));
+  const ada = await people.create(context, person('ada'));
   const outcome = inTransaction(context, async within => {
     await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
     // With only one connection, a read outside would wait for the transaction to end.
     const outside = backend === 'postgres' ? kind.get(context, ada.id) : undefined;
     t.equal((await kind.get(within, ada.id)).name, 'Countess');
     t.equal((await outside)?.name ?? 'ada', 'ada');
-    await createUser(within, person('bob'));
+    await people.create(within, person('bob'));
     throw new Error('undone');
   });
   await t.rejects(outcome, { message: 'undone' });

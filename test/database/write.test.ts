@@ -36,8 +36,7 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
 
 t.test('shared turns: ten run at once, one after a lock was met, and ten again after a success', async t => {
   const { running, begin, mostSince } = controlled();
-  const send = (name: string) =>
-    write({ db: noDatabase }, () => begin(name), { turns: ['posts of Ada'], shared: true });
+  const send = (name: string) => write({ db: noDatabase }, () => begin(name), { shared: ['posts of Ada'] });
   const writes = names(12).map(send);
   await turn();
   t.equal(running.size, 10);

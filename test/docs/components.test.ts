@@ -1,9 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import t from 'tap';
 import { components, Id, strict, text } from '../../schemas/common.ts';
-import { Post, PostReplace, PostUpdate } from '../../schemas/post.ts';
+import { post as posts } from '../../schemas/post.ts';
 import { Settings } from '../../schemas/settings.ts';
-import { User, UserReplace, UserUpdate } from '../../schemas/user.ts';
+import { user as users } from '../../schemas/user.ts';
 import '../../src/app.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 
@@ -23,13 +23,15 @@ t.test('a record can be sent back exactly as it was read', async t => {
   };
   const [id] = Id.examples as string[];
   const user = { id, name: 'Ada', email: 'ada@example.com', ...readOnly };
-  for (const schema of [User, UserReplace, UserUpdate]) t.ok(valid(schema, { ...user }), String(schema.$id));
+  for (const schema of [users.record, users.replace, users.update])
+    t.ok(valid(schema, { ...user }), String(schema.$id));
   const post = { id, title: 'Notes', status: 'draft', authorId: id, ...readOnly };
-  for (const schema of [Post, PostReplace, PostUpdate]) t.ok(valid(schema, { ...post }), String(schema.$id));
+  for (const schema of [posts.record, posts.replace, posts.update])
+    t.ok(valid(schema, { ...post }), String(schema.$id));
 });
 
 t.test('an update gets no defaults', async t => {
-  for (const schema of [UserUpdate, PostUpdate]) {
+  for (const schema of [users.update, posts.update]) {
     const value = {};
     t.ok(valid(schema, value));
     t.same(value, {}, String(schema.$id));

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { components } from '../../schemas/common.ts';
-import { kinds } from '../../src/resources.ts';
+import { recordResources } from '../../src/resources.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
@@ -91,12 +91,12 @@ const table: Row[] = [
 ];
 
 /** How the records of each resource come into being. They are left at version 2. */
-const makers = kinds.map(kind => ({
-  ...{ name: kind.plural, methods: all, missing: someId },
+const makers = recordResources.map(resource => ({
+  ...{ name: resource.plural, methods: all, missing: someId },
   make: async () => {
-    const made = await makeRecord(call, kind);
-    const [member = ''] = components.get(`${kind.title}Create`)?.required ?? [];
-    const path = `/api/${kind.plural}/${made.id}`;
+    const made = await makeRecord(call, resource);
+    const [member = ''] = components.get(`${resource.title}Create`)?.required ?? [];
+    const path = `/api/${resource.plural}/${made.id}`;
     const { body: record } = await call('PATCH', path, 200, { body: { [member]: 'Changed once' } });
     return { path, record, change: { [member]: 'Changed again' } };
   },

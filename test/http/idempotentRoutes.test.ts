@@ -4,7 +4,7 @@ import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
-import { kinds } from '../../src/resources.ts';
+import { recordResources } from '../../src/resources.ts';
 import { build } from '../helper/app.ts';
 import { countRows, select } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
@@ -41,14 +41,14 @@ let made = 0;
 /** Of each route: how to make a request that has an effect, another one each time. */
 const accepting: Record<string, () => Promise<Sent>> = {
   ...Object.fromEntries(
-    kinds.map(kind => [
-      `/api/${kind.plural}`,
+    recordResources.map(resource => [
+      `/api/${resource.plural}`,
       async () => {
-        const record = await makeRecord(call, kind);
+        const record = await makeRecord(call, resource);
         for (const name of ['id', 'version', 'createdAt', 'updatedAt']) delete record[name];
         if ('email' in record) record.email = newPerson().email;
         return {
-          path: `/api/${kind.plural}`,
+          path: `/api/${resource.plural}`,
           status: 201,
           body: { ...record, ...('title' in record && { title: `${++made}` }) },
         };

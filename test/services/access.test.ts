@@ -2,8 +2,8 @@ import { globSync } from 'node:fs';
 import t from 'tap';
 import { need } from '../../src/access/need.ts';
 import { type Actor, anyone, nobody, system, withIncludedScopes } from '../../src/core/actor.ts';
-import { counterOf } from '../../src/services/kinds.ts';
-import { listPosts } from '../../src/services/posts.ts';
+import { post } from '../../src/services/posts.ts';
+import { counterOf } from '../../src/services/resource.ts';
 import { user } from '../../src/services/users.ts';
 
 t.test('each scope includes the lower ones, and unknown scopes are ignored', async t => {
@@ -35,8 +35,8 @@ t.test('every service function checks the scope before it does anything', async 
   };
   const made = {
     countRecords: counterOf([user]),
-    postsOfEach: listPosts.ofEach,
-    totalsOfEach: listPosts.totalOfEach,
+    postsOfEach: post.list.ofEach,
+    totalsOfEach: post.list.totalOfEach,
   };
   const parts: [string, object][] = [['made', made]];
   for (const file of globSync('src/{services,webhooks}/*.ts')) {

@@ -1,11 +1,13 @@
 import t, { type Test } from 'tap';
 import { foreignKey, integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
+import { Id } from '../../schemas/common.ts';
+import { contractOf } from '../../schemas/contract.ts';
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { removalOf } from '../../src/services/deletions.ts';
-import { kindOf } from '../../src/services/kinds.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { belongsTo } from '../../src/services/relations.ts';
+import { resourceOf } from '../../src/services/resource.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
@@ -15,13 +17,15 @@ const folders = pgTable(
     id: uuid().primaryKey(),
     parentId: uuid('parent_id').notNull(),
     version: integer().notNull().default(1),
+    createdAt: text('created_at').notNull().default(''),
     updatedAt: text('updated_at').notNull().default(''),
   },
   table => [
     foreignKey({ name: 'folders_parent_id_fkey', columns: [table.parentId], foreignColumns: [table.id] }),
   ],
 );
-const folder = kindOf('folder', 'folders', folders);
+const contract = contractOf('Folder', 'A folder.', { members: { parentId: Id }, sorts: [], filters: {} });
+const folder = resourceOf('folder', 'folders', contract, folders);
 belongsTo(folder, folders.parentId, folder);
 const removeFolder = removalOf(folder);
 const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
@@ -33,7 +37,7 @@ async function makeFolders(t: Test, parents: number[]) {
   const { rows } = database.writes;
   await rows(
     `create table folders (id uuid primary key, parent_id uuid not null references folders,
-      version integer not null default 1, updated_at text not null default '')`,
+      version integer not null default 1, created_at text not null default '', updated_at text not null default '')`,
     [],
   );
   const ids = parents.map(() => newId(Date.now()));

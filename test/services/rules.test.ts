@@ -1,7 +1,7 @@
 import t from 'tap';
 import { expectVersion } from '../../src/core/conditions.ts';
 import { removalOf } from '../../src/services/deletions.ts';
-import { changePost, post } from '../../src/services/posts.ts';
+import { post, posts } from '../../src/services/posts.ts';
 import { changeOf } from '../../src/services/records.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -40,7 +40,7 @@ t.test('the rule is not asked when nothing changes, or when the version is anoth
 
 t.test('the rule of a deletion keeps the record', async t => {
   const { id } = await newPost({ authorId, title: 'Notes' });
-  await changePost(context, id, { title: 'Other' });
+  await posts.change(context, id, { title: 'Other' });
   const { asked, remove } = refusing();
   await t.rejects(remove(context, id, { cascade: true }), /not this one/);
   t.match(asked, [[{ id, version: 2 }, { db: { isTransaction: true } }]]);

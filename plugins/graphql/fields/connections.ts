@@ -1,10 +1,10 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { TObject, TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { Part } from '../part.ts';
-import { type Arguments, listQuery, type QuerySchema, withoutNulls } from './inputs.ts';
+import { type Arguments, listQuery, withoutNulls } from './inputs.ts';
 import { toArguments } from './sdl.ts';
 
 interface Connection<T> {
@@ -45,9 +45,9 @@ export const connectionArguments = (record: string, parameters: Record<string, T
 };
 
 /** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
-export function connectionQuery<F extends string, S extends string>(schema: QuerySchema<F, S>) {
+export function connectionQuery(schema: TObject) {
   const toQuery = listQuery(schema);
-  return (args: Arguments): ListQuery<F, S> => {
+  return (args: Arguments): ListQuery<never, never> => {
     const { first, after, last, before, ...criteria } = withoutNulls(args);
     const { limit, ...cursor } = sliceOf({ first, after, last, before } as Size);
     // The limit of REST begins at 1.

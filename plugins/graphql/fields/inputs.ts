@@ -1,4 +1,4 @@
-import type { Static, TSchema } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
@@ -33,18 +33,13 @@ export const withoutNulls = (args: Arguments): Arguments =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
 /** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
-export function listQuery<T extends TSchema>(schema: T) {
+export function listQuery(schema: TObject) {
   const check = checkedBy(schema, 'query');
-  return (args: Arguments): { query: Static<T>; paged: boolean } => {
+  return (args: Arguments): { query: ListQuery<never, never>; paged: boolean } => {
     const { sort, ...rest } = withoutNulls(args);
     // Before the check, which fills in the defaults of a page.
     const paged = 'page' in rest || 'limit' in rest;
-    return { query: check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest), paged };
+    const query = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
+    return { query: query as object as ListQuery<never, never>, paged };
   };
 }
-
-/** The query of a REST list. */
-export type QuerySchema<Filter extends string, Sort extends string> = TSchema & {
-  static: ListQuery<Filter, Sort>;
-  properties: Record<string, TSchema>;
-};

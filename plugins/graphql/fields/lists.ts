@@ -2,33 +2,47 @@ import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
-import type { Criteria, ListQuery } from '../../../src/services/lists/rules.ts';
+import type { ListQuery } from '../../../src/services/lists/rules.ts';
 import { selectedNames } from '../documents/selection.ts';
 import type { OperationContext, Part, Resolvers } from '../part.ts';
 import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
-import { type Arguments, listQuery, oncePerField, type QuerySchema } from './inputs.ts';
+import { type Arguments, listQuery, oncePerField } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
+/** A list, as GraphQL shows it. */
+export interface Listed {
+  plural: string;
+  nouns: string;
+  contract: { record: TObject; query: TObject };
+  list: PagedList<object, never, never>;
+  /** The type of a record, when GraphQL has another use for the name of its schema. */
+  type?: string;
+}
+/** The parent of a list: its type, what it calls the list, and the filter of the list that takes its id. */
+interface Parent {
+  type: string;
+  noun: string;
+  children: string;
+  filter: string;
+}
+/** A query that was checked by its schema. */
+type Query = ListQuery<never, never>;
+
 /** The list of a resource, how many records it has, and its connection. */
-export function listFields<T, F extends string, S extends string>(
-  { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
-  schema: QuerySchema<F, S>,
-  list: PagedList<T, F, S>,
-): Part {
-  const connection = connectionType(type);
-  const sort = toSortEnum(record.$id ?? '', schema.properties.sort);
-  const { sdl, resolvers } = fieldsOn('Query', { plural, record, type }, schema, list);
+export function listFields(listed: Listed): Part {
+  const { record, query } = listed.contract;
+  const connection = connectionType(listed.type ?? record.$id ?? '');
+  const sort = toSortEnum(record.$id ?? '', query.properties.sort);
+  const { sdl, resolvers } = fieldsOf(listed);
   return { ...connection, sdl: [...connection.sdl, sort, sdl], Query: resolvers };
 }
 
 /** The fields of a list on a type: a page by number, the total, and a page by cursor. */
-export function fieldsOn<T, F extends string, S extends string>(
-  on: string,
-  { plural, record, type = record.$id ?? '' }: { plural: string; record: TObject; type?: string },
-  schema: QuerySchema<F, S>,
-  list: PagedList<T, F, S>,
-  parent?: { name: string; filter: F },
+export function fieldsOf(
+  { plural, nouns, contract, list, type = contract.record.$id }: Listed,
+  parent?: Parent,
 ): { sdl: string; resolvers: Resolvers } {
+  const { record, query: schema } = contract;
   const { $id = '' } = record;
   const { after, before, ...parameters } = schema.properties;
   if (parent) delete parameters[parent.filter];
@@ -36,20 +50,21 @@ export function fieldsOn<T, F extends string, S extends string>(
   const toQuery = oncePerField(listQuery(schema));
   const isTimeless = oncePerField((_, info) => selectsNoTime(record, info));
   const toConnectionQuery = oncePerField(connectionQuery(schema));
-  const of = parent ? ` of the ${parent.name}` : '';
+  const name = parent?.children ?? plural;
+  const of = parent ? ` of the ${parent.noun}` : '';
   const { pageOf, totalOf } = readsOf(list, parent?.filter);
   return {
     sdl: /* GraphQL */ `
-extend type ${on} {
-  "The ${plural}${of}: all of them up to a maximum, or one page if page or limit is given."
-  ${plural}(${toArguments($id, parameters)}): [${type}!]!
-  "How many ${plural}${of} there are, on all pages together."
-  ${plural}Count(${toArguments($id, filters)}): Int!
-  "The ${plural}${of} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
-  ${plural}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
+extend type ${parent?.type ?? 'Query'} {
+  "The ${nouns}${of}: all of them up to a maximum, or one page if page or limit is given."
+  ${name}(${toArguments($id, parameters)}): [${type}!]!
+  "How many ${nouns}${of} there are, on all pages together."
+  ${name}Count(${toArguments($id, filters)}): Int!
+  "The ${nouns}${of} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
+  ${name}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
 }`,
     resolvers: {
-      [plural]: async ({ id }, args: Arguments, operation, info) => {
+      [name]: async ({ id }, args: Arguments, operation, info) => {
         const { query, paged } = await toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
         const timeless = await isTimeless(args, info);
@@ -58,9 +73,9 @@ extend type ${on} {
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
       },
-      [`${plural}Count`]: async ({ id }, args: Arguments, operation, info) =>
+      [`${name}Count`]: async ({ id }, args: Arguments, operation, info) =>
         totalOf(id, (await toQuery(args, info)).query, operation),
-      [`${plural}Connection`]: async ({ id }, args: Arguments, operation, info) => {
+      [`${name}Connection`]: async ({ id }, args: Arguments, operation, info) => {
         const query = await toConnectionQuery(args, info);
         const page = await pageOf(id, query, operation);
         return connectionOf(page, () => totalOf(id, query, operation));
@@ -75,15 +90,15 @@ function selectsNoTime({ properties }: TObject, info: GraphQLResolveInfo): boole
 }
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */
-function readsOf<T, F extends string, S extends string>(list: PagedList<T, F, S>, filter: F | undefined) {
-  type Query = ListQuery<F, S>;
+function readsOf(list: Listed['list'], filter: string | undefined) {
+  const parents = (ids: string[]) => ({ filter: filter as never, ids });
   async function pageOf(id: string, query: Query, operation: OperationContext) {
     const { context, load, budget } = operation;
     // A cursor belongs to one parent. The page at an end of the list is read together with those of other parents.
     if (filter && !query.after && !query.before)
       return load(list, ['page', filter, query], id, (ids, timesOf) =>
         budget.inSequence(async remaining => {
-          const pages = await list.ofEach(context, { filter, ids }, query, remaining + ids.length + 1);
+          const pages = await list.ofEach(context, parents(ids), query, remaining + ids.length + 1);
           // The first record of a list was counted when the list was asked for.
           for (const [id, { data }] of pages) budget.spend(Math.max(0, data.length - 1) * timesOf(id));
           return pages;
@@ -91,15 +106,15 @@ function readsOf<T, F extends string, S extends string>(list: PagedList<T, F, S>
       );
     const page = await list(context, filter ? { ...query, [filter]: id } : query);
     budget.spend(page.data.length);
-    return page as Slice<T>;
+    return page as Slice<object>;
   }
   async function totalOf(id: string, query: Query, { context, load }: OperationContext) {
     const { page, limit, after, before, sort, ...criteria } = query;
     if (filter)
       return load(list, ['total', filter, criteria], id, ids =>
-        list.totalOfEach(context, { filter, ids }, criteria as Criteria<F>),
+        list.totalOfEach(context, parents(ids), criteria),
       );
-    const { meta } = await list(context, { ...criteria, sort, limit: 1 } as Query);
+    const { meta } = await list(context, { ...criteria, sort, limit: 1 });
     return 'total' in meta ? meta.total : 0;
   }
   return { pageOf, totalOf };

@@ -1,42 +1,35 @@
-import type { TObject } from '@sinclair/typebox';
 import { orNotFound } from '../../../src/core/errors.ts';
-import type { PagedList } from '../../../src/services/lists/pagedList.ts';
+import { capitalize } from '../../../src/core/text.ts';
 import type { Relation } from '../../../src/services/relations.ts';
 import type { Part, Resolver } from '../part.ts';
-import type { QuerySchema } from './inputs.ts';
-import { fieldsOn } from './lists.ts';
+import { fieldsOf } from './lists.ts';
 import { loadRecord } from './records.ts';
 
-/**
- * Both directions of a relation: the parent of a child, and on the parent the fields of the list of the children, which has a
- * filter with the name of the field.
- */
-export function relationFields<T, F extends string, S extends string>(
-  { parent, child, member }: Relation,
-  record: TObject,
-  schema: QuerySchema<F, S>,
-  list: PagedList<T, F, S>,
-): Part {
-  const [type = '', parentType, field] = [record.$id, parent.title, member.replace(/Id$/, '')];
-  if (!Object.hasOwn(schema.properties, field))
-    throw new Error(`The list of ${child.plural} has no filter "${field}".`);
-  const filter = field as F;
-  const { plural } = child;
-  const { sdl, resolvers } = fieldsOn(parentType, { plural, record }, schema, list, {
-    name: parent.name,
-    filter,
+/** Both directions of a relation: the parent of a child, and on the parent the fields of the list of its children. */
+export function relationFields({ parent, child, member, name, children }: Relation): Part {
+  const { record, query } = child.contract;
+  if (!Object.hasOwn(query.properties, name))
+    throw new Error(`The list of ${child.nouns} has no filter "${name}".`);
+  const isOptional = [record.properties[member]?.type].flat().includes('null');
+  const { sdl, resolvers } = fieldsOf(child, {
+    type: parent.title,
+    noun: parent.noun,
+    children,
+    filter: name,
   });
   const parentOf: Resolver = async (record, _, operation) =>
-    orNotFound(parentType, await loadRecord(parent, record[member], operation));
+    record[member] === null
+      ? null
+      : orNotFound(capitalize(parent.noun), await loadRecord(parent, record[member], operation));
   return {
     sdl: [
       /* GraphQL */ `
-extend type ${type} {
-  "The ${parent.name} that the ${child.name} belongs to."
-  ${field}: ${parentType}!
+extend type ${child.title} {
+  "The ${parent.noun} that the ${child.noun} belongs to."
+  ${name}: ${parent.title}${isOptional ? '' : '!'}
 }`,
       sdl,
     ],
-    types: { [type]: { [field]: parentOf }, [parentType]: resolvers },
+    types: { [child.title]: { [name]: parentOf }, [parent.title]: resolvers },
   };
 }

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { idPattern } from '../../../schemas/common.ts';
+import { anyJson, idPattern } from '../../../schemas/common.ts';
 import { capitalize } from '../../../src/core/text.ts';
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
@@ -8,9 +8,13 @@ const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 function typeOf(record: string, member: string, schema: TSchema): string {
   if (schema.enum) return `${record}${capitalize(member)}`;
   if (schema.pattern === idPattern) return 'ID';
+  if (schema[anyJson]) return 'JSON';
   if (schema.format === 'date-time') return 'DateTime';
+  if (schema.format === 'date') return 'Date';
   if (schema.type === 'array') return `[${schema.items.$id}!]`;
-  return { integer: 'Int', boolean: 'Boolean' }[[schema.type].flat()[0] as string] ?? 'String';
+  return (
+    { integer: 'Int', number: 'Float', boolean: 'Boolean' }[[schema.type].flat()[0] as string] ?? 'String'
+  );
 }
 
 const isNullable = ({ type }: TSchema) => Array.isArray(type) && type.includes('null');

@@ -1,6 +1,11 @@
 import { eq, getTableColumns, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
-import type { Subscription, subscriptionSorts } from '../../../schemas/subscription.ts';
+import {
+  Subscription,
+  SubscriptionList,
+  SubscriptionQuery,
+  type subscriptionSorts,
+} from '../../../schemas/subscription.ts';
 import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
@@ -34,6 +39,15 @@ export const listSubscriptions = pagedList<
   counted: false,
   sorts: { createdAt: [], customer: [subscriptions.customer] },
 });
+
+/** What REST and GraphQL know of it. It is found by its customer, and events change it. */
+export const subscription = {
+  plural: 'subscriptions',
+  nouns: 'subscriptions',
+  path: 'subscriptions',
+  contract: { record: Subscription, query: SubscriptionQuery, list: SubscriptionList },
+  list: listSubscriptions,
+};
 
 export const severalProviders = conflict('several_providers', {
   summary: 'The customer has subscriptions from several providers',

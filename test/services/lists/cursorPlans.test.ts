@@ -8,9 +8,9 @@ import { orm } from '../../../src/database/connection.ts';
 import { listKeys } from '../../../src/services/apiKeys.ts';
 import { listAudit } from '../../../src/services/audit.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
-import { listPosts } from '../../../src/services/posts.ts';
+import { post } from '../../../src/services/posts.ts';
 import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
-import { listUsers } from '../../../src/services/users.ts';
+import { user } from '../../../src/services/users.ts';
 import { listEvents } from '../../../src/webhooks/events.ts';
 import { inside } from '../../helper/access.ts';
 import { backend, openTestDatabase } from '../../helper/database.ts';
@@ -35,17 +35,17 @@ const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, t
 t.test('a page by cursor is read from the index of its order, whatever the value', { skip }, async t => {
   const log = (list: unknown) => ({ list: list as List, log: true });
   const reads: [{ list: List; log?: boolean }, Record<string, string>, string][] = [
-    [{ list: listUsers as List }, { sort: 'createdAt' }, 'users_pkey'],
-    [{ list: listUsers as List }, { sort: 'name' }, 'users_name_index'],
-    [{ list: listUsers as List }, { sort: 'email' }, 'users_email_key'],
-    [{ list: listUsers as List }, { sort: 'createdAt', name: 'a' }, 'users_name_index'],
-    [{ list: listUsers as List }, { sort: 'name', name: 'a' }, 'users_name_index'],
-    [{ list: listPosts as List }, { sort: 'createdAt' }, 'posts_pkey'],
-    [{ list: listPosts as List }, { sort: 'title' }, 'posts_title_index'],
-    [{ list: listPosts as List }, { sort: 'createdAt', title: 'a' }, 'posts_title_index'],
-    [{ list: listPosts as List }, { sort: 'createdAt', status: 'draft' }, 'posts_status_index'],
-    [{ list: listPosts as List }, { sort: 'createdAt', author: newId(0) }, 'posts_author_index'],
-    [{ list: listPosts as List }, { sort: 'title', title: 'a' }, 'posts_title_index'],
+    [{ list: user.list as List }, { sort: 'createdAt' }, 'users_pkey'],
+    [{ list: user.list as List }, { sort: 'name' }, 'users_name_index'],
+    [{ list: user.list as List }, { sort: 'email' }, 'users_email_key'],
+    [{ list: user.list as List }, { sort: 'createdAt', name: 'a' }, 'users_name_index'],
+    [{ list: user.list as List }, { sort: 'name', name: 'a' }, 'users_name_index'],
+    [{ list: post.list as List }, { sort: 'createdAt' }, 'posts_pkey'],
+    [{ list: post.list as List }, { sort: 'title' }, 'posts_title_index'],
+    [{ list: post.list as List }, { sort: 'createdAt', title: 'a' }, 'posts_title_index'],
+    [{ list: post.list as List }, { sort: 'createdAt', status: 'draft' }, 'posts_status_index'],
+    [{ list: post.list as List }, { sort: 'createdAt', author: newId(0) }, 'posts_author_index'],
+    [{ list: post.list as List }, { sort: 'title', title: 'a' }, 'posts_title_index'],
     [{ list: listSubscriptions as List }, { sort: 'customer' }, 'subscriptions_customer_provider_key'],
     [
       { list: listSubscriptions as List },
@@ -107,7 +107,7 @@ t.test('the posts of each author are read from their index, by a plan that is ke
     const watched = { ...context, db: { ...tx, rows } };
     const authors = { filter: 'author' as const, ids: [newId(0)] };
     for (const limit of [1, 2, 3, 4, 5, 6, 7, 8])
-      await listPosts.ofEach(watched, authors, { limit, sort: 'createdAt' }, 100);
+      await post.list.ofEach(watched, authors, { limit, sort: 'createdAt' }, 100);
     const [statement = ''] = new Set(sent);
     const plan = JSON.stringify(await tx.rows(`explain (generic_plan) ${statement}`, []));
     t.match(plan, /Index Scan using posts_author_index/);

@@ -10,9 +10,9 @@ import { newId } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
 import { listKeys } from '../../../src/services/apiKeys.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
-import { listPosts } from '../../../src/services/posts.ts';
+import { post } from '../../../src/services/posts.ts';
 import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
-import { listUsers } from '../../../src/services/users.ts';
+import { user } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
 import { any, seed } from '../../helper/values/random.ts';
@@ -67,7 +67,7 @@ const lists: { name: string; list: List; sorts: string[]; filters: Record<string
   [
     {
       name: 'users',
-      list: listUsers as List,
+      list: user.list as List,
       sorts: ['createdAt', 'name', 'email'],
       filters: {
         name: fc.constantFrom(...texts),
@@ -76,7 +76,7 @@ const lists: { name: string; list: List; sorts: string[]; filters: Record<string
     },
     {
       name: 'posts',
-      list: listPosts as List,
+      list: post.list as List,
       sorts: ['createdAt', 'title'],
       filters: {
         title: fc.constantFrom(...texts),
@@ -157,8 +157,8 @@ for (const { name, list, sorts, filters } of lists) {
 t.test('a cursor keeps its place when its record is gone, and an empty page has one back', async t => {
   for (const sort of ['title', 'createdAt'] as const) {
     const query = { limit: 59, sort };
-    const all = (await inPages(listPosts as List, query)) as typeof stories;
-    const first = (await listPosts(context, { ...query, after: '' })) as CursorPage<{ id: string }>;
+    const all = (await inPages(post.list as List, query)) as typeof stories;
+    const first = (await post.list(context, { ...query, after: '' })) as CursorPage<{ id: string }>;
     t.match(first.meta, { limit: 59, next: String, previous: null });
     const gone = all.slice(58);
     await db.delete(posts).where(
@@ -167,14 +167,14 @@ t.test('a cursor keeps its place when its record is gone, and an empty page has 
         gone.map(({ id }) => id),
       ),
     );
-    const empty = (await listPosts(context, {
+    const empty = (await post.list(context, {
       ...query,
       after: first.meta.next ?? '',
     })) as CursorPage<unknown>;
     t.match(empty, { data: [], meta: { limit: 59, next: null, previous: String } });
-    const back = await listPosts(context, { ...query, before: empty.meta.previous ?? '' });
+    const back = await post.list(context, { ...query, before: empty.meta.previous ?? '' });
     t.same(back.data, all.slice(0, 58), 'the way back has all that is left');
     await db.insert(posts).values(gone);
-    t.same((await listPosts(context, { ...query, after: first.meta.next ?? '' })).data, all.slice(59));
+    t.same((await post.list(context, { ...query, after: first.meta.next ?? '' })).data, all.slice(59));
   }
 });

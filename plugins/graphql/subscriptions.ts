@@ -1,17 +1,17 @@
-import { Subscription, SubscriptionItem, SubscriptionQuery } from '../../../schemas/subscription.ts';
-import { AppError } from '../../../src/core/errors.ts';
-import { getSubscription, listSubscriptions } from '../../../src/services/subscriptions/read.ts';
-import { listFields } from '../fields/lists.ts';
-import { toPartType, toType } from '../fields/sdl.ts';
-import type { Part } from '../part.ts';
+import { Subscription, SubscriptionItem } from '../../schemas/subscription.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { getSubscription, subscription } from '../../src/services/subscriptions/read.ts';
+import { listFields } from './fields/lists.ts';
+import { toPartType, toType } from './fields/sdl.ts';
+import type { Part } from './part.ts';
 
 // In GraphQL, Subscription is the name of a root type.
 const type = 'CustomerSubscription';
 
 type OfCustomer = { customer: string; provider?: string | null };
 
-export const subscriptions: Part[] = [
-  listFields({ plural: 'subscriptions', record: Subscription, type }, SubscriptionQuery, listSubscriptions),
+export const subscriptionFields: Part[] = [
+  listFields({ ...subscription, type }),
   {
     sdl: [
       ...toType(Subscription, type),

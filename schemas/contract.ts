@@ -1,0 +1,93 @@
+import {
+  type Static,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox';
+import { readOnly, strict } from './common.ts';
+import { listOf, listParameters, only } from './lists.ts';
+
+/** A member that bodies may leave out. */
+export const orDefault = <T extends TSchema, const D extends Static<T>>(member: T, value: D) =>
+  Type.Unsafe<Static<T>>({ ...member, default: value }) as MayBeAbsent<Static<T>>;
+
+/** A member that may be null, which it is when a body leaves it out. */
+export const orNull = <T extends TSchema>(member: T) =>
+  Type.Unsafe<Static<T> | null>({
+    ...member,
+    type: [member.type, 'null'].flat(),
+    ...(member.enum && { enum: [...member.enum, null] }),
+    default: null,
+  }) as MayBeAbsent<Static<T> | null>;
+
+type MayBeAbsent<T> = ReturnType<typeof Type.Unsafe<T>> & { default: T };
+type Body<M extends TProperties> = {
+  [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
+};
+
+/** The filter `author` compares the member `authorId`, any other one the member of its name. */
+type FilterOf<Member> = Member | (Member extends `${infer Parent}Id` ? Parent : never);
+
+/** What clients send and get of a resource: all of it is made from one list of its members. */
+export type Contract = ReturnType<typeof contractOf>;
+
+/** `sorts` are what lists can be sorted by besides `createdAt`; `filters` are described, such as "Only posts with this title." */
+export function contractOf<
+  M extends TProperties,
+  const S extends keyof M & string = never,
+  F extends FilterOf<keyof M> & string = never,
+>(
+  name: string,
+  description: string,
+  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
+) {
+  const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
+  const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
+  const body = withEach(members, inBody) as Body<M>;
+  const { id, ...rest } = readOnly;
+  const record = strict({ id, ...stored, ...rest }, { $id: name, description });
+  const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
+  const filterOf = (text: string, filter: string) =>
+    only((stored[filter] ?? stored[`${filter}Id`]) as TSchema, text);
+  return {
+    record,
+    create: strict(body, { $id: `${name}Create`, description: `A new ${noun}.` }),
+    replace: strict(
+      { ...body, ...Type.Partial(Type.Object(readOnly)).properties },
+      { $id: `${name}Replace`, description: `A complete ${noun}. The response of a GET is accepted.` },
+    ),
+    // Without defaults, which would overwrite members that are absent.
+    update: strict(Type.Partial(Type.Object({ ...stored, ...readOnly })).properties, {
+      $id: `${name}Update`,
+      description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
+    }),
+    query: strict({ ...listParameters(sortedBy), ...withEach(filters, filterOf) }),
+    list: listOf(record as TObject, `${name}List`),
+    sorts: sortedBy,
+    filters: Object.keys(filters) as F[],
+  };
+}
+
+const withEach = <K extends string, V, T>(object: Record<K, V>, change: (value: V, name: K) => T) =>
+  Object.fromEntries(
+    Object.entries<V>(object).map(([name, value]) => [name, change(value, name as K)]),
+  ) as Record<K, T>;
+
+function inBody(member: TSchema): TSchema {
+  if (!('default' in member)) return member;
+  const description = member.description?.replace(/\.$/, `; \`${member.default}\` when absent.`);
+  return Type.Optional({ ...member, description } as TSchema);
+}
+
+/** The most records of one relation that are deleted with a parent: one transaction within a fraction of the request timeout. */
+export const maxCascade = 10_000;
+
+export const Removal = strict({
+  cascade: Type.Boolean({
+    default: false,
+    description: `Also delete what belongs to the record, up to ${maxCascade.toLocaleString('en')} records of each relation. Without it, a record that others belong to may be a 409.`,
+  }),
+});
+export type Removal = Static<typeof Removal>;

@@ -1,0 +1,164 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import { getTableColumns, getTableName, type PgColumn, sql } from '../../drizzle/orm.ts';
+import type { Removal } from '../../schemas/contract.ts';
+import { need } from '../access/need.ts';
+import type { Condition } from '../core/conditions.ts';
+import { type Conflict, conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
+import { orNotFound } from '../core/errors.ts';
+import { capitalize, withArticle, wordsOf } from '../core/text.ts';
+import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
+import { statement } from '../database/statements/statement.ts';
+import { totalOf } from '../database/totals.ts';
+import { type PagedList, pagedList } from './lists/pagedList.ts';
+import type { ListRules } from './lists/rules.ts';
+import { refuse } from './refusals.ts';
+
+/** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
+export interface Contract {
+  record: TObject;
+  create: TObject;
+  replace: TObject;
+  update: TObject;
+  query: TObject;
+  list: TObject;
+  sorts: string[];
+  filters: string[];
+}
+
+/** The table of a resource: every record has a version. */
+export type ResourceTable = RecordTable & {
+  $inferSelect: { id: string; version: number; updatedAt: string };
+};
+
+type ListOf<C extends Contract> = ListRules<C['filters'][number], C['sorts'][number]>;
+
+type Member<C extends Contract> = keyof Static<C['create']> & string;
+
+interface Rules<C extends Contract> {
+  /** The filters and sorts that are more than the column of their name. */
+  filters?: Partial<ListOf<C>['filters']>;
+  sorts?: Partial<ListOf<C>['sorts']>;
+  /** The filters whose columns `list_watch` names in the migration: lists by one of them have a kept total, too. */
+  counted?: C['filters'];
+  /** Members of which no two records have the same value, or not the same values together: a 409 by the index of the columns. */
+  unique?: (Member<C> | Member<C>[])[];
+}
+
+/** What the services, REST and GraphQL know of a resource. `name` is in the audit log, `path` in URLs. */
+export interface Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable> {
+  name: string;
+  plural: string;
+  /** `LineItem`, `line item`, `line items`, `line-items`. */
+  title: string;
+  noun: string;
+  nouns: string;
+  path: string;
+  contract: C;
+  table: T;
+  unique: Unique[];
+  /** One record; not found for any other text. */
+  get: (context: Context, id: string) => Promise<T['$inferSelect']>;
+  /** The records with these ids, by id. Unknown ids are absent. */
+  ofIds: (context: Context, ids: string[]) => Promise<Map<string, T['$inferSelect']>>;
+  /** A page of the list. */
+  list: PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>;
+}
+interface Unique {
+  members: string[];
+  taken: Conflict;
+}
+/** Any resource, for functions that do not care which. Its list takes a query that was checked by its schema. */
+export type AnyResource = Omit<Resource, 'list'> & {
+  list: PagedList<object, never, never>;
+};
+
+/** What can be done with a resource over REST and GraphQL besides reading it. What is left out, neither offers. */
+export interface Operations {
+  resource: AnyResource;
+  create?: Operation<(context: Context, input: never) => Promise<{ id: string; version: number }>>;
+  /** By a complete input (PUT), and by some members (PATCH). */
+  replace?: Change;
+  change?: Change;
+  remove?: Operation<
+    (context: Context, id: string, options: Removal, condition?: Condition) => Promise<void>
+  >;
+}
+type Change = Operation<
+  (context: Context, id: string, input: never, condition?: Condition) => Promise<{ version: number }>
+>;
+/** A function of a service, with the 409s that it throws. */
+type Operation<F> = F & { conflicts?: Conflict[] };
+
+export function resourceOf<
+  C extends Contract,
+  T extends ResourceTable & { $inferSelect: Static<C['record']> },
+>(
+  name: string,
+  plural: string,
+  contract: C,
+  table: T,
+  { filters, sorts, counted = [], unique = [] }: Rules<C> = {},
+): Resource<C, T> {
+  const byId = recordsById(table);
+  const [title, nouns] = [capitalize(name), wordsOf(plural)];
+  const columns: Record<string, PgColumn> = getTableColumns(table);
+  const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
+  const list = pagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
+    name: plural,
+    scope: 'read',
+    table,
+    counted,
+    filters: {
+      ...Object.fromEntries(contract.filters.map(filter => [filter, columnOf(filter)])),
+      ...filters,
+    },
+    sorts: {
+      ...Object.fromEntries(contract.sorts.map(sort => [sort, [columnOf(sort)]])),
+      createdAt: [],
+      ...sorts,
+    },
+  } as object as ListOf<C>);
+  return {
+    ...{ name, plural, title, nouns, contract, table, list },
+    noun: wordsOf(name),
+    path: nouns.replaceAll(' ', '-'),
+    unique: unique.map(members => uniqueOf(wordsOf(name), table, [members].flat())),
+    async get(context, id) {
+      need(context, 'read');
+      return orNotFound(capitalize(wordsOf(name)), await byId.one(context.db, id));
+    },
+    async ofIds(context, ids) {
+      need(context, 'read');
+      return byId.many(context.db, ids);
+    },
+  };
+}
+
+/** The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are unique together. */
+function uniqueOf(noun: string, table: ResourceTable, members: string[]): Unique {
+  const columns = members.map(member => getTableColumns(table)[member]?.name);
+  const [path = ''] = members.slice(-1);
+  const isAlone = members.length === 1;
+  const taken = conflict(isAlone ? `${columns}_taken` : `${noun.replaceAll(' ', '_')}_exists`, {
+    summary: `Another record has the same ${members.map(member => `\`${member}\``).join(' and ')}`,
+    message: () =>
+      `${capitalize(withArticle(noun))} with this ${members.map(wordsOf).join(' and ')} already exists.`,
+    example: { path: `/${path}` },
+  });
+  refuse(`${getTableName(table)}_${columns.join('_')}_key`, () => taken.error());
+  return { members, taken };
+}
+
+/** A function that tells how many records of each resource there are, by the plural of its name. */
+export function counterOf(resources: AnyResource[]) {
+  const totals = Object.fromEntries(resources.map(({ plural, table }) => [plural, totalOf(table)]));
+  const read = statement(totals, (builder, columns) =>
+    builder.select(columns).from(sql`(select) as nothing`),
+  );
+  return async function countRecords(context: Context): Promise<Record<string, number>> {
+    need(context, 'read');
+    const [counts = {}] = await read(context.db);
+    return counts;
+  };
+}
