@@ -1,0 +1,167 @@
+import { capitalize, withArticle } from '../../../src/core/text.ts';
+import type { Field, Parent, Plan } from './plan.ts';
+
+/** The files of a resource by their paths; Biome formats them. */
+export const filesOf = (plan: Plan): Record<string, string> => ({
+  [`schemas/${plan.name}.ts`]: schemaFile(plan),
+  [`drizzle/tables/${plan.plural}.ts`]: tableFile(plan),
+  [`src/services/${plan.plural}.ts`]: serviceFile(plan),
+  [`test/resources/${plan.plural}.test.ts`]: testFile(plan),
+});
+
+/** What clients send and get. */
+function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
+  const members = [
+    ...fields.map(field => `${field.name}: ${bodyMember(field, field.type.member(field.words), field.type.words)}`),
+    ...parents.map(parent => {
+      const description = `'The id of the ${parent.resource.noun} that the ${noun} belongs to.'`;
+      return `${parent.member}: ${bodyMember(parent, `{ ...Id, description: ${description} }`)}`;
+    }),
+  ];
+  const sorts = fields.filter(({ type, isOptional }) => type.isSorted && !isOptional);
+  const filters = [
+    ...fields
+      .filter(({ type }) => type.isFiltered)
+      .map(field => `${field.name}: 'Only ${nouns} with exactly this ${field.words}.'`),
+    ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
+  ];
+  return withImports(
+    `export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
+  members: { ${members.join(', ')} },
+  sorts: [${sorts.map(field => `'${field.name}'`).join(', ')}],
+  filters: { ${filters.join(', ')} },
+});
+export type ${title} = Static<typeof ${name}.record>;
+`,
+    {
+      '@sinclair/typebox': ['type Static'],
+      './common.ts': ['Id', 'boolean', 'date', 'json', 'number', 'oneOf', 'text', 'time', 'wholeNumber'],
+      './contract.ts': ['contractOf', 'orDefault', 'orNull'],
+    },
+  );
+}
+
+function bodyMember({ isOptional }: { isOptional: boolean }, member: string, words?: string[]): string {
+  if (isOptional) return `orNull(${member})`;
+  return words ? `orDefault(${member}, '${words[0]}')` : member;
+}
+
+/** The stored shape. Each sort and filter has an index that ends in the id, which orders every list last. */
+function tableFile(plan: Plan): string {
+  const { name, plural, table, title, parents, fields } = plan;
+  const columns = [
+    ...fields.map(field => `${field.name}: ${columnOf(field, title)}`),
+    ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
+  ];
+  const rules = [
+    ...parents.map(({ member, column, resource }) => {
+      const of = resource.plural === plural ? 'table' : resource.plural;
+      return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
+    }),
+    ...parents.map(({ member, column }) => indexOn(table, column, member)),
+    ...fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique).map(field => indexOn(table, field.column, field.name)),
+    ...uniquesOf(plan).map(
+      ({ columns, members }) =>
+        `uniqueIndex('${table}_${columns.join('_')}_key').on(${members.map(member => `table.${member}`).join(', ')})`,
+    ),
+    ...fields.flatMap(({ name, column, type: { check } }) =>
+      check ? `check('${table}_${column}_${check.name}', sql\`${check.rule(`\${table.${name}}`)}\`)` : [],
+    ),
+  ];
+  const others = parents.filter(({ resource }) => resource.plural !== plural);
+  return withImports(
+    `export const ${plural} = pgTable(
+  '${table}',
+  { ...recordColumns(), ${columns.join(', ')} },
+  ${rules.length > 0 ? `table => [${rules.join(', ')}],` : ''}
+);
+`,
+    {
+      [`../../schemas/${name}.ts`]: [`type ${title}`],
+      '../columns.ts': ['instant', 'json', 'recordColumns', 'textByCode'],
+      '../orm.ts': ['boolean', 'check', 'date', 'doublePrecision', 'foreignKey', 'index', 'integer', 'pgTable', 'sql', 'uniqueIndex', 'uuid'],
+      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.plural]])),
+    },
+  );
+}
+
+const indexOn = (table: string, column: string, member: string) =>
+  `index('${table}_${column}_index').on(table.${member}, table.id)`;
+const notNull = ({ isOptional }: { isOptional: boolean }) => (isOptional ? '' : '.notNull()');
+
+function columnOf(field: Field, title: string): string {
+  const { name, column, type, isOptional } = field;
+  const made = `${type.column}(${column === name ? '' : `'${column}'`})`;
+  const words = type.words ? `.$type<${title}['${name}']>()` : '';
+  return `${made}${words}${notNull(field)}${type.words && !isOptional ? `.default('${type.words[0]}')` : ''}`;
+}
+
+/** Unique fields; the pair of parents, if there is nothing else. */
+const uniquesOf = ({ parents, fields }: Plan) =>
+  fields.length === 0
+    ? [{ columns: parents.map(({ column }) => column), members: parents.map(({ member }) => member) }]
+    : fields.filter(({ isUnique }) => isUnique).map(({ column, name }) => ({ columns: [column], members: [name] }));
+
+/** The fields whose values have kept totals. */
+export const countedOf = ({ fields }: Plan) => fields.filter(({ type, isOptional }) => type.words && !isOptional);
+
+/** The rules. */
+function serviceFile(plan: Plan): string {
+  const { name, plural, parents } = plan;
+  const counted = countedOf(plan).map(field => `'${field.name}'`);
+  const unique = uniquesOf(plan).map(({ members }) =>
+    members.length === 1 ? `'${members}'` : `[${members.map(member => `'${member}'`).join(', ')}]`,
+  );
+  const rules = [
+    counted.length > 0 && `counted: [${counted.join(', ')}]`,
+    unique.length > 0 && `unique: [${unique.join(', ')}]`,
+  ].filter(Boolean);
+  const others = parents.filter(({ resource }) => resource.name !== name);
+  return withImports(
+    `
+export const ${name} = resourceOf('${name}', '${plural}', contract, table${rules.length > 0 ? `, { ${rules.join(', ')} }` : ''});
+${parents.map(parent => relationOf(plan, parent)).join('\n')}
+
+const change = changeOf(${name});
+
+export const ${plural} = {
+  resource: ${name},
+  create: creationOf(${name}),
+  replace: change,
+  change,
+  remove: removalOf(${name}),
+} satisfies Operations;
+`,
+    {
+      [`../../drizzle/tables/${plural}.ts`]: [`${plural} as table`],
+      [`../../schemas/${name}.ts`]: [`${name} as contract`],
+      './deletions.ts': ['removalOf'],
+      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.name]])),
+      './records.ts': ['changeOf', 'creationOf'],
+      './relations.ts': ['belongsTo'],
+      './resource.ts': ['type Operations', 'resourceOf'],
+    },
+  );
+}
+
+function relationOf({ name, plural }: Plan, { member, resource, children }: Parent): string {
+  const own = children === plural ? '' : `, { children: '${children}' }`;
+  return `belongsTo(${name}, table.${member}, ${resource.name}${own});`;
+}
+
+/** What every resource promises. Tests of its own rules can follow. */
+const testFile = ({ plural }: Plan): string => `import { ${plural} } from '../../src/services/${plural}.ts';
+import { testResource } from '../helper/testResource.ts';
+
+testResource(${plural});
+`;
+
+/** A file with the imports that it needs: those of these names that it uses. */
+function withImports(text: string, modules: Record<string, string[]>): string {
+  const isUsed = (name: string) => new RegExp(`\\b${name.split(' ').at(-1)}(\\b|\\()`).test(text.replace(/'[^']*'/g, ''));
+  const imports = Object.entries(modules).flatMap(([from, names]) => {
+    const used = names.filter(isUsed);
+    return used.length > 0 ? [`import { ${used.join(', ')} } from '${from}';`] : [];
+  });
+  return `${imports.join('\n')}\n\n${text.trimStart()}`;
+}
