@@ -1,3 +1,4 @@
+// A client of the REST API. `npm run client` writes the types beside it: api.ts.
 import createOpenApiClient, {
   type Client,
   type ClientOptions,
@@ -5,16 +6,17 @@ import createOpenApiClient, {
   type FetchOptions,
   type FetchResponse,
 } from 'openapi-fetch';
-import type { paths } from './api.js';
+import type { components, paths } from './api.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type PathOf<M extends Method> = ClientPathsWithMethod<Client<paths>, M>;
+type PageMeta = components['schemas']['PageMeta'];
+type CursorMeta = components['schemas']['CursorMeta'];
 
 /** Exactly those of the operation: the types of openapi-fetch let a misspelt optional member pass. */
-type Options<Operation> =
-  object extends FetchOptions<Operation>
-    ? [options?: FetchOptions<Operation>]
-    : [options: FetchOptions<Operation>];
+type Options<Operation, Paging = object> = object extends FetchOptions<Operation> & Paging
+  ? [options?: FetchOptions<Operation> & Paging]
+  : [options: FetchOptions<Operation> & Paging];
 
 type Answer<Operation> = FetchResponse<NonNullable<Operation>, object, `${string}/${string}`>;
 
@@ -23,9 +25,23 @@ type Call<M extends Method> = <Path extends PathOf<M>>(
   ...options: Options<paths[Path][M]>
 ) => Promise<Answer<paths[Path][M]>>;
 
+/** The lists whose pages have numbers, except beside a cursor. A log has only cursors. */
+type ListPath = {
+  [Path in PathOf<'get'>]: PageMeta extends MetaOf<Answer<paths[Path]['get']>['data']> ? Path : never;
+}[PathOf<'get'>];
+type MetaOf<Body> = Body extends { meta: infer Meta } ? Meta : never;
+
+type List<Paging, Meta> = <Path extends ListPath>(
+  path: Path,
+  ...options: Options<paths[Path]['get'], Paging>
+) => Promise<Answer<paths[Path]['get']> & { data?: { meta: Meta } }>;
+type ListByNumber = List<{ params?: { query?: { after?: never; before?: never } } }, PageMeta>;
+type ListByCursor = List<{ params: { query: { after: string } | { before: string } } }, CursorMeta>;
+
 /** A method for each HTTP method. It returns `data` or `error`, and the `response`. */
 export interface ApiClient extends Pick<Client<paths>, 'use' | 'eject'> {
-  GET: Call<'get'>;
+  // The last is for a query that may have a cursor, and for what is no list.
+  GET: ListByNumber & ListByCursor & Call<'get'>;
   POST: Call<'post'>;
   PUT: Call<'put'>;
   PATCH: Call<'patch'>;
@@ -54,9 +70,9 @@ export function createClient({ url, key, ...options }: ClientSettings): ApiClien
   return client as ApiClient;
 }
 
-/** What a list answers. */
+/** What a list answers to a query with a cursor. */
 interface Page<T> {
-  data?: { data: T[]; meta: { limit: number; next?: string | null } };
+  data?: { data: T[]; meta: { next: string | null } };
   error?: { error: { message: string } };
 }
 
@@ -67,6 +83,6 @@ export async function* walk<T>(read: (after: string) => Promise<Page<T>>): Async
     const { data, error }: Page<T> = await read(after);
     if (!data) throw new Error(error?.error.message, { cause: error?.error });
     yield* data.data;
-    after = data.meta.next ?? null;
+    after = data.meta.next;
   }
 }
