@@ -19,6 +19,7 @@ t.setTimeout(120_000);
 const skip = backend === 'postgres' && 'the database makes no difference';
 
 const folder = makeProject(t);
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 const api = join(folder, 'api');
 await writeClient(t, api);
 for (const { file, text } of blocksOf('docs/client.md').filter(({ file }) =>
