@@ -16,7 +16,7 @@ export class ServiceClient {
   readonly #key: string | undefined;
 
   constructor(base: string, key: string | undefined) {
-    this.#base = base;
+    this.#base = base.replace(/\/+$/, '');
     this.#key = key;
   }
 
@@ -62,5 +62,5 @@ function parse(text: string) {
 
 const adviceFor = (status: number) =>
   [401, 403].includes(status)
-    ? 'Pass an API key with the scope admin by --key or API_KEY. `npm run keys` creates one; stop a service with an embedded database first.'
+    ? 'Pass an API key by --key or API_KEY; --help says with which scope. `npm run keys` creates one; stop a service with an embedded database first.'
     : undefined;

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ t.setTimeout(120_000);
 const skip = backend === 'postgres' && 'the database makes no difference';
 
 const folder = makeProject(t);
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 const api = join(folder, 'api');
 await writeClient(t, api);
 for (const { file, text } of blocksOf('docs/client.md').filter(({ file }) =>
@@ -37,21 +38,22 @@ async function start(t: Test, settings: Partial<Settings> = {}) {
   return { url, database, newUser, newPost, clientOf, client: clientOf() };
 }
 
-t.test(
-  'the client compiles with all that it is used for here, and no mistake compiles',
-  { skip },
-  async t => {
-    t.equal(await problemsOf(folder), '');
-  },
-);
+/** Each TypeScript sample of the document, as a block. */
+function samples(): string[] {
+  const { paths } = parse(readFileSync('openapi.yaml', 'utf8'));
+  const operations = Object.values<Record<string, Operation>>(paths).flatMap(item => Object.values(item));
+  return operations
+    .flatMap(operation => operation['x-codeSamples'])
+    .filter(({ lang }) => lang === 'TypeScript')
+    .map(({ source }) => `{\n${source}\nvoid [data, error];\n}`);
+}
+interface Operation {
+  'x-codeSamples': { lang: string; source: string }[];
+}
 
-t.test('every TypeScript sample of the document compiles', { skip }, async t => {
-  const samples = Object.values<Record<string, { 'x-codeSamples': { lang: string; source: string }[] }>>(
-    parse(readFileSync('openapi.yaml', 'utf8')).paths,
-  ).flatMap(item => Object.values(item).flatMap(operation => operation['x-codeSamples']));
-  const sources = samples.filter(({ lang }) => lang === 'TypeScript').map(({ source }) => source);
-  t.ok(sources.length > 20, `${sources.length} samples`);
-  const blocks = sources.map(source => `{\n${source}\nvoid [data, error];\n}`);
+t.test('its uses and the samples of the document compile, and no mistake compiles', { skip }, async t => {
+  const blocks = samples();
+  t.ok(blocks.length > 20, `${blocks.length} samples`);
   const head = "import { createClient } from './api/client.ts';\nconst client = createClient({ url: '' });\n";
   writeFileSync(join(folder, 'samples.ts'), head + blocks.join('\n'));
   t.equal(await problemsOf(folder), '');
@@ -111,36 +113,29 @@ t.test('the contract of a running service makes the same client', { skip }, asyn
   const { key } = await makeKey(database, ['read']);
   const from = join(t.testdir(), 'from', 'service');
   const refused = await resultOf('scripts/client.ts', from, '--from', url);
-  t.match(refused, {
-    code: 1,
-    output: /requires an API key with the scope read: pass one by --key or API_KEY/,
-  });
-  for (const address of [url, `${url}/`, `${url}/docs/json`])
-    await writeClient(t, from, '--from', address, '--key', key);
+  t.match(refused, { code: 1, output: /^401 .*Pass an API key by --key or API_KEY;.*\n$/ });
+  await writeClient(t, from, '--from', `${url}/`, '--key', key);
   t.same(readdirSync(from), readdirSync(api));
-  for (const file of ['client.ts', 'schema.graphql', 'graphql-env.d.ts'])
+  for (const file of readdirSync(api))
     t.equal(readFileSync(join(from, file), 'utf8'), readFileSync(join(api, file), 'utf8'), file);
-  // Where credentials are required, the document says so; no type depends on it.
-  t.equal(readFileSync(join(from, 'api.ts'), 'utf8'), readFileSync(join(api, 'api.ts'), 'utf8'));
 });
 
-t.test('written files are overwritten, and those of others never', { skip }, async t => {
-  const own = t.testdir({ api: { 'client.ts': 'export const mine = true;\n' }, file: '' });
-  const refused = await resultOf('scripts/client.ts', join(own, 'api'));
-  t.match(refused, { code: 1, output: /client\.ts was not written by this command.*nothing was written/ });
-  t.same(readdirSync(join(own, 'api')), ['client.ts']);
-  t.equal(readFileSync(join(own, 'api', 'client.ts'), 'utf8'), 'export const mine = true;\n');
+t.test('its files are overwritten, and those of others never', { skip }, async t => {
+  const own = t.testdir({ mine: { 'client.ts': 'export const mine = true;\n' } });
+  const mine = join(own, 'mine');
+  const refused = await resultOf('scripts/client.ts', mine);
+  t.match(refused, { code: 1, output: /client\.ts is not of this command\. Move it,.*\n$/ });
+  t.same(readdirSync(mine), ['client.ts'], 'nothing is written');
+  t.equal(readFileSync(join(mine, 'client.ts'), 'utf8'), 'export const mine = true;\n');
 
   const again = join(own, 'again');
-  mkdirSync(again);
-  await writeClient(t, again);
-  writeFileSync(join(again, 'api.ts'), `${readFileSync(join(again, 'api.ts'), 'utf8').split('\n')[0]}\nold`);
+  cpSync(api, again, { recursive: true });
+  for (const file of readdirSync(again)) appendFileSync(join(again, file), 'old');
   writeFileSync(join(again, 'other.ts'), 'kept');
-  t.match(await writeClient(t, again), /api\.ts {2}\d+\.\d kB/);
-  t.equal(readFileSync(join(again, 'api.ts'), 'utf8'), readFileSync(join(api, 'api.ts'), 'utf8'));
+  await writeClient(t, again);
+  for (const file of readdirSync(api))
+    t.equal(readFileSync(join(again, file), 'utf8'), readFileSync(join(api, file), 'utf8'), file);
   t.equal(readFileSync(join(again, 'other.ts'), 'utf8'), 'kept');
-  for (const name of readdirSync(api))
-    t.match(readFileSync(join(api, name), 'utf8'), /^(\/\/|#) Written by `npm run client`/, name);
 });
 
 t.test('it says what is wrong with its input, in one line', { skip }, async t => {
@@ -149,58 +144,27 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     schema: buildSchema('type Query { a: Int }'),
     source: getIntrospectionQuery(),
   });
-  const contract = (paths: object, schemas: object = {}) => {
-    const document = { data, openapi: '3.1.0', info: {}, paths, components: { schemas } };
-    return answering(t, 200, 'application/json', JSON.stringify(document));
-  };
-  const schema = (target: string) =>
-    contract({
-      '/a': {
-        get: { responses: { 200: { content: { 'application/json': { schema: { $ref: target } } } } } },
-      },
-    });
-  const [page, empty, none, other, gone] = await Promise.all([
+  const foreign = { $ref: '/etc/passwd' };
+  const contract = { data, openapi: '3.1.0', paths: {}, components: { schemas: { foreign } } };
+  const [page, json, hostile] = await Promise.all([
     answering(t, 200, 'text/html', '<p>Hello</p>'),
     answering(t, 200, 'application/json', '{}'),
-    answering(t, 200, 'application/json', 'null'),
-    answering(t, 200, 'application/json', '{"openapi":"3.1.0","paths":{}}'),
-    answering(t, 404, 'text/plain', 'Not Found'),
+    answering(t, 200, 'application/json', JSON.stringify(contract)),
   ]);
   const wrong: [string[], RegExp][] = [
-    [[], /^Name the folder of the client\. See --help\.$/],
-    [['', '--from', page], /^Name the folder/],
-    [['a', 'b'], /^Unexpected argument 'b'/],
-    [[join(here, 'file')], /file is not a folder\.$/],
-    [[here, '--from', '127.0.0.1:3000'], /^--from is not a URL: 127\.0\.0\.1:3000\. See --help\.$/],
-    [[here, '--from', 'http://127.0.0.1:2'], /ECONNREFUSED.*Is the service running\?$/],
-    [[here, '--from', page], /\/docs\/json did not answer with JSON\. Is it this service\?$/],
-    [[here, '--from', empty], /\/docs\/json is not an OpenAPI document\.$/],
-    [[here, '--from', none], /\/docs\/json is not an OpenAPI document\.$/],
-    [[here, '--from', other], /\/api\/graphql does not show its schema\.$/],
-    [
-      [here, '--from', await schema('/etc/passwd#/x')],
-      /^The OpenAPI document refers to another one: \/etc\/passwd#\/x$/,
-    ],
-    [
-      [here, '--from', await contract({}, { A: { discriminator: { mapping: { a: '/etc/passwd' } } } })],
-      /^The OpenAPI document refers to another one: \/etc\/passwd$/,
-    ],
-    [
-      [here, '--from', await contract({ '/a\x1b[2J': {} })],
-      /^The OpenAPI document has a name that cannot be printed: \/a\ufffd\[2J$/,
-    ],
-    [
-      [here, '--from', await schema('#/components/schemas/None')],
-      /The service has no contract that can be used: Can't resolve \$ref/,
-    ],
-    [[here, '--from', await contract({ '/a': null })], /The service has no contract that can be used: /],
-    [[here, '--from', gone], /\/docs\/json answered 404\. Is it this service\?$/],
+    [[], /^Name the folder of the client\. See --help\.\n$/],
+    [['a', 'b'], /^Unexpected argument 'b'.*\n$/],
+    [[join(here, 'file')], /^.*'.*file'.*\n$/],
+    [[here, '--from', '127.0.0.1:3000'], /^127\.0\.0\.1:3000: Invalid URL.*\n$/],
+    [[here, '--from', 'http://127.0.0.1:2'], /^.*ECONNREFUSED.* Is the service running\?\n$/],
+    [[here, '--from', page], /^.* is not this service\.\n$/],
+    [[here, '--from', json], /^.* is not this service\.\n$/],
+    [[here, '--from', hostile], /^The OpenAPI document refers to another one: \/etc\/passwd\n$/],
   ];
   for (const [args, expected] of wrong) {
     const { code, output } = await resultOf('scripts/client.ts', ...args);
     t.equal(code, 1, `${args}`);
-    t.match(output.trimEnd(), expected);
+    t.match(output, expected);
   }
   t.same(readdirSync(here), ['file'], 'nothing is written');
-  t.match(await resultOf('scripts/client.ts', '--help'), { code: 0, output: /^npm run client -- <folder>/ });
 });

@@ -38,7 +38,7 @@ export function openSession({ values, positionals: [, argument = ''] }: Flags): 
   const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
   const base = values.url ?? `http://${host}:${settings.PORT}`;
   if (!URL.canParse(base)) throw new UsageError(`--url is not a URL: ${base}`);
-  const client = new ServiceClient(base.replace(/\/+$/, ''), values.key ?? process.env.API_KEY);
+  const client = new ServiceClient(base, values.key ?? process.env.API_KEY);
   return { values, argument, settings, client };
 }
 
