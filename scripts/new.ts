@@ -2,21 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Given, runCommand } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { graphqlFile, routesFile, schemaFile } from './lib/resource/contract.ts';
+import { countedOf, filesOf } from './lib/resource/files.ts';
+import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
-import { migrationFile, serviceFile, tableFile } from './lib/resource/storage.ts';
-import { graphqlTestFile, restTestFile } from './lib/resource/tests.ts';
 
 const undo = 'git restore . && git clean -df';
-const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--plural …]: writes a new resource with its schemas, table, migration,
-service, routes, GraphQL fields and tests, ready to edit, and adds it to src/resources.ts. Commit your work first: then
-${undo} undoes it.
+const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--plural …]: writes a new resource: schema, table, migration, service
+and tests, ready to edit, and one line in src/resources.ts. Commit your work first: then ${undo} undoes it.
 
-  --belongs-to  the resources that each record belongs to
-  --fields      names with a type: string, integer or boolean
+  --fields      names with a type: string, text (long), integer, number, boolean, time, date, json, or the words of an enum, of
+                which the first is the default. With ? it may be null; with :unique no two records have the same
+  --belongs-to  the resources that each record belongs to, such as post,user; with a name, author=user,editor=user;
+                of its own kind, parent=comment?. Two of them and no field join two resources
   --plural      the plural of the name, when it is not the usual one
 
-Example: npm run new -- comment --belongs-to post,user --fields text:string`;
+Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:integer,status:draft|sent|paid,dueAt:time?'`;
 
 const options = {
   'belongs-to': { type: 'string' },
@@ -26,43 +26,36 @@ const options = {
 
 async function writeResource({ values, positionals: [name] }: Given<typeof options>) {
   const plan = planOf(name, values);
-  const files = {
-    [`schemas/${plan.name}.ts`]: schemaFile(plan),
-    [`drizzle/tables/${plan.plural}.ts`]: tableFile(plan),
-    [`src/services/${plan.plural}.ts`]: serviceFile(plan),
-    [`plugins/rest/${plan.plural}.ts`]: routesFile(plan),
-    [`plugins/graphql/resources/${plan.plural}.ts`]: graphqlFile(plan),
-    [`test/rest/${plan.plural}.test.ts`]: restTestFile(plan),
-    [`test/graphql/${plan.plural}.test.ts`]: graphqlTestFile(plan),
-    'src/resources.ts': listed(plan),
-  };
-  for (const [path, text] of Object.entries(files))
-    writeFileSync(path, text.replace(/\n{3,}/g, '\n\n').trimStart());
-  run('biome', 'check', '--write', ...Object.keys(files));
-  run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.plural);
+  const files = filesOf(plan);
+  refuseTakenNames(plan, files);
+  const list = 'src/resources.ts';
+  const written = { ...files, [list]: listed(plan, readFileSync(list, 'utf8')) };
+  for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
+  run('biome', 'check', '--write', ...Object.keys(written));
+  run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
   // The newest: an older one may have a name that ends the same.
-  const migration = globSync(`drizzle/migrations/*_${plan.plural}.sql`).toSorted().at(-1) ?? '';
-  // What drizzle-kit wrote, commented and with its totals.
-  writeFileSync(migration, migrationFile(plan));
+  const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1) ?? '';
+  writeFileSync(migration, withTotals(plan, readFileSync(migration, 'utf8')));
   run('node', 'scripts/generate.ts');
   for (const path of [migration, ...Object.keys(files)].sort()) console.log(path);
   console.log('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
-  console.log(`Start the service again: then there is /api/${plan.plural}.`);
+  console.log(`Start the service again: then there is /api/${plan.path}.`);
 }
 
 /** The list of resources with the new one, after the records that clients write. */
-function listed({ name, plural, Type }: Plan): string {
-  const list = readFileSync('src/resources.ts', 'utf8');
-  const imports = `import { ${plural} } from '../plugins/graphql/resources/${plural}.ts';
-import { ${name}Routes } from '../plugins/rest/${plural}.ts';
-import { ${Type} } from '../schemas/${name}.ts';
-import { ${name} } from './services/${plural}.ts';
-`;
-  const entry = `  { name: '${plural}', kind: ${name}, record: ${Type}, routes: ${name}Routes, graphql: ${plural} },\n`;
+function listed({ plural }: Plan, list: string): string {
+  const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
   const place = '  // Webhooks write them.\n';
   if (!list.includes(place)) throw new OperatorError(`src/resources.ts has no line "${place.trim()}"`);
-  return imports + list.replace(place, entry + place);
+  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(place, entry + place)}`;
 }
+
+/** What drizzle-kit wrote, and the totals that it does not know of. */
+const withTotals = (plan: Plan, sql: string) => `-- The table is new, so nothing below holds a lock for long.
+${sql}--> statement-breakpoint
+-- Keeps exact totals, and the start of any page.
+select list_watch('${plan.table}', '{${countedOf(plan).map(({ column }) => column)}}');
+`;
 
 function run(...[program, ...args]: [string, ...string[]]): void {
   try {

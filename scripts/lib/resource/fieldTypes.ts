@@ -40,8 +40,10 @@ const quoted = (words: string[]) => words.map(word => `'${word}'`).join(', ');
 
 function enumOf(words: string[]): FieldType {
   const wrong = words.find(word => !/^[a-z]\w*$/i.test(word) || ['true', 'false', 'null'].includes(word));
-  if (wrong !== undefined) throw new UsageError(`'${wrong}' is no word of an enum: use letters, digits and _`);
-  if (new Set(words).size < words.length) throw new UsageError(`A word is there twice in '${words.join('|')}'`);
+  if (wrong !== undefined)
+    throw new UsageError(`'${wrong}' is no word of an enum: use letters, digits and _`);
+  if (new Set(words).size < words.length)
+    throw new UsageError(`A word is there twice in '${words.join('|')}'`);
   return {
     member: name => `oneOf([${quoted(words)}], 'The ${name}.')`,
     column: 'textByCode',

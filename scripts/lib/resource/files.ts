@@ -12,7 +12,9 @@ export const filesOf = (plan: Plan): Record<string, string> => ({
 /** What clients send and get. */
 function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
   const members = [
-    ...fields.map(field => `${field.name}: ${bodyMember(field, field.type.member(field.words), field.type.words)}`),
+    ...fields.map(
+      field => `${field.name}: ${bodyMember(field, field.type.member(field.words), field.type.words)}`,
+    ),
     ...parents.map(parent => {
       const description = `'The id of the ${parent.resource.noun} that the ${noun} belongs to.'`;
       return `${parent.member}: ${bodyMember(parent, `{ ...Id, description: ${description} }`)}`;
@@ -59,7 +61,9 @@ function tableFile(plan: Plan): string {
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
     ...parents.map(({ member, column }) => indexOn(table, column, member)),
-    ...fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique).map(field => indexOn(table, field.column, field.name)),
+    ...fields
+      .filter(({ type, isUnique }) => type.isFiltered && !isUnique)
+      .map(field => indexOn(table, field.column, field.name)),
     ...uniquesOf(plan).map(
       ({ columns, members }) =>
         `uniqueIndex('${table}_${columns.join('_')}_key').on(${members.map(member => `table.${member}`).join(', ')})`,
@@ -79,7 +83,19 @@ function tableFile(plan: Plan): string {
     {
       [`../../schemas/${name}.ts`]: [`type ${title}`],
       '../columns.ts': ['instant', 'json', 'recordColumns', 'textByCode'],
-      '../orm.ts': ['boolean', 'check', 'date', 'doublePrecision', 'foreignKey', 'index', 'integer', 'pgTable', 'sql', 'uniqueIndex', 'uuid'],
+      '../orm.ts': [
+        'boolean',
+        'check',
+        'date',
+        'doublePrecision',
+        'foreignKey',
+        'index',
+        'integer',
+        'pgTable',
+        'sql',
+        'uniqueIndex',
+        'uuid',
+      ],
       ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.plural]])),
     },
   );
@@ -100,10 +116,13 @@ function columnOf(field: Field, title: string): string {
 const uniquesOf = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [{ columns: parents.map(({ column }) => column), members: parents.map(({ member }) => member) }]
-    : fields.filter(({ isUnique }) => isUnique).map(({ column, name }) => ({ columns: [column], members: [name] }));
+    : fields
+        .filter(({ isUnique }) => isUnique)
+        .map(({ column, name }) => ({ columns: [column], members: [name] }));
 
 /** The fields whose values have kept totals. */
-export const countedOf = ({ fields }: Plan) => fields.filter(({ type, isOptional }) => type.words && !isOptional);
+export const countedOf = ({ fields }: Plan) =>
+  fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
 /** The rules. */
 function serviceFile(plan: Plan): string {
@@ -158,7 +177,8 @@ testResource(${plural});
 
 /** A file with the imports that it needs: those of these names that it uses. */
 function withImports(text: string, modules: Record<string, string[]>): string {
-  const isUsed = (name: string) => new RegExp(`\\b${name.split(' ').at(-1)}(\\b|\\()`).test(text.replace(/'[^']*'/g, ''));
+  const isUsed = (name: string) =>
+    new RegExp(`\\b${name.split(' ').at(-1)}(\\b|\\()`).test(text.replace(/'[^']*'/g, ''));
   const imports = Object.entries(modules).flatMap(([from, names]) => {
     const used = names.filter(isUsed);
     return used.length > 0 ? [`import { ${used.join(', ')} } from '${from}';`] : [];

@@ -83,7 +83,9 @@ function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
   const known = [...recordResources, self];
   const resource = known.find(each => each.name === kind);
   if (!resource)
-    throw new UsageError(`There is no ${kind}: a parent is one of ${known.map(each => each.name).join(', ')}`);
+    throw new UsageError(
+      `There is no ${kind}: a parent is one of ${known.map(each => each.name).join(', ')}`,
+    );
   if (resource === self && !isOptional)
     throw new UsageError(`The first ${self.noun} could have no ${name}: write ${text}?`);
   const member = `${name}Id`;

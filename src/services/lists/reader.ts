@@ -16,7 +16,14 @@ import {
   type Range,
   wrongParameter,
 } from './rules.ts';
-import { columnsOf, pageStatement, positionValue, type Reading, totalsStatement } from './statements.ts';
+import {
+  columnsOf,
+  ownPlaceholders,
+  pageStatement,
+  positionValue,
+  type Reading,
+  totalsStatement,
+} from './statements.ts';
 
 type Order<Filter extends string> = Omit<Reading<Filter>, 'from'>;
 type Rows = unknown[][];
@@ -42,6 +49,8 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     this.#rules = rules;
     this.#toRecord = rowMapper(rules.columns ?? getTableColumns(rules.table)) as (row: unknown[]) => T;
     const names = Object.keys(rules.filters) as Filter[];
+    const taken = names.find(name => ownPlaceholders.includes(name));
+    if (taken !== undefined) throw new Error(`A filter cannot be called "${taken}".`);
     this.#indexed = names.filter(name => hasIndexWithId(rules.table, rules.filters[name]));
   }
 

@@ -41,6 +41,9 @@ export interface Reading<Filter extends string> extends Selection<Filter> {
 
 const { placeholder, raw } = sql;
 
+/** The placeholders of a statement besides those of its filters, which need other names. */
+export const ownPlaceholders = ['above', 'below', 'skip', 'most', 'parents'];
+
 type Placeholder = ReturnType<typeof placeholder>;
 
 /**
