@@ -1,20 +1,26 @@
 import type { TSchema } from '@sinclair/typebox';
 import { wholeText } from '../../schemas/common.ts';
+import { resources } from '../../src/resources.ts';
 import { relationsOf } from '../../src/services/relations.ts';
-import type { AnyResource } from '../../src/services/resource.ts';
+import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import type { Answer, Call } from './app.ts';
 
 type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
 type Body = Record<string, unknown>;
 let made = 0;
 
+/** The resources with all operations, for tests of what all of them share. */
+export const completeResources = (resources as Partial<Operations>[]).flatMap(
+  ({ resource, create, replace, change, remove }) =>
+    resource && create && replace && change && remove ? resource : [],
+);
+
 /** A user who does not exist yet. */
 export const newPerson = () => ({ name: 'Ada', email: `new${++made}@example.com` });
 
 /** A body that creates a record with all its members, and with parents that exist. */
 export async function newBody(call: Caller, resource: AnyResource, members: Body = {}): Promise<Body> {
-  const { properties } = resource.contract.create;
-  const body = { ...newMembers(properties), ...members };
+  const body = { ...newMembers(resource.contract.create.properties), ...members };
   for (const { member, parent } of relationsOf(resource))
     if (!(member in members)) body[member] = parent === resource ? null : (await makeRecord(call, parent)).id;
   return body;
@@ -30,21 +36,31 @@ export async function makeRecord(
   return (await call('POST', `/api/${resource.path}`, 201, { body })).body;
 }
 
+/** A change of the first member that is free, or of the first parent when a record has nothing else. */
+export async function newChange(call: Caller, resource: AnyResource): Promise<Body> {
+  const parents = relationsOf(resource);
+  const members = Object.entries(resource.contract.create.properties);
+  const free = members.filter(([name]) => parents.every(({ member }) => member !== name));
+  const [parent] = parents;
+  if (free.length === 0 && parent) return { [parent.member]: (await makeRecord(call, parent.parent)).id };
+  return newMembers(Object.fromEntries(free.slice(0, 1)));
+}
+
 /** A value for each member: each time another one, as far as the schema allows. */
-export const newMembers = (properties: Record<string, TSchema>): Body =>
+const newMembers = (properties: Record<string, TSchema>): Body =>
   Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, newValue(member, ++made)]));
 
 function newValue(
   { type, format, pattern, enum: words, examples, minimum = 0 }: TSchema,
   n: number,
 ): unknown {
-  if (words) return words[n % words.length] ?? words[0];
+  if (words) return words[0];
   if (format === 'email') return `made${n}@example.com`;
   if (format === 'date-time') return new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
   if (format === 'date') return new Date(Date.UTC(2026, 0, n)).toISOString().slice(0, 10);
   const kind = [type].flat();
   if (kind.includes('object')) return { number: n };
-  if (kind.includes('integer') || kind.includes('number')) return minimum + n;
+  if (kind.includes('integer') || kind.includes('number')) return Math.max(minimum, 0) + n;
   if (kind.includes('boolean')) return n % 2 === 0;
   return pattern === wholeText ? `${examples[0]} ${n}` : examples[0];
 }

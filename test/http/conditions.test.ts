@@ -1,10 +1,8 @@
 import t, { type Test } from 'tap';
-import { components } from '../../schemas/common.ts';
-import { recordResources } from '../../src/resources.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
-import { makeRecord } from '../helper/records.ts';
+import { completeResources, makeRecord, newChange } from '../helper/records.ts';
 import { statusEvent } from '../helper/webhooks.ts';
 
 const { call, newUser, database } = await build(t);
@@ -91,14 +89,13 @@ const table: Row[] = [
 ];
 
 /** How the records of each resource come into being. They are left at version 2. */
-const makers = recordResources.map(resource => ({
+const makers = completeResources.map(resource => ({
   ...{ name: resource.plural, methods: all, missing: someId },
   make: async () => {
     const made = await makeRecord(call, resource);
-    const [member = ''] = components.get(`${resource.title}Create`)?.required ?? [];
-    const path = `/api/${resource.plural}/${made.id}`;
-    const { body: record } = await call('PATCH', path, 200, { body: { [member]: 'Changed once' } });
-    return { path, record, change: { [member]: 'Changed again' } };
+    const path = `/api/${resource.path}/${made.id}`;
+    const { body: record } = await call('PATCH', path, 200, { body: await newChange(call, resource) });
+    return { path, record, change: await newChange(call, resource) };
   },
 }));
 let customers = 0;

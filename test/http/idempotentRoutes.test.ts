@@ -4,11 +4,10 @@ import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
-import { recordResources } from '../../src/resources.ts';
 import { build } from '../helper/app.ts';
 import { countRows, select } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
-import { makeRecord, newPerson } from '../helper/records.ts';
+import { completeResources, newBody, newPerson } from '../helper/records.ts';
 import { secret, signatureOf } from '../helper/webhooks.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
@@ -41,18 +40,9 @@ let made = 0;
 /** Of each route: how to make a request that has an effect, another one each time. */
 const accepting: Record<string, () => Promise<Sent>> = {
   ...Object.fromEntries(
-    recordResources.map(resource => [
-      `/api/${resource.plural}`,
-      async () => {
-        const record = await makeRecord(call, resource);
-        for (const name of ['id', 'version', 'createdAt', 'updatedAt']) delete record[name];
-        if ('email' in record) record.email = newPerson().email;
-        return {
-          path: `/api/${resource.plural}`,
-          status: 201,
-          body: { ...record, ...('title' in record && { title: `${++made}` }) },
-        };
-      },
+    completeResources.map(resource => [
+      `/api/${resource.path}`,
+      async () => ({ path: `/api/${resource.path}`, status: 201, body: await newBody(call, resource) }),
     ]),
   ),
   '/api/graphql': async () => ({ path: '/api/graphql', status: 200, body: mutation() }),

@@ -1,5 +1,5 @@
 import { capitalize, withArticle } from '../../../src/core/text.ts';
-import type { Field, Parent, Plan } from './plan.ts';
+import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 
 /** The files of a resource by their paths; Biome formats them. */
 export const filesOf = (plan: Plan): Record<string, string> => ({
@@ -60,7 +60,7 @@ function tableFile(plan: Plan): string {
       const of = resource.plural === plural ? 'table' : resource.plural;
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
-    ...parents.map(({ member, column }) => indexOn(table, column, member)),
+    ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), member)),
     ...fields
       .filter(({ type, isUnique }) => type.isFiltered && !isUnique)
       .map(field => indexOn(table, field.column, field.name)),
@@ -169,16 +169,16 @@ function relationOf({ name, plural }: Plan, { member, resource, children }: Pare
 }
 
 /** What every resource promises. Tests of its own rules can follow. */
-const testFile = ({ plural }: Plan): string => `import { ${plural} } from '../../src/services/${plural}.ts';
+const testFile = ({ plural }: Plan): string => `import t from 'tap';
+import { ${plural} } from '../../src/services/${plural}.ts';
 import { testResource } from '../helper/testResource.ts';
 
-testResource(${plural});
+testResource(t, ${plural});
 `;
 
-/** A file with the imports that it needs: those of these names that it uses. */
+/** A file with its imports: of these names, those that it uses. */
 function withImports(text: string, modules: Record<string, string[]>): string {
-  const isUsed = (name: string) =>
-    new RegExp(`\\b${name.split(' ').at(-1)}(\\b|\\()`).test(text.replace(/'[^']*'/g, ''));
+  const isUsed = (name: string) => new RegExp(`\\b${name.split(' ').at(-1)}[(.,<[\`)]`).test(text);
   const imports = Object.entries(modules).flatMap(([from, names]) => {
     const used = names.filter(isUsed);
     return used.length > 0 ? [`import { ${used.join(', ')} } from '${from}';`] : [];

@@ -65,7 +65,7 @@ export function planOf(name = '', given: Given): Plan {
     ...self,
     nouns,
     path: nouns.replaceAll(' ', '-'),
-    table: columnOf(plural),
+    table: columnNamed(plural),
     title: capitalize(name),
     parents,
     fields,
@@ -73,7 +73,7 @@ export function planOf(name = '', given: Given): Plan {
 }
 
 const listOf = (list = '') => list.split(',').filter(Boolean);
-const columnOf = (name: string) => wordsOf(name).replaceAll(' ', '_');
+export const columnNamed = (name: string) => wordsOf(name).replaceAll(' ', '_');
 
 /** `user`, `author=user` or `parent=comment?`. */
 function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
@@ -89,7 +89,7 @@ function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
   if (resource === self && !isOptional)
     throw new UsageError(`The first ${self.noun} could have no ${name}: write ${text}?`);
   const member = `${name}Id`;
-  return { name, member, column: columnOf(member), resource, isOptional };
+  return { name, member, column: columnNamed(member), resource, isOptional };
 }
 
 /** With the name of its children: of several relations to one parent, each needs its own. */
@@ -109,8 +109,8 @@ function fieldOf(text: string): Field {
   if (isUnique && !type.canBeUnique) throw new UsageError(`${name} cannot be unique: it is ${kind}`);
   return {
     name,
-    words: wordsOf(name),
-    column: columnOf(name),
+    words: wordsOf(name).replace(/ (at|on)$/, kind.startsWith('date') ? ' date' : ' time'),
+    column: columnNamed(name),
     type,
     isOptional: kind.endsWith('?'),
     isUnique,

@@ -24,7 +24,7 @@ const once = /database\/embedded\.test\.ts$/;
 
 const onServers: Suite[] = ['postgres', 'citus'];
 /** What callers and operators see, which must be the same on a distributed database. */
-const contract = /^test\/(rest|graphql|webhooks|access|services\/subscriptions)\//;
+const contract = /^test\/(rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
 
 /** The test files of a suite in order. Those to which the database makes no difference are in the embedded suite only. */
 export function filesOf(suite: Suite): string[] {
