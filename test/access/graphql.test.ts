@@ -1,39 +1,51 @@
-import { buildSchema, type GraphQLField, getNamedType, isNonNullType, isObjectType } from 'graphql';
+import {
+  buildSchema,
+  type GraphQLArgument,
+  type GraphQLField,
+  getNamedType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
 import t from 'tap';
 import { schemaText } from '../../plugins/graphql/schema.ts';
 import { scopes } from '../../schemas/apiKey.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
-import { resources } from '../../src/resources.ts';
+import { recordResources, resources } from '../../src/resources.ts';
 import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { fill } from '../helper/graphql.ts';
+import { type Caller, newBody } from '../helper/records.ts';
 
 const id = '019aa5d0-0001-7000-8000-000000000001';
-let made = 0;
+const samples: Record<string, unknown> = { id, customer: 'cus_1' };
 
-/** A value for each required argument, good enough to pass validation. */
-const samples: Record<string, () => string> = {
-  id: () => JSON.stringify(id),
-  customer: () => '"cus_1"',
-  UserCreateInput: () => `{name: "A", email: "a${++made}@b.example"}`,
-  UserReplaceInput: () => `{name: "A", email: "a${++made}@b.example"}`,
-  UserUpdateInput: () => '{name: "B"}',
-  PostCreateInput: () => `{title: "T", authorId: "${id}"}`,
-  PostReplaceInput: () => `{title: "T", authorId: "${id}"}`,
-  PostUpdateInput: () => '{title: "U"}',
-};
-
-function operationOf(kind: 'query' | 'mutation', field: GraphQLField<unknown, unknown>): string {
+/** An operation with a field and its required arguments, each with a value that passes validation. */
+async function operationOf(
+  call: Caller,
+  kind: 'query' | 'mutation',
+  field: GraphQLField<unknown, unknown>,
+): Promise<{ query: string; variables: object }> {
   const required = field.args.filter(
     ({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined,
   );
-  const values = required.map(
-    ({ name, type }) => `${name}: ${(samples[name] ?? samples[getNamedType(type).name])?.()}`,
+  const resource = recordResources.find(({ title }) => field.name.endsWith(title));
+  const variables: Record<string, unknown> = {};
+  for (const { name } of required)
+    variables[name] = name === 'input' && resource ? await newBody(call, resource) : samples[name];
+  const list = (item: (argument: GraphQLArgument) => string, around: (items: string) => string) =>
+    required.length > 0 ? around(required.map(item).join(', ')) : '';
+  const declared = list(
+    ({ name, type }) => `$${name}: ${type}`,
+    items => `(${items})`,
+  );
+  const given = list(
+    ({ name }) => `${name}: $${name}`,
+    items => `(${items})`,
   );
   const selection = isObjectType(getNamedType(field.type)) ? ' { __typename }' : '';
-  return `${kind} { field: ${field.name}${values.length > 0 ? `(${values.join(', ')})` : ''}${selection} }`;
+  return { query: `${kind}${declared} { field: ${field.name}${given}${selection} }`, variables };
 }
 
 t.test('every operation admits exactly the credentials that its kind allows', async t => {
@@ -41,7 +53,7 @@ t.test('every operation admits exactly the credentials that its kind allows', as
   await fill(database, 1, 1);
   const issuer = await openIssuer(t);
   const { app } = await build(t, { database, settings: issuer.settings });
-  const { app: open } = await build(t, { database });
+  const { app: open, call } = await build(t, { database });
   const [read, write, admin] = await Promise.all(scopes.map(scope => makeKey(database, [scope])));
   const table: { name: string; headers: Record<string, string>; allowed: readonly string[] }[] = [
     { name: 'nothing', headers: {}, allowed: [] },
@@ -62,17 +74,17 @@ t.test('every operation admits exactly the credentials that its kind allows', as
     ...Object.values(schema.getMutationType()?.getFields() ?? {}).map(field => ['mutation', field] as const),
   ];
   t.ok(fields.length >= 17, `${fields.length} operations`);
-  const send = (to: typeof app, query: string, headers = {}) =>
-    to.inject({ method: 'POST', url: '/api/graphql', headers, payload: { query } });
+  const send = (to: typeof app, payload: object, headers = {}) =>
+    to.inject({ method: 'POST', url: '/api/graphql', headers, payload });
 
   for (const [kind, field] of fields) {
     const wrong: string[] = [];
-    const anyone = (await send(open, operationOf(kind, field))).json();
+    const anyone = (await send(open, await operationOf(call, kind, field))).json();
     const codes = (errors: { extensions: { code: string } }[] = []) => errors.map(one => one.extensions.code);
     if (codes(anyone.errors).some(code => /UNAUTH|FORBID|BAD_|VALID/.test(code)))
       wrong.push('refused by an open service');
     for (const { name, headers, allowed } of table) {
-      const reply = await send(app, operationOf(kind, field), headers);
+      const reply = await send(app, await operationOf(call, kind, field), headers);
       const body = reply.json();
       const [code] = codes(body.errors);
       if (allowed.length === 0) {
@@ -91,7 +103,7 @@ t.test('every operation admits exactly the credentials that its kind allows', as
 t.test('each forbidden field fails by itself and names the scope it needs', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const headers = bearer((await makeKey(database, ['read'])).key);
-  const query = `mutation { one: createUser(input: ${samples.UserCreateInput?.()}) { id } two: deletePost(id: "${id}") }`;
+  const query = `mutation { one: createUser(input: { name: "A", email: "a@b.example" }) { id } two: deletePost(id: "${id}") }`;
   const { body } = await call('POST', '/api/graphql', 200, { headers, body: { query } });
   t.same(body.data, { one: null, two: null });
   t.match(body.errors, [

@@ -5,7 +5,7 @@ import { relationsOf } from '../../src/services/relations.ts';
 import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import type { Answer, Call } from './app.ts';
 
-type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
+export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
 type Body = Record<string, unknown>;
 let made = 0;
 

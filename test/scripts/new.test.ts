@@ -1,20 +1,37 @@
 import t from 'tap';
-import { planOf } from '../../scripts/lib/resource/plan.ts';
-import { tableFile } from '../../scripts/lib/resource/storage.ts';
+import { filesOf } from '../../scripts/lib/resource/files.ts';
+import { refuseTakenNames } from '../../scripts/lib/resource/names.ts';
+import { type Given, planOf } from '../../scripts/lib/resource/plan.ts';
 
-t.test('npm run new names a resource in one and many, in tables and types', async t => {
-  t.match(planOf('category', { 'belongs-to': 'post', fields: 'title,onTop:boolean' }), {
-    plural: 'categories',
-    Type: 'Category',
-    Types: 'Categories',
-    parents: [{ name: 'post' }],
-    fields: [
-      { name: 'title', column: 'title', type: 'string' },
-      { name: 'onTop', words: 'on top', column: 'on_top', type: 'boolean' },
-    ],
-  });
+t.test('npm run new names a resource in one and many, in tables, paths and types', async t => {
+  t.match(
+    planOf('lineItem', { 'belongs-to': 'post,editor=user?', fields: 'title,dueAt:time?,onTop:boolean' }),
+    {
+      ...{
+        plural: 'lineItems',
+        table: 'line_items',
+        path: 'line-items',
+        title: 'LineItem',
+        nouns: 'line items',
+      },
+      parents: [
+        { name: 'post', member: 'postId', column: 'post_id', isOptional: false, children: 'lineItems' },
+        { name: 'editor', member: 'editorId', column: 'editor_id', isOptional: true, children: 'lineItems' },
+      ],
+      fields: [
+        { name: 'title', column: 'title', isOptional: false },
+        { name: 'dueAt', words: 'due time', column: 'due_at', isOptional: true },
+        { name: 'onTop', words: 'on top', column: 'on_top' },
+      ],
+    },
+  );
+  t.match(planOf('text', { 'belongs-to': 'author=user,editor=user' }).parents, [
+    { children: 'textsAsAuthor' },
+    { children: 'textsAsEditor' },
+  ]);
   for (const [name, plural] of [
     ['comment', 'comments'],
+    ['category', 'categories'],
     ['day', 'days'],
     ['box', 'boxes'],
     ['branch', 'branches'],
@@ -23,44 +40,63 @@ t.test('npm run new names a resource in one and many, in tables and types', asyn
   t.equal(planOf('person', { fields: 'x', plural: 'people' }).plural, 'people');
 });
 
-t.test('it refuses what it cannot make', async t => {
-  const refused: [string, Parameters<typeof planOf>[1], RegExp][] = [
-    ['', { fields: 'x' }, /must be lower-case words/],
-    ['lineItem', { fields: 'x' }, /must be lower-case words/],
-    ['thing', { fields: 'x', plural: '../things' }, /must be lower-case words/],
-    ['sheep', { fields: 'x', plural: 'sheep' }, /The plural must differ from the name/],
-    ['post', { fields: 'x' }, /The resource post already exists/],
-    ['class', { fields: 'x' }, /The word 'class' is reserved/],
-    ['page', { fields: 'x' }, /The word 'page' is reserved/],
-    ['thing', { fields: 'x', plural: 'check' }, /The word 'check' is reserved/],
+t.test('it refuses what it cannot make, in words', async t => {
+  const twice = { 'belongs-to': 'user,user' };
+  const refused: [string, Given, RegExp][] = [
+    ['', { fields: 'x' }, /must be words such as comment/],
+    ['line_item', { fields: 'x' }, /must be words such as comment/],
+    ['thing', { fields: 'x', plural: '../things' }, /must be words such as comment/],
+    ['thing', {}, /Name at least one field, such as .*, or two parents/],
+    ['thing', { 'belongs-to': 'user' }, /Name at least one field/],
+    ['post', { fields: 'x' }, /The file schemas\/post.ts already exists/],
     ['record', { fields: 'x' }, /The file src\/services\/records.ts already exists/],
-    // Each handler of a route has a parameter of this name.
-    ['reply', { fields: 'x', plural: 'answers' }, /The word 'reply' is reserved/],
+    ['sheep', { fields: 'x', plural: 'sheep' }, /The plural must differ from the name/],
+    ['class', { fields: 'x' }, /The word 'class' has another meaning in schemas\/class.ts/],
+    ['await', { fields: 'x' }, /The word 'await' has another meaning/],
+    ['change', { fields: 'x' }, /The word 'change' has another meaning in src\/services/],
+    ['text', { fields: 'x' }, /The word 'text' has another meaning in schemas\/text.ts/],
+    ['float', { fields: 'x' }, /The type 'Float' is taken/],
+    ['key', { fields: 'x' }, /The path 'keys' is taken/],
+    ['webhook', { fields: 'x' }, /The path 'webhooks' is taken/],
+    ['webhookBacklog', { fields: 'x' }, /The operation 'getWebhookBacklog' is taken/],
+    ['listTable', { fields: 'x' }, /The table 'list_tables' is taken/],
+    ['thing', { fields: 'version:integer' }, /The member 'version' is taken/],
+    ['thing', { fields: 'createdSince' }, /The member 'createdSince' is taken/],
+    ['thing', { fields: 'first' }, /The member 'first' is taken/],
+    ['thing', { fields: 'above' }, /The member 'above' is taken/],
+    ['thing', { fields: 'x,x' }, /The member 'x' is taken/],
+    ['thing', { fields: 'userId', 'belongs-to': 'user' }, /The member 'userId' is taken/],
+    ['thing', twice, /The member 'user' is taken/],
+    ['thing', { fields: 'constructor' }, /The member 'constructor' cannot be/],
+    ['thing', { fields: 'getSQL' }, /The member 'getSQL' cannot be/],
+    ['thing', { fields: 'sort:a|b' }, /The member 'sort' is taken/],
+    ['thing', { fields: 'edge:a|b' }, /The type 'ThingEdge' is taken/],
     [
       'thing',
-      { fields: 'x', plural: 'replies' },
-      /The file plugins\/rest\/replies.ts already exists: choose another/,
+      { fields: 'x:strin' },
+      /'strin' is not a field type: use one of string, text, integer, .*json, or words/,
     ],
-    ['thing', { fields: 'version:integer' }, /The name 'version' is taken/],
-    ['thing', { fields: 'createdSince' }, /The name 'createdSince' is taken/],
-    ['thing', { fields: 'x:string:1' }, /'string:1' is not a field type/],
-    ['thing', {}, /Name at least one field/],
-    ['thing', { fields: 'id' }, /The name 'id' is taken/],
-    ['thing', { fields: 'first' }, /The name 'first' is taken/],
-    ['thing', { fields: 'above' }, /The name 'above' is taken/],
-    ['thing', { fields: 'constructor' }, /The name 'constructor' is taken/],
-    ['thing', { fields: 'x,x' }, /The name 'x' is taken/],
-    ['thing', { fields: 'user', 'belongs-to': 'user' }, /The name 'user' is taken/],
-    ['thing', { fields: 'x:strin' }, /'strin' is not a field type: use one of string, integer, boolean/],
-    ['thing', { fields: 'x-y' }, /'x-y' is not a field name/],
-    ['thing', { fields: 'x', 'belongs-to': 'bar' }, /There is no bar: a parent is one of user, post/],
+    ['thing', { fields: 'x:a|b-c' }, /'b-c' is no word of an enum/],
+    ['thing', { fields: 'x:a|true' }, /'true' is no word of an enum/],
+    ['thing', { fields: 'x:a|a' }, /A word is there twice in 'a\|a'/],
+    ['thing', { fields: 'x:json:unique' }, /x cannot be unique: it is json/],
+    ['thing', { fields: 'x:string:uniq' }, /behind the type there may be :unique/],
+    ['thing', { fields: 'x-y' }, /'x-y' is not a name/],
+    ['thing', { fields: 'x', 'belongs-to': 'bar' }, /There is no bar: a parent is one of user, post, thing/],
+    [
+      'thing',
+      { fields: 'x', 'belongs-to': 'parent=thing' },
+      /The first thing could have no parent: write parent=thing\?/,
+    ],
+    ['thing', { fields: 'x'.repeat(60) }, /The names are too long/],
   ];
-  for (const [name, given, message] of refused) t.throws(() => planOf(name, given), { message });
-});
-
-t.test('a table without an index needs no name in its file', t => {
-  const table = (fields: string) => tableFile(planOf('thing', { fields }));
-  t.match(table('amount:integer'), /\n {2}\(\) => \[/);
-  t.match(table('amount:integer,title'), /\n {2}table => \[/);
-  t.end();
+  for (const [name, given, message] of refused)
+    t.throws(
+      () => {
+        const plan = planOf(name, given);
+        refuseTakenNames(plan, filesOf(plan));
+      },
+      { message },
+      `${name} ${JSON.stringify(given)}`,
+    );
 });

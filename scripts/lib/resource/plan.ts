@@ -54,6 +54,7 @@ export function planOf(name = '', given: Given): Plan {
   const plural = given.plural ?? pluralOf(name);
   if (![name, plural].every(each => /^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*$/.test(each)))
     throw new UsageError('The name and its plural must be words such as comment, or lineItem and lineItems');
+  if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
   const self = { name, plural, noun: wordsOf(name) };
   const nouns = wordsOf(plural);
   const names = listOf(given['belongs-to']);
