@@ -41,7 +41,7 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
       Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
-      return JSON.parse(JSON.stringify(document));
+      return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
   });
   const sendPage = await makePage(app);
@@ -59,6 +59,9 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     },
   });
 });
+
+/** The words for a pattern are a keyword of ours, which no reader of the document knows. */
+const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);
 
 function completeOperations(
   { paths, components }: OpenAPIV3_1.Document,
