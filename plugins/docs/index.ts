@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
-import { sendCompressed } from '../pages/assets.ts';
+import { sendTagged } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
 import type { Schemas } from './exampleRequest.ts';
@@ -45,7 +45,8 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
     },
   });
   const sendPage = await makePage(app);
-  const sendDocument = sendCompressed(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
+  const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
+  const sendYaml = sendTagged(async () => Buffer.from(app.swagger({ yaml: true })));
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: toolPolicy,
@@ -54,7 +55,8 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       onRequest: async (request, reply) => {
         const { url = '' } = request.routeOptions;
         if (/^\/docs\/?$/.test(url)) return sendPage(reply);
-        if (url === '/docs/json') return sendDocument(request, reply.type('application/json; charset=utf-8'));
+        if (url === '/docs/json') return sendJson(request, reply.type('application/json; charset=utf-8'));
+        if (url === '/docs/yaml') return sendYaml(request, reply.type('application/x-yaml'));
       },
     },
   });
