@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
-import { ref, strict, text } from '../../schemas/common.ts';
+import { strict, text } from '../../schemas/common.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 
 const url = Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' });
-const Link = strict({ url }, { $id: 'LinkOfThisTest' });
 const check = compileCheck(
   strict({
     name: text(1, 5, 'A name.', 'Ada'),
@@ -13,7 +12,7 @@ const check = compileCheck(
     inner: Type.Optional(strict({ 'a/b': Type.Boolean() })),
     url: Type.Optional(url),
     urls: Type.Optional(Type.Array(url)),
-    links: Type.Optional(Type.Array(ref(Link))),
+    links: Type.Optional(Type.Array(strict({ url }))),
     when: Type.Optional(Type.String({ format: 'date-time' })),
     day: Type.Optional(Type.String({ format: 'date' })),
     email: Type.Optional(Type.String({ format: 'email' })),

@@ -59,7 +59,8 @@ t.test('every setting has a description, and its default is valid', async t => {
 
 t.test('the words for a pattern are in messages, and not in the document', async t => {
   strict({ code: Type.String({ pattern: '^a$', patternMessage: 'must be an a' }) }, { $id: 'Worded' });
+  t.teardown(() => components.delete('Worded'));
   const { app } = await build(t);
-  const { components } = app.swagger() as OpenAPIV3_1.Document;
-  t.same(components?.schemas?.Worded?.properties?.code, { type: 'string', pattern: '^a$' });
+  const document = app.swagger() as OpenAPIV3_1.Document;
+  t.same(document.components?.schemas?.Worded?.properties?.code, { type: 'string', pattern: '^a$' });
 });
