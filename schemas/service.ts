@@ -22,7 +22,8 @@ export const Home = strict(
     links: Type.Record(Type.String(), Type.String(), { description: 'Paths by name.' }),
     counts: Type.Optional(
       Type.Record(Type.String(), Type.Integer(), {
-        description: 'How many records there are, by name; absent for callers who may not read.',
+        description:
+          'How many records there are, by name; absent for callers who may not read, and while the database is away.',
         examples: [{ users: 1, posts: 3 }],
       }),
     ),

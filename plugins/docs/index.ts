@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { toolPolicy } from '../http/headers.ts';
-import { sendCompressed } from '../pages/assets.ts';
+import { sendTagged } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
 import type { Schemas } from './exampleRequest.ts';
@@ -41,11 +41,12 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
       Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
-      return JSON.parse(JSON.stringify(document));
+      return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
   });
   const sendPage = await makePage(app);
-  const sendDocument = sendCompressed(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
+  const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
+  const sendYaml = sendTagged(async () => Buffer.from(app.swagger({ yaml: true })));
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: toolPolicy,
@@ -54,11 +55,15 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       onRequest: async (request, reply) => {
         const { url = '' } = request.routeOptions;
         if (/^\/docs\/?$/.test(url)) return sendPage(reply);
-        if (url === '/docs/json') return sendDocument(request, reply.type('application/json; charset=utf-8'));
+        if (url === '/docs/json') return sendJson(request, reply.type('application/json; charset=utf-8'));
+        if (url === '/docs/yaml') return sendYaml(request, reply.type('application/x-yaml'));
       },
     },
   });
 });
+
+/** The words for a pattern are a keyword of ours, which no reader of the document knows. */
+const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);
 
 function completeOperations(
   { paths, components }: OpenAPIV3_1.Document,

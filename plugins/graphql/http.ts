@@ -4,6 +4,8 @@ import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../src/core/errors.ts';
 import { headersOf, logFailure, translate } from '../http/errors.ts';
 import { vary } from '../http/headers.ts';
+import { acceptsGzip, compress } from '../pages/assets.ts';
+import type { Operation } from './documents/reader.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
@@ -44,11 +46,19 @@ export interface Outcome {
 export const bodyOf = ({ data, errors = [] }: Outcome, request: FastifyRequest): string =>
   `${JSON.stringify({ data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) })}\n`;
 
+const typed = (reply: FastifyReply): FastifyReply =>
+  vary(reply, 'accept').type(`${mediaTypeFor(reply.request.headers.accept)}; charset=utf-8`);
+
 export const sendBody = (reply: FastifyReply, body: string, status = 200): FastifyReply =>
-  vary(reply, 'accept')
-    .code(status)
-    .type(`${mediaTypeFor(reply.request.headers.accept)}; charset=utf-8`)
-    .send(body);
+  typed(reply).code(status).send(body);
+
+/** For an answer that is the same for everybody: it is compressed once, and has no secret that its length could tell. */
+export async function sendFixed(reply: FastifyReply, body: string, operation: Operation) {
+  vary(typed(reply), 'accept-encoding');
+  if (!acceptsGzip(reply.request)) return reply.send(body);
+  operation.compressed ??= compress(body);
+  return reply.header('content-encoding', 'gzip').send(await operation.compressed);
+}
 
 /** The refusal of a request of which nothing ran. */
 function sendRefusal(reply: FastifyReply, errors: readonly GraphQLError[], status?: number): FastifyReply {

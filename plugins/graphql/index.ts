@@ -11,8 +11,9 @@ import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
+import { isIntrospection } from './documents/selection.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
+import { fromQuery, mediaTypes, sendBody, sendFailure, sendFixed } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
@@ -71,6 +72,9 @@ const post = {
       throw new AppError('bad_request', 'Batches are not supported. Send one operation in each request.');
   },
 };
+
+/** Characters. */
+const worthCompressing = 10_000;
 
 interface Options {
   settings: Settings;
@@ -137,6 +141,7 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: 
     if (more > 0) await request.charge(reply, more, { refuse: false });
     if (answer.replayed) reply.header('idempotency-replayed', 'true');
     if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-    return sendBody(reply, answer.body);
+    const isWorthIt = answer.body.length > worthCompressing && isIntrospection(operation);
+    return isWorthIt ? sendFixed(reply, answer.body, operation) : sendBody(reply, answer.body);
   };
 }

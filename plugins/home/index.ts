@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
+import { explain } from '../../src/services/refusals.ts';
 import { type AnyResource, counterOf } from '../../src/services/resource.ts';
 import { sendHtml, vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
@@ -45,15 +46,27 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
     : { access, credentials: ' -H "Authorization: Bearer $KEY"', option: ' --key "$KEY"' };
   const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
   const countRecords = counterOf(counted);
+
+  /** Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages. */
+  async function countsFor(request: FastifyRequest) {
+    if (!request.actor.scopes.includes('read')) return undefined;
+    try {
+      return await countRecords(request.context);
+    } catch (error) {
+      if (explain(error).code === 'unavailable') return undefined;
+      throw error;
+    }
+  }
+
   app.get(
     '/',
     route('getHome', 'Describe the service', 'public', {
-      description: 'JSON, or a page if `Accept` includes `text/html`.',
+      config: { identified: true },
+      description: 'JSON, or a page if `Accept` includes `text/html`. With counts for callers who may read.',
       response: { 200: ref(Home) },
     }),
     async (request, reply) => {
-      // Only callers who may read learn how much is stored.
-      const counts = request.actor.scopes.includes('read') ? await countRecords(request.context) : undefined;
+      const counts = await countsFor(request);
       if (!wantsPage(request.headers.accept)) {
         vary(reply, 'accept');
         const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));

@@ -120,6 +120,12 @@ export function translate(thrown: unknown): AppError {
 export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
   const last = lastExchangeOf(socket);
   const unfinished = last && !last.request.raw.complete ? last : undefined;
+  const pending = unfinished ? unfinished.earlier : last?.reply;
+  // Sent earlier, ours would be taken for the response to a request that arrived completely, and was perhaps carried out.
+  if (pending && !pending.raw.writableFinished && socket.writable) {
+    socket.pause();
+    return void pending.raw.once('close', () => answerBrokenHttp.call(this, error, socket));
+  }
   // A second response would be taken for that of the next request.
   const isAnswered = unfinished?.reply.sent;
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) return void socket.destroy();

@@ -22,8 +22,15 @@ declare module 'fastify' {
 /** The status, for operators, of a request whose client left before it had the response. As in nginx. */
 const clientLeft = 499;
 
+interface Exchange {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** The reply to the request before, if it was not sent by then. */
+  earlier: FastifyReply | undefined;
+}
+
 /** The last request of each connection: Node reports a broken connection, and not a broken request. */
-const lastExchanges = new WeakMap<Socket, { request: FastifyRequest; reply: FastifyReply }>();
+const lastExchanges = new WeakMap<Socket, Exchange>();
 
 export const lastExchangeOf = (socket: Socket) => lastExchanges.get(socket);
 
@@ -42,7 +49,9 @@ export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
   }
 
   app.addHook('onRequest', (request, reply, done) => {
-    lastExchanges.set(request.raw.socket, { request, reply });
+    const { socket } = request.raw;
+    const before = lastExchanges.get(socket)?.reply;
+    lastExchanges.set(socket, { request, reply, earlier: before?.raw.writableFinished ? undefined : before });
     // Without a response there is no onResponse.
     reply.raw.once('close', () => record(request, reply, request.statusOnClose));
     done();

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { vary } from '../http/headers.ts';
+import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 
 /** The look that all pages share. */
 export const themeFile = join(import.meta.dirname, 'theme.css');
@@ -48,21 +49,36 @@ function serve(app: FastifyInstance, url: string, version: string, path: string)
   );
 }
 
-const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+const gzipAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+
+export const acceptsGzip = ({ headers }: FastifyRequest) =>
+  gzipAccepted.test(headers['accept-encoding'] ?? '');
+export const compress = promisify<Buffer | string, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it. */
 export function sendCompressed(read: () => Promise<Buffer>) {
   let compressed: Promise<Buffer> | undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     vary(reply, 'accept-encoding');
-    if (!acceptsGzip.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
+    if (!acceptsGzip(request)) return reply.send(await read());
     // On first use: most instances never serve a page.
     compressed ??= read()
-      .then(promisify(gzip))
+      .then(compress)
       .catch(error => {
         compressed = undefined;
         throw error;
       });
     return reply.header('content-encoding', 'gzip').send(await compressed);
+  };
+}
+
+/** The same for content that changes under its URL, with each release: a client that has it gets a 304. */
+export function sendTagged(read: () => Promise<Buffer>) {
+  const send = sendCompressed(read);
+  let tag: string | undefined;
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    tag ??= weakTagOf(await read());
+    reply.header('etag', tag);
+    return isKnown(request, tag) ? vary(reply, 'accept-encoding').code(304).send() : send(request, reply);
   };
 }

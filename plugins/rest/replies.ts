@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { requireVersion } from '../../src/core/conditions.ts';
@@ -11,7 +10,7 @@ import {
   type Page,
   pagesAround,
 } from '../../src/services/lists/pages.ts';
-import { checkUntaggedMatch, ifMatch, isKnown, setTag } from '../http/requests/conditions.ts';
+import { checkUntaggedMatch, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
 import { preferredReturn } from '../http/requests/preferences.ts';
 import { targetOf } from '../http/routes.ts';
 
@@ -19,7 +18,7 @@ export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.'
 
 const json = 'application/json; charset=utf-8';
 
-/** A page with its `Link` header. Its tag is weak and of its bytes: a list has no version. */
+/** A page with its `Link` header. A list has no version. */
 export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   reply: FastifyReply,
   page: P,
@@ -32,7 +31,7 @@ export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   if (link !== undefined) reply.header('link', link);
   checkUntaggedMatch(request);
   const body = String(reply.serialize(page));
-  const tag = `W/"${hash('sha1', body, 'base64url')}"`;
+  const tag = weakTagOf(body);
   reply.header('etag', tag);
   return isKnown(request, tag) ? reply.code(304).send() : reply.type(json).send(body);
 }

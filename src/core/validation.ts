@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import addFormats from 'ajv-formats';
+import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, components, idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { readInstant } from './instants.ts';
@@ -9,9 +9,16 @@ import { suggestName, truncate, withArticle } from './text.ts';
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
 const maxViolations = 20;
 
+/** The formats that are checked, and what is wrong with a text that has another one. */
+const formatMessages: Record<string, string> = {
+  'date-time': 'must be a time with its zone, such as 2026-11-23T00:00:00Z',
+  date: 'must be a date such as 2026-11-23',
+  email: 'must be a valid e-mail address',
+};
+
 // Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
 const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, strict: false });
-addFormats.default(ajv, ['date-time', 'date', 'email']);
+addFormats.default(ajv, Object.keys(formatMessages) as FormatName[]);
 /** A format without the values that the database cannot store, such as the year 0. */
 function restrict(format: string, isStorable: (text: string) => boolean): void {
   const { validate } = ajv.formats[format] as { validate: (text: string) => boolean };
@@ -100,7 +107,7 @@ function messageOf(error: ErrorObject, part: Violation['in']): string {
     case anyJson:
       return 'must have whole texts without NUL, finite numbers and at most 100 levels';
     case 'format':
-      return `must be a valid ${params.format === 'email' ? 'e-mail address' : params.format}`;
+      return formatMessages[params.format] ?? message;
     default:
       return message;
   }

@@ -3,14 +3,19 @@ import t from 'tap';
 import { strict, text } from '../../schemas/common.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 
+const url = Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' });
 const check = compileCheck(
   strict({
     name: text(1, 5, 'A name.', 'Ada'),
     size: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, default: 3 })),
     kind: Type.Optional(Type.String({ enum: ['a', 'b'] })),
     inner: Type.Optional(strict({ 'a/b': Type.Boolean() })),
-    url: Type.Optional(Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' })),
+    url: Type.Optional(url),
+    urls: Type.Optional(Type.Array(url)),
+    links: Type.Optional(Type.Array(strict({ url }))),
     when: Type.Optional(Type.String({ format: 'date-time' })),
+    day: Type.Optional(Type.String({ format: 'date' })),
+    email: Type.Optional(Type.String({ format: 'email' })),
   }),
   'body',
 );
@@ -50,9 +55,25 @@ t.test('every kind of violation has its own message', async t => {
   t.same(violations({ name: '\ud800' }), ['/name must not contain NUL or half of a surrogate pair']);
   t.same(violations({ name: 'x', kind: 'c' }), ['/kind must be one of "a", "b"']);
   t.same(violations({ name: 'x', size: 0 }), ['/size must be a whole number from 1 to 9']);
-  t.same(violations({ name: 'x', url: 'ftp://x' }), ['/url must be an http URL']);
-  t.same(violations({ name: 'x', when: 'now' }), ['/when must be a valid date-time']);
-  t.same(violations({ name: 'x', when: '2026-02-30T00:00:00Z' }), ['/when must be a valid date-time']);
+  for (const when of ['now', '2026-11-23', '2026-11-23T00:00:00', '2026-02-30T00:00:00Z'])
+    t.same(violations({ name: 'x', when }), [
+      '/when must be a time with its zone, such as 2026-11-23T00:00:00Z',
+    ]);
+  t.same(violations({ name: 'x', day: '23.11.2026' }), ['/day must be a date such as 2026-11-23']);
+  t.same(violations({ name: 'x', email: 'ada' }), ['/email must be a valid e-mail address']);
+  t.equal(
+    violations({ name: 'x', when: '2026-11-23T00:00:00Z', day: '2026-11-23', email: 'a@b.co' }),
+    undefined,
+  );
+});
+
+t.test('a schema may have words for its pattern, wherever it is', async t => {
+  const wrong = { url: 'ftp://x', urls: ['http://x', 'x'], links: [{ url: '' }] };
+  t.same(violations({ name: 'x', ...wrong }), [
+    '/url must be an http URL',
+    '/urls/1 must be an http URL',
+    '/links/0/url must be an http URL',
+  ]);
 });
 
 t.test('a violation names the part of the request', async t => {

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import t from 'tap';
 import { components, Id, strict, text } from '../../schemas/common.ts';
 import { post as posts } from '../../schemas/post.ts';
@@ -6,6 +7,7 @@ import { Settings } from '../../schemas/settings.ts';
 import { user as users } from '../../schemas/user.ts';
 import '../../src/app.ts';
 import { compileCheck } from '../../src/core/validation.ts';
+import { build } from '../helper/app.ts';
 
 const valid = (schema: TSchema, value: unknown) => compileCheck(schema, 'body')(value) === undefined;
 
@@ -53,4 +55,12 @@ t.test('every setting has a description, and its default is valid', async t => {
       t.ok(valid(Type.Object({ value: schema }), { value: schema.default }), name);
     t.notOk(schema.secret && schema.default, `${name}: a secret has no default`);
   }
+});
+
+t.test('the words for a pattern are in messages, and not in the document', async t => {
+  strict({ code: Type.String({ pattern: '^a$', patternMessage: 'must be an a' }) }, { $id: 'Worded' });
+  t.teardown(() => components.delete('Worded'));
+  const { app } = await build(t);
+  const document = app.swagger() as OpenAPIV3_1.Document;
+  t.same(document.components?.schemas?.Worded?.properties?.code, { type: 'string', pattern: '^a$' });
 });

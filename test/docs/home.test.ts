@@ -1,5 +1,8 @@
 import t from 'tap';
+import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { exchange, parse, request } from '../helper/http.ts';
 
 const { call, newUser, newPost } = await build(t);
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -56,4 +59,45 @@ t.test('where keys are required, the page says how to get one, and its commands 
   t.match(text, 'npm run -s keys -- create');
   t.match(text, '/api/users -H "Authorization: Bearer $KEY"');
   t.notMatch(text, '<dd>', 'strangers see no counts');
+});
+
+t.test('where keys are required, a caller who may read gets the counts, as JSON and as a page', async t => {
+  const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const { authorization } = bearer((await makeKey(database, ['read'])).key);
+  const get = async (headers: object) => parse(await exchange(app, request('GET /', { ...headers })));
+  const counted = await get({ authorization });
+  t.match(counted, { status: 200, body: { counts: { users: 0 } } });
+  t.match(counted.headers, { vary: /authorization/, 'cache-control': 'private, no-cache' });
+  t.match((await get({ ...html, authorization })).text, '>users</a></dt><dd>0</dd>');
+  for (const credentials of [{}, bearer('nonsense'), { authorization: `${authorization}x` }]) {
+    const { status, body } = await get(credentials);
+    t.equal(status, 200);
+    t.notOk(body.counts);
+  }
+});
+
+t.test('without a database, both are there, without counts', async t => {
+  const database = await openTestDatabase(t);
+  const { key } = await makeKey(database, ['read']);
+  let [isAvailable, isBroken] = [true, false];
+  const rows: typeof database.reads.rows = (text, values) =>
+    isBroken
+      ? Promise.reject(Object.assign(new Error('It was cut.'), { code: 'CONNECTION_CLOSED' }))
+      : database.reads.rows(text, values);
+  const away = { ...database, available: () => isAvailable, reads: { ...database.reads, rows } };
+  for (const AUTH_MODE of ['open', 'required'] as const) {
+    const { call } = await build(t, { database: away, settings: { AUTH_MODE } });
+    const countsAre = async (shown: boolean) => {
+      const page = await call('GET', '/', 200, { headers: { ...html, ...bearer(key) } });
+      const { body } = await call('GET', '/', 200, { headers: bearer(key) });
+      t.same([page.text.includes('<dd>'), 'counts' in body], [shown, shown]);
+    };
+    await countsAre(true);
+    isBroken = true;
+    await countsAre(false);
+    isAvailable = false;
+    await countsAre(false);
+    [isAvailable, isBroken] = [true, false];
+    await countsAre(true);
+  }
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
@@ -45,6 +46,21 @@ t.test('the document is served as JSON and as YAML', async t => {
     'openapi.yaml is up to date: `npm run generate` writes it',
   );
   t.notMatch(text, /: [&*]\w+$/m, 'no anchors: they are hard to read');
+});
+
+t.test('a client that has the document already gets a 304, compressed or not', async t => {
+  for (const url of ['/docs/json', '/docs/yaml'])
+    for (const method of ['GET', 'HEAD']) {
+      const { headers, text } = await call(method, url, 200);
+      const { etag = '', vary } = headers;
+      t.match(headers, { etag: /^W\/"[\w-]{27}"$/, vary: 'accept-encoding', 'cache-control': 'no-cache' });
+      const zipped = await app.inject({ method: 'GET', url, headers: { 'accept-encoding': 'gzip' } });
+      t.match(zipped.headers, { etag, vary, 'content-encoding': 'gzip' });
+      if (method === 'GET') t.equal(String(gunzipSync(zipped.rawPayload)), text);
+      const known = await call(method, url, 304, { headers: { 'if-none-match': `"x", ${etag}` } });
+      t.match(known, { text: '', headers: { etag, vary, 'content-length': undefined } });
+      await call(method, url, 200, { headers: { 'if-none-match': '"x"' } });
+    }
 });
 
 t.test('every route is in the document, and nothing else is', async t => {

@@ -109,5 +109,11 @@ t.test('every list is filtered by time, by page and by cursor', async t => {
     }
   }
   const { error } = (await call('GET', '/api/users?createdSince=yesterday', 400)).body;
-  t.same(error.details, [{ in: 'query', path: '/createdSince', message: 'must be a valid date-time' }]);
+  t.same(error.details, [
+    {
+      in: 'query',
+      path: '/createdSince',
+      message: 'must be a time with its zone, such as 2026-11-23T00:00:00Z',
+    },
+  ]);
 });

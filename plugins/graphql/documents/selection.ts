@@ -33,6 +33,13 @@ export function selectedNames({ fieldNodes, fragments }: GraphQLResolveInfo): Se
   return new Set(fields.map(({ name }) => name.value));
 }
 
+/** Whether an operation selects nothing but the schema: its answer depends on neither the caller nor the data. */
+export const isIntrospection = ({ definition, fragments }: Operation): boolean =>
+  (definition.variableDefinitions ?? []).length === 0 &&
+  [...fieldsIn(definition.selectionSet, name => fragments.get(name))].every(({ name }) =>
+    name.value.startsWith('__'),
+  );
+
 /** The mutations that an operation selects; one with two aliases is two. */
 export function mutationsIn({ definition, fragments }: Operation): FieldNode[] {
   const fields = [...fieldsIn(definition.selectionSet, name => fragments.get(name))];

@@ -9,8 +9,10 @@ import { vary } from '../headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that callers need; with `public`, credentials are not even read. */
+    /** The scope that callers need; with `public`, credentials are not even read, unless the route is `identified`. */
     scope?: Scope | 'public';
+    /** A public route that tells some callers more. To it, credentials that are refused are as good as none. */
+    identified?: true;
   }
   interface FastifyRequest {
     readonly actor: Actor;
@@ -52,8 +54,8 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
 
   app.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers;
-    const { scope } = request.routeOptions.config;
-    if (scope === 'public' || scope === undefined) return;
+    const { scope, identified } = request.routeOptions.config;
+    if (scope === undefined || (scope === 'public' && !identified)) return;
     vary(reply, 'authorization');
     if (authorization === undefined) return;
     // What needed credentials is for their owner alone.

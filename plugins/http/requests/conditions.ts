@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Condition } from '../../../src/core/conditions.ts';
@@ -30,6 +31,9 @@ async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
 
 /** The tag of a record. */
 export const tagOf = (version: number) => `"${version}"`;
+
+/** The tag of what has no version: of its bytes, and weak, because compression may change them on their way. */
+export const weakTagOf = (body: string | Buffer) => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /**
  * Says which version of a record the response shows. Balancers and caches must not compress it: that makes the tag weak,

@@ -11,6 +11,7 @@ import {
   scrollsSideways,
   wide,
 } from '../../rig/pages/browser.ts';
+import { until } from '../../rig/process.ts';
 
 const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
 
@@ -62,7 +63,11 @@ t.test('a request is tried at once, and the code of another is copied and works'
   await operation(page, 'listUsers').locator('.opblock-summary-control').click();
   await operation(page, 'listUsers').getByText('Code samples').click();
   await page.getByRole('button', { name: 'Copy curl' }).first().click();
-  const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+  let copied = '';
+  await until('the code is copied', async () => {
+    copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    return copied.startsWith('curl');
+  });
   t.match((await command(copied)).output, '"name":"Ada Lovelace"');
 });
 
@@ -75,6 +80,7 @@ t.test('the credential is kept on reload', async t => {
   await page.getByRole('button', { name: 'Authorize' }).click();
   await page.locator('.auth-container input').fill(key);
   await page.locator('.auth-container button[type=submit]').click();
+  await page.getByText('Logout').waitFor();
   await page.reload();
   await operation(page, 'listUsers').getByRole('button', { name: 'Execute' }).click();
   await operation(page, 'listUsers').locator('.live-responses-table', { hasText: '200' }).waitFor();

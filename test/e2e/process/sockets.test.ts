@@ -87,6 +87,11 @@ t.test('on a raw socket', async t => {
       'sends half the headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-half'),
       'drips headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-drip: ', 'a'),
       'sends half the body': exchange(service, `${line}content-length: 900\r\n\r\n{`),
+      // It would be a 503 if it were tried.
+      'sends no body of a deletion': exchange(
+        service,
+        'DELETE /api/users/x HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\n',
+      ),
       'drips a body': exchange(service, `${line}content-length: 900\r\n\r\n{`, ' '),
     };
     for (const [name, client] of Object.entries(clients))
