@@ -11,14 +11,15 @@ const maxViolations = 20;
 
 /** The formats that are checked, and what is wrong with a text that has another one. */
 const formatMessages: Record<string, string> = {
-  'date-time': 'must be a time with its zone, such as 2026-11-23T00:00:00Z',
-  date: 'must be a date such as 2026-11-23',
+  'date-time': 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
+  date: 'must be a date from the year 1 to 9999, such as 2026-11-23',
   email: 'must be a valid e-mail address',
 };
 
 // Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
 const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, strict: false });
 addFormats.default(ajv, Object.keys(formatMessages) as FormatName[]);
+
 /** A format without the values that the database cannot store, such as the year 0. */
 function restrict(format: string, isStorable: (text: string) => boolean): void {
   const { validate } = ajv.formats[format] as { validate: (text: string) => boolean };

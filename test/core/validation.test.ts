@@ -57,9 +57,11 @@ t.test('every kind of violation has its own message', async t => {
   t.same(violations({ name: 'x', size: 0 }), ['/size must be a whole number from 1 to 9']);
   for (const when of ['now', '2026-11-23', '2026-11-23T00:00:00', '2026-02-30T00:00:00Z'])
     t.same(violations({ name: 'x', when }), [
-      '/when must be a time with its zone, such as 2026-11-23T00:00:00Z',
+      '/when must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
     ]);
-  t.same(violations({ name: 'x', day: '23.11.2026' }), ['/day must be a date such as 2026-11-23']);
+  t.same(violations({ name: 'x', day: '23.11.2026' }), [
+    '/day must be a date from the year 1 to 9999, such as 2026-11-23',
+  ]);
   t.same(violations({ name: 'x', email: 'ada' }), ['/email must be a valid e-mail address']);
   t.equal(
     violations({ name: 'x', when: '2026-11-23T00:00:00Z', day: '2026-11-23', email: 'a@b.co' }),

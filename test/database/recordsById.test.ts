@@ -20,7 +20,7 @@ function watchedReads() {
     return new Promise(resolve => {
       sent.push({
         ids,
-        answer: name => resolve(ids.map(id => [id, name, 'a@x.org', 1, '2026-01-01', '2026-01-01'])),
+        answer: name => resolve(ids.map(id => [id, 1, '2026-01-01', '2026-01-01', name, 'a@x.org'])),
       });
     });
   };

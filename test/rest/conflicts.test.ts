@@ -25,7 +25,7 @@ t.test('an address is unique regardless of case', async t => {
   await newUser({ email: 'Grace@Example.com' });
   for (const email of ['Grace@Example.com', 'grace@example.com', 'GRACE@EXAMPLE.COM']) {
     const { error } = (await call('POST', '/api/users', 409, { body: { name: 'x', email } })).body;
-    t.match(error, { message: 'A user with this e-mail address already exists.', ...taken });
+    t.match(error, { message: 'A user with this email already exists.', ...taken });
   }
 });
 

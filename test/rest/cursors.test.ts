@@ -62,7 +62,7 @@ t.test('page, after and before are refused together, and so is a cursor of anoth
     (await call('GET', `/api/posts?limit=1&after=&${query}`, 200)).body.meta.next;
   const [next, filtered] = [await cursorOf(''), await cursorOf('status=draft')];
   const fits = 'is not a cursor of this list with these filters and this sort';
-  const years = 'must be an instant between the years 1 and 9999';
+  const years = 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z';
   for (const [query, name, message] of [
     ['after=&page=1', 'page', 'cannot be combined with "after"'],
     [`before=${next}&page=2`, 'page', 'cannot be combined with "before"'],
@@ -113,7 +113,7 @@ t.test('every list is filtered by time, by page and by cursor', async t => {
     {
       in: 'query',
       path: '/createdSince',
-      message: 'must be a time with its zone, such as 2026-11-23T00:00:00Z',
+      message: 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
     },
   ]);
 });

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { post } from '../../src/services/posts.ts';
+import { relationsOf } from '../../src/services/relations.ts';
+import type { AnyResource } from '../../src/services/resource.ts';
+import { user } from '../../src/services/users.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
+import { completeResources, makeRecord } from '../helper/records.ts';
 import { Draw, type Schema, strange } from '../helper/values/draw.ts';
 
 interface Parameter {
@@ -23,7 +28,7 @@ interface Request extends Call {
 t.setTimeout(180_000);
 const seed = Number(process.env.TEST_SEED ?? 20261121);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
-const { app, send, call, newUser, newPost } = await build(t);
+const { app, send, call } = await build(t);
 const document = app.swagger() as unknown as { paths: Record<string, Record<string, Operation>> };
 const draw = new Draw(document);
 const counts: Record<string, number> = {};
@@ -32,25 +37,48 @@ const operations = Object.entries(document.paths).flatMap(([template, item]) =>
   Object.entries(item).map(([method, operation]) => ({ template, method: method.toUpperCase(), operation })),
 );
 
-/** Ids that requests can use: of users, posts and a key, and one that does not exist. */
-async function someIds(): Promise<string[]> {
-  const users = await Promise.all([newUser(), newUser(), newUser()]);
-  const posts = await Promise.all(users.map(({ id }) => newPost({ authorId: id })));
+/** Ids that requests can use: of records of the path, users, posts and a key, and one that does not exist. */
+async function someIds(template: string): Promise<string[]> {
+  const resource = resourceAt(template) ?? user;
+  const make = (of: AnyResource) => Promise.all([1, 2, 3].map(() => makeRecord(call, of)));
+  const records = [...(await make(resource)), ...(await make(user)), ...(await make(post))];
   const { body: key } = await call('POST', '/api/keys', 201, { body: { name: 'Key', scopes: ['read'] } });
-  return [...users, ...posts, key].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
+  return [...records, key].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
+}
+
+const resourceAt = (template: string) =>
+  completeResources.find(({ path }) => template.split('/')[2] === path);
+
+/** The members of a body that name parents, with ids that exist. */
+async function parentsAt(template: string): Promise<Record<string, string>> {
+  const resource = resourceAt(template);
+  const relations = resource ? relationsOf(resource) : [];
+  return Object.fromEntries(
+    await Promise.all(
+      relations.map(async ({ member, parent }) => [member, (await makeRecord(call, parent)).id]),
+    ),
+  );
 }
 
 const isPathPart = (value: unknown) => !['', '.', '..'].includes(String(value));
 const readOnly = ['id', 'version', 'createdAt', 'updatedAt'];
 const withoutReadOnly = (body: unknown) =>
   Object.fromEntries(Object.entries(body as object).filter(([name]) => !readOnly.includes(name)));
+const withParents = (body: object, parents: object) => ({
+  ...body,
+  ...Object.fromEntries(Object.entries(parents).filter(([name]) => name in body)),
+});
 const recordOf = (parameters: Parameter[], draws: (parameter: Parameter) => fc.Arbitrary<unknown>) =>
   fc.record(Object.fromEntries(parameters.map(each => [each.name, draws(each)])), {
     requiredKeys: parameters.filter(({ required }) => required).map(({ name }) => name),
   });
 
 /** Requests that the OpenAPI document allows. */
-function validRequests({ parameters = [], requestBody }: Operation, ids: string[]): fc.Arbitrary<Request> {
+function validRequests(
+  { parameters = [], requestBody }: Operation,
+  ids: string[],
+  parents: Record<string, string> = {},
+): fc.Arbitrary<Request> {
   const [type, content] = Object.entries(requestBody?.content ?? {}).at(-1) ?? [];
   const body = content && draw.valid(content.schema, ids);
   return fc.record({
@@ -64,7 +92,10 @@ function validRequests({ parameters = [], requestBody }: Operation, ids: string[
     ),
     // The document allows any value of a read-only member; the stored record refuses nearly all.
     ...(body && {
-      body: fc.oneof(body.map(withoutReadOnly), body),
+      body: fc.oneof(
+        body.map(each => withParents(withoutReadOnly(each), parents)),
+        body,
+      ),
       headers: fc.constant({ 'content-type': String(type) }),
     }),
   }) as fc.Arbitrary<Request>;
@@ -123,7 +154,7 @@ function isNoJson(bytes: Buffer | string) {
 
 /** Refusals of valid requests that depend on stored data; GraphQL reports its own syntax errors. */
 const semantic =
-  /^(is the id of no user|is read-only and differs from the stored value|must be in the future|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
+  /^(is the id of no [a-z ]+|is read-only and differs from the stored value|must be in the future|must have whole texts without NUL, finite numbers and at most 100 levels|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||
@@ -144,7 +175,7 @@ async function ask(template: string, method: string, { path, query, ...options }
 
 for (const { template, method, operation } of operations) {
   t.test(`${operation.operationId}: requests that the document allows are never refused`, async () => {
-    const requests = validRequests(operation, await someIds());
+    const requests = validRequests(operation, await someIds(template), await parentsAt(template));
     await fc.assert(
       fc.asyncProperty(requests, async request => {
         const answer = await ask(template, method, request);
@@ -156,7 +187,7 @@ for (const { template, method, operation } of operations) {
     );
   });
   t.test(`${operation.operationId}: requests that it does not allow are always refused`, async () => {
-    const requests = invalidRequests(operation, await someIds());
+    const requests = invalidRequests(operation, await someIds(template));
     await fc.assert(
       fc.asyncProperty(requests, async request => {
         const { status } = await ask(template, method, request);

@@ -60,10 +60,8 @@ export interface Range {
 export function periodOf(query: Period): Range {
   const boundOf = (name: keyof Period) => {
     const given = query[name];
-    if (given === undefined) return undefined;
-    const time = readBound(given);
-    if (!time) throw wrongParameter(name, 'must be an instant between the years 1 and 9999');
-    return lowestId(time);
+    const time = given === undefined ? undefined : readBound(given);
+    return time && lowestId(time);
   };
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
 }

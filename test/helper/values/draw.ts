@@ -23,6 +23,9 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
+/** The times that a database can store. */
+const storable = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
+
 /** Draws valid and invalid values from the schemas of an OpenAPI document. */
 export class Draw {
   readonly #document: Document;
@@ -59,8 +62,10 @@ export class Draw {
         fc.integer({ min: minimum, max: Math.min(maximum, 12) }),
         fc.integer({ min: minimum, max: maximum }),
       );
+    if (type === 'number') return fc.double({ min: minimum, max: maximum, noNaN: true });
     if (type === 'string') return this.#text(schema, ids);
-    if (type === 'array' && schema.items) return this.#list(schema, schema.items, ids);
+    if (type === 'array')
+      return schema.items ? this.#list(schema, schema.items, ids) : fc.array(fc.jsonValue());
     // Only objects are left. Drawing anything else would never be valid, and the test would hang.
     if (type !== 'object') throw new Error(`cannot draw ${JSON.stringify(schema)}`);
     if (Object.keys(properties).length === 0) return fc.dictionary(fc.string(), fc.jsonValue());
@@ -84,7 +89,9 @@ export class Draw {
     ids: string[],
   ): fc.Arbitrary<string> {
     if (format === 'email') return fc.emailAddress();
-    if (format === 'date-time') return fc.date({ noInvalidDate: true }).map(date => date.toISOString());
+    const times = fc.date({ ...storable, noInvalidDate: true }).map(date => date.toISOString());
+    if (format === 'date-time') return times;
+    if (format === 'date') return times.map(time => time.slice(0, 10));
     if (pattern.includes('[0-9a-f]')) return fc.oneof(fc.constantFrom(...ids), fc.uuid());
     const length = { minLength, maxLength };
     const texts = [
