@@ -58,13 +58,24 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
 }
 
 /** The 409s of the deletion of a record with what belongs to it. */
-export function conflictsOfRemoval(resource: AnyResource, above: AnyResource[] = []): Conflict[] {
-  if (above.includes(resource)) return [];
-  return childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
-    ...(cascade === 'always' ? [] : [hasChildren]),
-    tooMany,
-    ...conflictsOfRemoval(child, [...above, resource]),
-  ]);
+export function conflictsOfRemoval(resource: AnyResource): Conflict[] {
+  const conflicts = new Map<string, Conflict>();
+  const seen = new Set<AnyResource>();
+  function add(parent: AnyResource) {
+    if (seen.has(parent)) return;
+    seen.add(parent);
+    for (const {
+      child,
+      cascade,
+      conflicts: { hasChildren, tooMany },
+    } of childrenOf(parent)) {
+      if (cascade !== 'always') conflicts.set(hasChildren.code, hasChildren);
+      conflicts.set(tooMany.code, tooMany);
+      add(child);
+    }
+  }
+  add(resource);
+  return [...conflicts.values()];
 }
 
 /** The deletion of a record with its children, and theirs. */

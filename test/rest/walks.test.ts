@@ -8,7 +8,11 @@ import { users } from '../../drizzle/tables/users.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
+import { recordResources } from '../../src/resources.ts';
+import { relationsOf } from '../../src/services/relations.ts';
+import type { AnyResource } from '../../src/services/resource.ts';
 import { build } from '../helper/app.ts';
+import { newBody } from '../helper/records.ts';
 import { any, below, seed } from '../helper/values/random.ts';
 
 const { app, call, newUser, database } = await build(t);
@@ -34,10 +38,21 @@ const actor = { actorKind: 'key', actorId: null, actorName: 'k', door: 'rest', a
 
 interface List {
   table: PgTable;
-  row: (base: Base) => object;
+  row: (base: Base) => object | Promise<object>;
 }
+/** Any other resource: parents are made once, unless a record of theirs is unique. */
+async function listOf(resource: AnyResource): Promise<[string, List]> {
+  const parents = relationsOf(resource).map(({ member }) => member);
+  const isShared = !resource.unique.some(({ members }) => members.some(member => parents.includes(member)));
+  const first = await newBody(call, resource);
+  const shared = isShared ? Object.fromEntries(parents.map(member => [member, first[member]])) : {};
+  const row = async (base: Base) => ({ ...(await newBody(call, resource, shared)), ...base });
+  return [`/api/${resource.path}`, { table: resource.table, row }];
+}
+
 /** How the records of each list come into being, with `id` as the name of the record to a client. */
 const lists: Record<string, List> = {
+  ...Object.fromEntries(await Promise.all(recordResources.map(listOf))),
   '/api/users': {
     table: users,
     row: base => ({ ...base, name: text(), email: `${any(['u', 'U'])}${hex(9)}@example.com` }),
@@ -78,7 +93,7 @@ async function insert({ table, row }: List, amount: number): Promise<string[]> {
   const bases = Array.from({ length: amount }, newBase);
   await orm(database.writes)
     .insert(table)
-    .values(bases.map(row) as never[]);
+    .values((await Promise.all(bases.map(row))) as never[]);
   return bases.map(({ id }) => id);
 }
 
