@@ -56,13 +56,17 @@ export function copyProject(): string {
 export function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
-    if (!existsSync(path)) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
-    } else if (readFileSync(path, 'utf8') !== text) throw new Error(`${file} is not as the page shows it`);
+    if (existsSync(path)) {
+      if (textOf(path) !== text) throw new Error(`${file} is not as the page shows it`);
+      return;
+    }
+    // Under another number, a second file would be written beside the one of the command.
+    if (kind === 'sql') throw new Error(`${file} is not there: a command of the page writes it`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
     return;
   }
-  let content = readFileSync(path, 'utf8');
+  let content = textOf(path);
   for (const hunk of text.split(/^@@\n/m)) {
     const lines = hunk.trimEnd().split('\n');
     const side = (leaveOut: string) =>
@@ -77,6 +81,9 @@ export function write(folder: string, { kind, file, text }: Block): void {
   }
   writeFileSync(path, content);
 }
+
+/** What a file contains; drizzle-kit ends its files without a newline. */
+const textOf = (path: string) => `${readFileSync(path, 'utf8').trimEnd()}\n`;
 
 /** Replaces what differs in each run: ids, times, keys. */
 const anonymous = (text: string) =>
