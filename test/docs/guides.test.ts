@@ -13,6 +13,11 @@ const missing = await missingPrograms();
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 const check = 'npm run check';
+/** These read the resources, or their operations, from the list and from the document. */
+const ofAllResources = [
+  ...['access/graphql', 'access/table', 'docs/openapi', 'docs/operations', 'docs/components', 'docs/home'],
+  ...['http/conditions', 'http/preferences', 'http/idempotentRoutes', 'rest/fuzz', 'rest/walks'],
+].map(name => `test/${name}.test.ts`);
 
 t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
   const page = 'docs/add-a-handler.md';
@@ -35,11 +40,15 @@ t.test('what both add leaves the tests of webhooks and of the document green', t
   succeeds(t, 'npm test -- embedded test/webhooks/*.test.ts test/docs/openapi.test.ts', folder),
 );
 
-t.test('docs/add-a-resource.md adds comments, whose tests pass on both databases, and a rule', async t => {
+t.test('docs/add-a-resource.md adds comments with a rule, and changes resources later', async t => {
   const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
-  t.ok(steps.length > 10, 'there are steps');
+  t.ok(steps.length > 25, 'there are steps');
   await walk(t, steps, folder, check);
 });
+
+t.test('what it adds leaves the tests green that look at all resources', t =>
+  succeeds(t, `npm test -- embedded ${ofAllResources.join(' ')}`, folder),
+);
 
 t.test('the client of a service with a new resource has its operations and its conflicts', async t => {
   const out = t.testdir();
@@ -50,10 +59,14 @@ t.test('the client of a service with a new resource has its operations and its c
   t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
 });
 
-t.test('a new resource can have no parent and no text, or a parent that is new itself', async t => {
-  await succeeds(t, 'npm run new -- box --fields size:integer', folder);
-  await succeeds(t, 'npm run new -- category --belongs-to comment --fields title,onTop:boolean', folder);
-  const files = ['boxes', 'categories'].map(name => `test/rest/${name}.test.ts test/graphql/${name}.test.ts`);
+t.test('a new resource can join two others, be a tree, have two words, and every type of field', async t => {
+  for (const given of [
+    'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
+    'membership --belongs-to user,team',
+    "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+  ])
+    await succeeds(t, `npm run new -- ${given}`, folder);
+  const files = ['teams', 'memberships', 'lineItems'].map(name => `test/resources/${name}.test.ts`);
   await succeeds(t, `npm test -- embedded ${files.join(' ')}`, folder);
 });
 
