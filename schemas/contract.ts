@@ -30,10 +30,10 @@ type Body<M extends TProperties> = {
 /** The filter `author` compares the member `authorId`, any other one the member of its name. */
 type FilterOf<Member> = Member | (Member extends `${infer Parent}Id` ? Parent : never);
 
-/** What clients send and get of a resource: all of it is made from one list of its members. */
-export type Contract = ReturnType<typeof contractOf>;
-
-/** `sorts` are what lists can be sorted by besides `createdAt`; `filters` are described, such as "Only posts with this title." */
+/**
+ * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
+ * `createdAt`; `filters` are described, such as "Only posts with this title."
+ */
 export function contractOf<
   M extends TProperties,
   const S extends keyof M & string = never,
