@@ -36,14 +36,19 @@ export async function makeRecord(
   return (await call('POST', `/api/${resource.path}`, 201, { body })).body;
 }
 
-/** A change of the first member that is free, or of the first parent when a record has nothing else. */
-export async function newChange(call: Caller, resource: AnyResource): Promise<Body> {
+/** A change of one member of a record: if there is another, not of an enum, for which there may be rules. */
+export async function newChange(call: Caller, resource: AnyResource, record: Body): Promise<Body> {
   const parents = relationsOf(resource);
   const members = Object.entries(resource.contract.create.properties);
   const free = members.filter(([name]) => parents.every(({ member }) => member !== name));
   const [parent] = parents;
   if (free.length === 0 && parent) return { [parent.member]: (await makeRecord(call, parent.parent)).id };
-  return newMembers(Object.fromEntries(free.slice(0, 1)));
+  const [name, member] = (free.find(([, { enum: words }]) => !words) ?? free[0]) as [string, TSchema];
+  const choices: unknown[] = member.enum ?? [true, false];
+  const isChoice = member.enum !== undefined || [member.type].flat()[0] === 'boolean';
+  return isChoice
+    ? { [name]: choices.find(each => each !== record[name] && each !== null) }
+    : newMembers({ [name]: member });
 }
 
 /** A value for each member: each time another one, as far as the schema allows. */
@@ -61,6 +66,6 @@ function newValue(
   const kind = [type].flat();
   if (kind.includes('object')) return { number: n };
   if (kind.includes('integer') || kind.includes('number')) return Math.max(minimum, 0) + n;
-  if (kind.includes('boolean')) return n % 2 === 0;
+  if (kind.includes('boolean')) return true;
   return pattern === wholeText ? `${examples[0]} ${n}` : examples[0];
 }

@@ -38,7 +38,7 @@ async function start(t: Test, { resource }: Operations, { members = {}, change }
     ...{ call, ask, resource, path },
     body: (given: Members = {}) => newBody(call, resource, { ...members, ...given }),
     make: (given: Members = {}) => makeRecord(call, resource, { ...members, ...given }),
-    change: async () => change ?? newChange(call, resource),
+    change: async (record: Members) => change ?? newChange(call, resource, record),
   };
 }
 
@@ -53,7 +53,7 @@ async function testLife(t: Test, { call, resource, path, body, change }: Service
   const one = headers.location ?? '';
   t.same((await call('GET', one, 200)).body, created);
   t.same((await call('PUT', one, 200, { body: created })).body, created, 'what was read can be sent back');
-  const changes = await change();
+  const changes = await change(created);
   const { body: changed } = await call('PATCH', one, 200, { body: changes });
   t.match(changed, { ...changes, version: 2 });
   t.same((await call('PATCH', one, 200, { body: changes })).body, changed, 'the same again changes nothing');
@@ -71,10 +71,11 @@ async function testLife(t: Test, { call, resource, path, body, change }: Service
 }
 
 async function testVersions(t: Test, { call, path, make, change }: Service) {
-  const one = `${path}/${(await make()).id}`;
+  const record = await make();
+  const one = `${path}/${record.id}`;
   const { etag = '' } = (await call('GET', one, 200)).headers;
   await call('GET', one, 304, { headers: { 'if-none-match': etag } });
-  const request = { body: await change(), headers: { 'if-match': etag } };
+  const request = { body: await change(record), headers: { 'if-match': etag } };
   await call('PATCH', one, 200, request);
   const { error } = (await call('PATCH', one, 412, request)).body;
   t.match(error.details, { code: 'version_mismatch', version: 2 });
@@ -108,8 +109,9 @@ async function testBodies(t: Test, { call, resource, path, body, make }: Service
     t.equal(made[name], '2026-12-01T00:00:00.000Z', 'times are in UTC');
     t.same((await call('PATCH', `${path}/${made.id}`, 200, { body: sent })).body, made, 'the same instant');
   }
+  const other = await make();
   for (const { members, taken } of resource.unique) {
-    const same = Object.fromEntries(members.map(name => [name, full[name]]));
+    const same = Object.fromEntries(members.map(name => [name, other[name]]));
     const { error } = (await call('POST', path, 409, { body: { ...(await body()), ...same } })).body;
     t.equal(error.details.code, taken.code);
   }
@@ -170,7 +172,7 @@ async function testGraphQL(t: Test, { ask, resource, make, change }: Service) {
       [`${plural}Connection`]: { nodes: children, totalCount: 1 },
     },
   });
-  const input = await change();
+  const input = await change(record);
   const [member = ''] = Object.keys(input);
   const update = `mutation($id: ID!, $input: ${title}UpdateInput!) {
     update${title}(id: $id, expectedVersion: 1, input: $input) { version ${member} } }`;

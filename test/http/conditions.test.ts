@@ -94,8 +94,8 @@ const makers = completeResources.map(resource => ({
   make: async () => {
     const made = await makeRecord(call, resource);
     const path = `/api/${resource.path}/${made.id}`;
-    const { body: record } = await call('PATCH', path, 200, { body: await newChange(call, resource) });
-    return { path, record, change: await newChange(call, resource) };
+    const { body: record } = await call('PATCH', path, 200, { body: await newChange(call, resource, made) });
+    return { path, record, change: await newChange(call, resource, record) };
   },
 }));
 let customers = 0;

@@ -59,7 +59,7 @@ for (const resource of completeResources)
     const path = created.headers.location ?? '';
     t.match((await call('GET', path, 200)).body, body);
 
-    const patched = await call('PATCH', path, 204, { headers, body: await newChange(call, resource) });
+    const patched = await call('PATCH', path, 204, { headers, body: await newChange(call, resource, body) });
     const same = await call('PATCH', path, 204, { headers, body: {} });
     const put = await call('PUT', path, 204, { headers, body });
     t.match((await call('GET', path, 200)).body, body);

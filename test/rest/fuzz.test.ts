@@ -143,7 +143,9 @@ function invalidRequests(operation: Operation, ids: string[]): fc.Arbitrary<Requ
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed();
 const plain = (text: string) =>
-  /^(-?\d+|true|false)$/.test(text) ? JSON.parse(text.replace(/^(-?)0+(?=\d)/, '$1')) : text;
+  /^(-?\d+(\.\d+)?(e[+-]?\d+)?|true|false)$/i.test(text)
+    ? JSON.parse(text.replace(/^(-?)0+(?=\d)/, '$1'))
+    : text;
 function isNoJson(bytes: Buffer | string) {
   try {
     return typeof JSON.parse(bytes.toString()) !== 'object';
@@ -154,7 +156,7 @@ function isNoJson(bytes: Buffer | string) {
 
 /** Refusals of valid requests that depend on stored data; GraphQL reports its own syntax errors. */
 const semantic =
-  /^(is the id of no [a-z ]+|is read-only and differs from the stored value|must be in the future|must have whole texts without NUL, finite numbers and at most 100 levels|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
+  /^(is the id of no [a-z0-9 ]+|is read-only and differs from the stored value|must be in the future|must have whole texts without NUL, finite numbers and at most 100 levels|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||

@@ -47,6 +47,7 @@ t.test('it refuses what it cannot make, in words', async t => {
     ['line_item', { fields: 'x' }, /must be words such as comment/],
     ['thing', { fields: 'x', plural: '../things' }, /must be words such as comment/],
     ['thing', {}, /Name at least one field, such as .*, or two parents/],
+    ['thing', { 'belongs-to': 'user,post?' }, /Parents that are joined cannot be optional/],
     ['thing', { 'belongs-to': 'user' }, /Name at least one field/],
     ['post', { fields: 'x' }, /The file schemas\/post.ts already exists/],
     ['record', { fields: 'x' }, /The file src\/services\/records.ts already exists/],

@@ -133,6 +133,7 @@ function queryConverter(schema: TSchema) {
   const convert = (name: string, value: string) => {
     const type = types.get(name);
     if (type === 'integer' && /^-?\d+$/.test(value)) return Number(value);
+    if (type === 'number' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return Number(value);
     if (type === 'boolean' && /^(true|false)$/.test(value)) return value === 'true';
     return value;
   };

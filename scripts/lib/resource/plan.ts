@@ -62,6 +62,8 @@ export function planOf(name = '', given: Given): Plan {
   const fields = listOf(given.fields).map(fieldOf);
   if (fields.length === 0 && parents.length < 2)
     throw new UsageError('Name at least one field, such as --fields text:string, or two parents to join');
+  if (fields.length === 0 && parents.some(({ isOptional }) => isOptional))
+    throw new UsageError('Parents that are joined cannot be optional');
   return {
     ...self,
     nouns,
