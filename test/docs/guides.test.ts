@@ -16,7 +16,14 @@ const check = 'npm run check';
 /** These read what there is from lists, from the document, or from recorded events. */
 const ofWhatIsAdded = [
   ...['access/graphql', 'access/table', 'docs/openapi', 'docs/operations', 'docs/components', 'docs/home'],
-  ...['http/conditions', 'http/preferences', 'http/idempotentRoutes', 'rest/fuzz', 'rest/walks'],
+  ...[
+    'http/conditions',
+    'http/preferences',
+    'http/idempotentRoutes',
+    'rest/fuzz',
+    'rest/lists',
+    'rest/walks',
+  ],
   ...['resources/*', 'webhooks/*'],
 ].map(name => `test/${name}.test.ts`);
 

@@ -27,9 +27,12 @@ export function longestLists(document: object): string[] {
 }
 
 function longest(name: string, schema: Schema): string {
-  const { enum: choices, maximum, maxLength, format, pattern = '', examples = [] } = schema;
+  const { type, enum: choices, maximum, maxLength, format, pattern = '', examples = [] } = schema;
   if (choices) return choices.toSorted((a, b) => b.length - a.length)[0] ?? '';
+  if (type === 'boolean') return 'false';
   if (maximum !== undefined) return String(maximum);
+  if (type === 'number') return String(-Number.MAX_VALUE);
+  if (format === 'date') return '2026-11-21';
   if (pattern.includes('[0-9a-f]')) return examples[0] ?? '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
   if (maxLength === undefined) throw new Error(`${name} may have any length`);
   if (format === 'email')
