@@ -1,4 +1,4 @@
-import { count, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
+import { count, or, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/contract.ts';
 import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
@@ -93,9 +93,12 @@ async function removeChildren(
   parents: string[],
 ): Promise<void> {
   const db = orm(deletion.inside.db);
-  for (const relation of childrenOf(resource)) {
+  // Several relations of one child are counted together, unless a deletion means something else for each.
+  const groups = Map.groupBy(childrenOf(resource), ({ child, cascade }) => `${child.name} ${cascade}`);
+  for (const relations of groups.values()) {
+    const [relation] = relations as [Relation];
     const { table, name } = relation.child;
-    const ofParents = isAny(relation.column, parents);
+    const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
     const [{ total } = { total: 0 }] = await db
       .select({ total: count() })
       .from<PgTable>(table)
