@@ -61,14 +61,7 @@ t.test('two changes within a millisecond get different times, so the first becom
 
 t.test('read-only members of the wrong type are invalid', async t => {
   const { id } = await newUser();
-  for (const body of [
-    { id: 7 },
-    { id: 'x' },
-    { createdAt: 'now' },
-    { createdAt: 1 },
-    { updatedAt: null },
-    { version: 0 },
-  ]) {
+  for (const body of [{ id: 7 }, { id: 'x' }, { createdAt: 'now' }, { updatedAt: null }, { version: 0 }]) {
     const { error } = (await call('PATCH', `/api/users/${id}`, 400, { body })).body;
     t.equal(error.details[0].path, `/${Object.keys(body)[0]}`);
     t.notMatch(error.details[0].message, /undefined/);
