@@ -30,16 +30,6 @@ t.test('records requested by id are read together', async t => {
   t.equal(answer.body.data.u19.name, 'User 20');
 });
 
-t.test('a nested list reads the members that fragments and equal fields select', async t => {
-  const { ask, database } = await buildGraphQL(t);
-  await fill(database, 2, 1);
-  const answer = await ask(`{
-    users { posts { ...Title } posts { ... on Post { status } } posts { ...Deep } }
-  } fragment Title on Post { title } fragment Deep on Post { ... { version ...Title } }`);
-  const post = (user: number) => ({ title: `Post 1 of ${user}`, status: 'draft', version: 1 });
-  t.same(answer, { data: { users: [{ posts: [post(1)] }, { posts: [post(2)] }] } });
-});
-
 t.test('a field is read once for all parents of a list, and refused once', async t => {
   const [first, second] = [{ fieldNodes: [] }, { fieldNodes: [] }] as unknown as GraphQLResolveInfo[];
   if (!first || !second) throw new Error('never');

@@ -68,13 +68,3 @@ t.test('a database lost during a query is UNAVAILABLE, and one lost before it is
   t.match(answer.headers, { 'retry-after': '1' });
   t.notOk('data' in answer.body);
 });
-
-t.test('a subscription operation is refused as an error of the client', async t => {
-  const { call } = await build(t);
-  const headers = { accept: 'application/graphql-response+json' };
-  const { body } = await call('POST', url, 400, {
-    headers,
-    body: { query: 'subscription { users { id } }' },
-  });
-  t.match(body, { errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] });
-});

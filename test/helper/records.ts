@@ -59,7 +59,8 @@ function newValue(
   { type, format, pattern, enum: words, examples, minimum = 0 }: TSchema,
   n: number,
 ): unknown {
-  if (words) return words[0];
+  // The example differs from the default where a schema has both.
+  if (words) return examples?.[0] ?? words[0];
   if (format === 'email') return `made${n}@example.com`;
   if (format === 'date-time') return new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
   if (format === 'date') return new Date(Date.UTC(2026, 0, n)).toISOString().slice(0, 10);

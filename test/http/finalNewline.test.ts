@@ -22,13 +22,3 @@ t.test('a JSON body ends with a newline, so that the prompt of a terminal has it
     t.equal(Number(headers['content-length']), Buffer.byteLength(text));
   }
 });
-
-t.test('HEAD has the length of GET', async t => {
-  const { call, newUser } = await build(t);
-  const { id } = await newUser();
-  for (const path of [`/api/users/${id}`, '/api/users']) {
-    const [get, head] = [await call('GET', path, 200), await call('HEAD', path, 200)];
-    t.equal(head.headers['content-length'], get.headers['content-length']);
-    t.equal(head.headers.etag, get.headers.etag);
-  }
-});

@@ -94,30 +94,6 @@ t.test('the count starts again when the window ends', async t => {
   t.equal(await left('192.0.2.1'), 2);
 });
 
-t.test('each address has its own count', async t => {
-  const { left } = await limited(t);
-  t.equal(await left('192.0.2.1'), 2);
-  t.equal(await left('192.0.2.1'), 1);
-  t.equal(await left('192.0.2.2'), 2);
-});
-
-t.test('an IPv6 /64 network is one caller; a mapped IPv4 address counts as that address', async t => {
-  const { left } = await limited(t);
-  t.equal(await left('2001:db8:1:2::1'), 2);
-  t.equal(await left('2001:db8:1:2:ffff:ffff:ffff:ffff'), 1);
-  t.equal(await left('2001:db8:1:3::1'), 2, 'the next network is another caller');
-  t.equal(await left('192.0.2.1'), 2);
-  t.equal(await left('::ffff:192.0.2.1'), 1);
-});
-
-t.test('without TRUST_PROXY the header X-Forwarded-For is ignored', async t => {
-  const { left } = await limited(t);
-  t.equal(await left('192.0.2.1', '198.51.100.1'), 2);
-  t.equal(await left('192.0.2.1', '198.51.100.2'), 1);
-  t.equal(await left('192.0.2.1', '198.51.100.3, 127.0.0.1'), 0);
-  t.equal(await left('192.0.2.1', '198.51.100.4'), 'none');
-});
-
 t.test('with one hop the address that the proxy wrote counts, not those before it', async t => {
   const { left } = await limited(t, '1');
   t.equal(await left('10.0.0.1', '198.51.100.1'), 2);
@@ -154,10 +130,4 @@ t.test('a port that a proxy appends to the address does not make another caller'
   const behindThree = '203.0.113.9, 198.51.100.1:1024, 10.2.3.4:80, [fd00::2]:80';
   t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is recognized with its port');
   t.equal(await left('10.0.0.1', '198.51.100.1'), 1);
-});
-
-t.test('a port in an untrusted header changes nothing', async t => {
-  const { left } = await limited(t);
-  t.equal(await left('192.0.2.1', '198.51.100.1:1024'), 2);
-  t.equal(await left('192.0.2.1', '198.51.100.2:1025'), 1);
 });

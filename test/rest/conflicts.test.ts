@@ -2,7 +2,11 @@ import t from 'tap';
 import { build } from '../helper/app.ts';
 
 const { call, app, newUser, newPost } = await build(t);
-const taken = { status: 409, details: { code: 'email_taken', path: '/email' } };
+const taken = {
+  message: 'A user with this email already exists.',
+  status: 409,
+  details: { code: 'email_taken', path: '/email' },
+};
 const headers = { 'content-type': 'application/json' };
 
 /** Sends requests at once and counts the answers by status. */
@@ -20,14 +24,6 @@ async function race(requests: { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url
 /** The address in mixed case: each set bit makes one letter a capital. */
 const mixed = (email: string, bits: number) =>
   [...email].map((letter, at) => ((bits >> (at % 8)) & 1 ? letter.toUpperCase() : letter)).join('');
-
-t.test('an address is unique regardless of case', async t => {
-  await newUser({ email: 'Grace@Example.com' });
-  for (const email of ['Grace@Example.com', 'grace@example.com', 'GRACE@EXAMPLE.COM']) {
-    const { error } = (await call('POST', '/api/users', 409, { body: { name: 'x', email } })).body;
-    t.match(error, { message: 'A user with this email already exists.', ...taken });
-  }
-});
 
 t.test("PUT and PATCH cannot take another user's address, but can change the case of one's own", async t => {
   await newUser({ email: 'first@example.com' });

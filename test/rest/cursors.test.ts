@@ -108,12 +108,4 @@ t.test('every list is filtered by time, by page and by cursor', async t => {
       t.same((await call('GET', path, 200)).body.data, [], path);
     }
   }
-  const { error } = (await call('GET', '/api/users?createdSince=yesterday', 400)).body;
-  t.same(error.details, [
-    {
-      in: 'query',
-      path: '/createdSince',
-      message: 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
-    },
-  ]);
 });

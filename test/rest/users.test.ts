@@ -1,31 +1,7 @@
 import t from 'tap';
-import { user } from '../../schemas/user.ts';
 import { build } from '../helper/app.ts';
 
 const { call, newUser } = await build(t);
-
-t.test('a user is created, read, replaced, updated and deleted', async t => {
-  const ada = { name: 'Ada Lovelace', email: 'ada@example.com' };
-  const created = await call('POST', '/api/users', 201, { body: ada });
-  t.match(created.body, { ...ada, id: /^[0-9a-f-]{36}$/, createdAt: /^\d{4}-.*\.\d{3}Z$/ });
-  t.same(Object.keys(created.body), Object.keys(user.record.properties), 'in the order of the schema');
-  t.equal(created.body.updatedAt, created.body.createdAt);
-  const path = `/api/users/${created.body.id}`;
-  t.equal(created.headers.location, path);
-  t.same((await call('GET', path, 200)).body, created.body);
-
-  const replaced = await call('PUT', path, 200, {
-    body: { name: 'Countess', email: 'countess@example.com' },
-  });
-  t.match(replaced.body, { id: created.body.id, name: 'Countess', email: 'countess@example.com' });
-  const updated = await call('PATCH', path, 200, { body: { name: 'Ada' } });
-  t.match(updated.body, { name: 'Ada', email: 'countess@example.com', createdAt: created.body.createdAt });
-  t.same((await call('GET', path, 200)).body, updated.body);
-
-  const deleted = await call('DELETE', path, 204);
-  t.equal(deleted.text, '');
-  t.match((await call('GET', path, 404)).body, { error: { message: 'User not found.', status: 404 } });
-});
 
 t.test('text comes back exactly as it was written', async t => {
   for (const name of [
@@ -63,13 +39,8 @@ t.test('an address keeps its case; the longest has 254 characters', async t => {
 
 t.test('a user with an invalid name or address is refused', async t => {
   for (const [body, path, message] of [
-    [{ email: 'a@example.com' }, '/name', 'is required'],
-    [{ name: 'Ada' }, '/email', 'is required'],
     [{ name: '', email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
     [{ name: '😀'.repeat(201), email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
-    [{ name: 7, email: 'a@example.com' }, '/name', 'must be a string'],
-    [{ name: null, email: 'a@example.com' }, '/name', 'must be a string'],
-    [{ name: ['Ada'], email: 'a@example.com' }, '/name', 'must be a string'],
     [{ name: 'Ada', email: '' }, '/email', 'must be a valid e-mail address'],
     [{ name: 'Ada', email: 'ada' }, '/email', 'must be a valid e-mail address'],
     [{ name: 'Ada', email: 'ada@example' }, '/email', 'must be a valid e-mail address'],

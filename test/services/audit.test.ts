@@ -73,19 +73,11 @@ t.test('a refused or rolled back write leaves no entry', async t => {
   t.match(body.data[0], { actorKind: 'anyone', actorId: null });
 });
 
-t.test('the log can be filtered, and read by cursor', async t => {
-  const { call } = await build(t);
-  for (let i = 0; i < 3; i++)
-    await call('POST', '/api/users', 201, { body: { name: 'A', email: `a${i}@b.example` } });
-  const read = async (query: string) => (await call('GET', `/api/audit?${query}`, 200)).body;
-  const { data, meta } = await read('action=user.create&limit=2');
+t.test('a parameter or a cursor that does not fit the log is refused', async t => {
+  const { call, newUser } = await build(t);
+  for (const _ of [1, 2, 3]) await newUser();
+  const { meta } = (await call('GET', '/api/audit?action=user.create&limit=2', 200)).body;
   t.match(meta, { limit: 2, next: String, previous: null });
-  const { data: rest } = await read(`action=user.create&limit=2&after=${meta.next}`);
-  const ids = [...data, ...rest].map(({ id }) => id);
-  t.same(ids, ids.toSorted().toReversed(), 'newest first');
-  t.equal(ids.length, 3);
-  t.same(await read('action=user.delete'), { data: [], meta: { limit: 20, next: null, previous: null } });
-  t.equal((await read(`record=${data[0].recordId}`)).data.length, 1);
   for (const refused of ['page=1', 'sort=createdAt', 'since=2001-01-01T00:00:00Z', 'record=%00', 'x=1'])
     await call('GET', `/api/audit?${refused}`, 400);
   for (const other of [`after=${meta.next}`, `action=post.create&after=${meta.next}`, 'before=x'])

@@ -7,48 +7,27 @@ import { makeCursor } from '../../../src/services/lists/cursors.ts';
 import { pagedList } from '../../../src/services/lists/pagedList.ts';
 import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import { post } from '../../../src/services/posts.ts';
-import { users } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
+import { fill } from '../../helper/graphql.ts';
 
-t.test('the pages of a list contain every record once, in order, with correct totals', async t => {
-  const context = inside(await openTestDatabase(t));
-  const { db } = context;
-  const user = await users.create(context, { name: 'Ada', email: 'ada@example.com' });
-  await orm(db).execute(sql`
-    insert into posts (id, title, status, author_id, created_at, updated_at)
-    select (lpad(to_hex(1751328000000 + n * 7), 12, '0') || '70008002' || lpad(to_hex(n), 12, '0'))::uuid, 'title ' || n % 7,
-      case when n % 3 = 0 then 'draft' else 'published' end, ${user.id}, to_timestamp((1751328000000 + n * 7) / 1000.0), now()
-    from generate_series(1, 4000) as n`);
-
-  for (const filter of [
-    {},
-    { status: 'draft' },
-    { author: user.id },
-    { status: 'draft', title: 'title 1' },
-  ] as const)
-    for (const sort of ['createdAt', '-createdAt', 'title', '-title'] as const) {
-      const walked: { id: string; createdAt: string; title: string }[] = [];
-      let total = 1;
-      for (let page = 1; walked.length < total && page < 50; page++) {
-        const { data, meta } = await post.list(context, { page, limit: 100, sort, ...filter });
-        walked.push(...data);
-        total = meta.total;
+t.test('the pages of a list with a filter whose total is kept contain every record once', async t => {
+  const database = await openTestDatabase(t);
+  await fill(database, 2, 40);
+  await database.writes.rows(`update posts set status = 'published' where title like '%3%'`, []);
+  for (const status of ['draft', 'published'] as const)
+    for (const sort of ['createdAt', '-createdAt'] as const) {
+      const order = sort === 'createdAt' ? 'asc' : 'desc';
+      const query = `select id from posts where status = $1 order by id ${order}`;
+      const all = await database.writes.rows(query, [status]);
+      const seen: unknown[] = [];
+      for (let page = 1; page <= Math.ceil(all.length / 7); page++) {
+        const { data, meta } = await post.list(inside(database), { page, limit: 7, sort, status });
+        t.equal(meta.total, all.length);
+        seen.push(...data.map(({ id }) => [id]));
       }
-      const text = `${sort} ${Object.entries(filter)}`;
-      t.equal(walked.length, total, `${text}: the total is correct`);
-      t.equal(new Set(walked.map(({ id }) => id)).size, total, `${text}: no record twice`);
-      const key = sort.replace('-', '') as 'title' | 'createdAt';
-      const keys = walked.map(post => `${post[key]} ${post.id}`);
-      const sorted = keys.toSorted();
-      t.same(keys, sort.startsWith('-') ? sorted.reverse() : sorted, `${text}: in order`);
+      t.same(seen, all, `${status} ${order}`);
     }
-  const past = await post.list(context, { page: 1000, limit: 20, sort: '-createdAt' });
-  t.match(past, { data: [], meta: { total: 4000, totalPages: 200 } });
-  t.match(await users.resource.list(context, { page: 1, limit: 20, sort: 'createdAt' }), {
-    data: [user],
-    meta: { total: 1 },
-  });
 });
 
 t.test('a record may have members with the names that a statement of a list uses itself', async t => {
