@@ -21,7 +21,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
       description: 'Says nothing about the database: a process must not be restarted because that is away.',
       response: { 200: ref(Live) },
     }),
-    () => ({ status: 'ok' }),
+    () => ({ status: 'ok' as const }),
   );
   app.get(
     '/ready',
@@ -37,7 +37,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
       if (!database.hasConnections())
         throw new AppError('unavailable', 'All connections to the database are busy.');
       await Promise.race([database.ping(), tooLate()]);
-      return { status: 'ok', database: database.kind };
+      return { status: 'ok' as const, database: database.kind };
     },
   );
 };

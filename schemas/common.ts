@@ -88,7 +88,10 @@ export const nullableText = (description: string, example: string) =>
 export const nullableTime = (description: string) =>
   Type.Unsafe<string | null>({ ...Time(description), type: ['string', 'null'] });
 
-export const oneOf = <T extends string>(values: readonly T[], description: string, example = values[0]) =>
-  Type.Unsafe<T>({ type: 'string', enum: values, description, examples: [example] });
+export const oneOf = <const T extends string>(
+  values: readonly T[],
+  description: string,
+  example = values[0],
+) => Type.Unsafe<T>({ type: 'string', enum: values, description, examples: [example] });
 
 export const idInPath = (record: string) => string(`The id of the ${record}.`, exampleId);

@@ -4,13 +4,14 @@ import {
   type TOptional,
   type TProperties,
   type TSchema,
+  type TUnsafe,
   Type,
 } from '@sinclair/typebox';
 import { readOnly, strict } from './common.ts';
 import { listOf, listParameters, only } from './lists.ts';
 
 /** A member that bodies may leave out. */
-export const orDefault = <T extends TSchema, const D extends Static<T>>(member: T, value: D) =>
+export const orDefault = <T extends TSchema>(member: T, value: Static<T>) =>
   Type.Unsafe<Static<T>>({ ...member, default: value }) as MayBeAbsent<Static<T>>;
 
 /** A member that may be null, which it is when a body leaves it out. */
@@ -22,26 +23,24 @@ export const orNull = <T extends TSchema>(member: T) =>
     default: null,
   }) as MayBeAbsent<Static<T> | null>;
 
-type MayBeAbsent<T> = ReturnType<typeof Type.Unsafe<T>> & { default: T };
+type MayBeAbsent<T> = TUnsafe<T> & { default: T };
 type Body<M extends TProperties> = {
   [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
 };
 
-/** The filter `author` compares the member `authorId`, any other one the member of its name. */
-type FilterOf<Member> = Member | (Member extends `${infer Parent}Id` ? Parent : never);
-
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
- * `createdAt`; `filters` are described, such as "Only posts with this title."
+ * `createdAt`. A filter is described, such as "Only posts with this title.", and compares the member of its name: `author` the member
+ * `authorId`. A filter of anything else has a schema.
  */
 export function contractOf<
   M extends TProperties,
-  const S extends keyof M & string = never,
-  F extends FilterOf<keyof M> & string = never,
+  const S extends (keyof M & string) | 'updatedAt' = never,
+  F extends string = never,
 >(
   name: string,
   description: string,
-  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
+  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string | TSchema> },
 ) {
   const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
   const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
@@ -49,8 +48,12 @@ export function contractOf<
   const { id, ...rest } = readOnly;
   const record = strict({ id, ...stored, ...rest }, { $id: name, description });
   const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
-  const filterOf = (text: string, filter: string) =>
-    only((stored[filter] ?? stored[`${filter}Id`]) as TSchema, text);
+  const filterOf = (filter: string | TSchema, by: string) => {
+    const member = stored[by] ?? stored[`${by}Id`];
+    if (typeof filter !== 'string') return Type.Optional(filter);
+    if (!member) throw new Error(`${name} has no member for the filter "${by}".`);
+    return only(member, filter);
+  };
   return {
     record,
     create: strict(body, { $id: `${name}Create`, description: `A new ${noun}.` }),
@@ -77,7 +80,8 @@ const withEach = <K extends string, V, T>(object: Record<K, V>, change: (value: 
 
 function inBody(member: TSchema): TSchema {
   if (!('default' in member)) return member;
-  const description = member.description?.replace(/\.$/, `; \`${member.default}\` when absent.`);
+  const value = typeof member.default === 'string' ? member.default : JSON.stringify(member.default);
+  const description = `${member.description?.replace(/\.$/, '')}; \`${value}\` when absent.`;
   return Type.Optional({ ...member, description } as TSchema);
 }
 

@@ -45,9 +45,10 @@ async function writeResource({ values, positionals: [name] }: Given<typeof optio
 /** The list of resources with the new one, after the records that clients write. */
 function listed({ plural }: Plan, list: string): string {
   const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
-  const place = '  // Webhooks write them.\n';
-  if (!list.includes(place)) throw new OperatorError(`src/resources.ts has no line "${place.trim()}"`);
-  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(place, entry + place)}`;
+  const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
+  if (!end.test(list))
+    throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
+  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(end, found => entry + found)}`;
 }
 
 /** What drizzle-kit wrote, and the totals that it does not know of. */

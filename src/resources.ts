@@ -8,14 +8,14 @@ import { users } from './services/users.ts';
 
 /**
  * The resources, in the order of the document, the GraphQL schema and the first page: `/api/users`, `/api/posts` and so on. A
- * new one is added only here. Routes and fields of its own can stand beside those that every resource has, or without them.
+ * new one is added only here. A resource may have other routes and fields besides these, or only others.
  */
 export const resources = [
   { ...users, routes: [resourceRoutes(users)], fields: resourceFields(users) },
   { ...posts, routes: [resourceRoutes(posts)], fields: resourceFields(posts) },
-  // Webhooks write them.
+  // Webhooks write them, so there are no operations.
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];
 
-/** Those whose records clients read by their ids. */
+/** The resources with a table of their own: the audit log names them, and `/` counts them. */
 export const recordResources = resources.flatMap(({ resource }) => ('table' in resource ? resource : []));

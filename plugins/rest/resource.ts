@@ -3,7 +3,6 @@ import type { TSchema } from '@sinclair/typebox';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Removal } from '../../schemas/contract.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
-import { conflictsOfRemoval } from '../../src/services/deletions.ts';
 import type { Operations } from '../../src/services/resource.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
@@ -11,8 +10,8 @@ import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } 
 const mergePatch = ['application/json', 'application/merge-patch+json'];
 
 /**
- * The six routes of a resource, such as `/users` and `/users/:user_id`: two that read, and those of the operations that it
- * has. Each names the 409s that the service throws.
+ * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it has, with
+ * the 409s that the service throws.
  */
 export const resourceRoutes =
   ({ resource, create, replace, change, remove }: Operations): FastifyPluginAsyncTypebox =>
@@ -52,7 +51,7 @@ export const resourceRoutes =
       app.post(
         all,
         route(`create${One}`, `Create ${one}`, 'write', {
-          config: { ...versioned, conflicts: create.conflicts ?? [], idempotencyKey: 'accepted' },
+          config: { ...versioned, conflicts: create.conflicts?.() ?? [], idempotencyKey: 'accepted' },
           description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
           body: ref(contract.create),
           response: { 201: record },
@@ -64,7 +63,7 @@ export const resourceRoutes =
         each,
         route(`replace${One}`, `Replace ${one} completely`, 'write', {
           ...found,
-          config: { ...versioned, conflicts: replace.conflicts ?? [] },
+          config: { ...versioned, conflicts: replace.conflicts?.() ?? [] },
           description: `Members that are absent get their defaults. The body may be what \`GET\` returned: if the ${noun} was changed since, the answer is a 409.`,
           body: ref(contract.replace),
         }),
@@ -76,7 +75,7 @@ export const resourceRoutes =
         each,
         route(`update${One}`, `Update ${one} partially`, 'write', {
           ...found,
-          config: { ...versioned, conflicts: change.conflicts ?? [] },
+          config: { ...versioned, conflicts: change.conflicts?.() ?? [] },
           description: `Members that are absent stay as they are (RFC 7396). A change to the same values changes nothing, not even \`version\`.`,
           consumes: mergePatch,
           body: ref(contract.update),
@@ -88,7 +87,7 @@ export const resourceRoutes =
       app.delete(
         each,
         route(`delete${One}`, `Delete ${one}`, 'write', {
-          config: { ...versioned, conflicts: [...(remove.conflicts ?? []), ...conflictsOfRemoval(resource)] },
+          config: { ...versioned, conflicts: remove.conflicts?.() ?? [] },
           description: `A ${noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
           params,
           querystring: Removal,

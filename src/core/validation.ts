@@ -17,7 +17,14 @@ const formatMessages: Record<string, string> = {
 };
 
 // Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
-const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, strict: false });
+// With `strictNumbers`: JSON reads 1e999 as infinity, which no answer can have.
+const ajv = new Ajv({
+  allErrors: true,
+  useDefaults: true,
+  verbose: true,
+  strict: false,
+  strictNumbers: true,
+});
 addFormats.default(ajv, Object.keys(formatMessages) as FormatName[]);
 
 /** A format without the values that the database cannot store, such as the year 0. */

@@ -54,28 +54,19 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
     const needsLock = condition || check || childrenOf(resource).length > 0;
     return needsLock ? inTransaction(context, removeAll, options) : write(context, removeOne, options);
   }
-  return Object.assign(remove, { conflicts });
+  return Object.assign(remove, { conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
 /** The 409s of the deletion of a record with what belongs to it. */
-export function conflictsOfRemoval(resource: AnyResource): Conflict[] {
-  const conflicts = new Map<string, Conflict>();
-  const seen = new Set<AnyResource>();
-  function add(parent: AnyResource) {
-    if (seen.has(parent)) return;
-    seen.add(parent);
-    for (const {
-      child,
-      cascade,
-      conflicts: { hasChildren, tooMany },
-    } of childrenOf(parent)) {
-      if (cascade !== 'always') conflicts.set(hasChildren.code, hasChildren);
-      conflicts.set(tooMany.code, tooMany);
-      add(child);
-    }
-  }
-  add(resource);
-  return [...conflicts.values()];
+function conflictsOfRemoval(resource: Pick<AnyResource, 'table'>, seen = new Set<PgTable>()): Conflict[] {
+  if (seen.has(resource.table)) return [];
+  seen.add(resource.table);
+  const all = childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
+    ...(cascade === 'always' ? [] : [hasChildren]),
+    tooMany,
+    ...conflictsOfRemoval(child, seen),
+  ]);
+  return [...new Map(all.map(each => [each.code, each])).values()];
 }
 
 /** The deletion of a record with its children, and theirs. */

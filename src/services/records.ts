@@ -52,20 +52,20 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       return (await insert(inside, members as never)) as Created;
     };
     // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
-    const valuesOf = (names: string[]) => names.map(name => members[name]);
-    const withValue = (values: unknown[]) => !values.includes(null);
     const turns = unique
-      .map(each => valuesOf(each.members))
-      .filter(withValue)
+      .map(({ members: names }) => names.map(name => members[name]))
+      .filter(values => !values.includes(null))
       .map(values => `${plural} with ${values}`.toLowerCase());
-    const parents = relationsOf(resource).map(({ member }) => valuesOf([member]));
-    const shared = parents.filter(withValue).map(id => `${plural} of ${id}`);
+    const shared = relationsOf(resource)
+      .map(({ member }) => members[member])
+      .filter(id => id !== null)
+      .map(id => `${plural} of ${id}`);
     return check ? inTransaction(context, add, { turns, shared }) : write(context, add, { turns, shared });
   }
-  return Object.assign(create, { conflicts: [...conflictsOf(resource), ...conflicts] });
+  return Object.assign(create, { conflicts: () => [...takenIn(resource), ...conflicts] });
 }
 
-const conflictsOf = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
+const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
 
 interface ChangeRules<Stored> {
   /**
@@ -108,7 +108,7 @@ export function changeOf<C extends Contract, T extends ResourceTable>(
     };
     return inTransaction(context, update, { turns: [id] });
   }
-  return Object.assign(change, { conflicts: [...conflictsOf(resource), ...conflicts, stale] });
+  return Object.assign(change, { conflicts: () => [...takenIn(resource), ...conflicts, stale] });
 }
 
 export const stale = conflict('stale', {
@@ -129,7 +129,9 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   input: Partial<T>,
 ): Partial<T> | undefined {
   const different = Object.entries(input).filter(
-    ([name, value]) => !isDeepStrictEqual(stored[name as keyof T], value),
+    // 0 and -0 are one value, which the database knows only as 0.
+    ([name, value]) =>
+      stored[name as keyof T] !== value && !isDeepStrictEqual(stored[name as keyof T], value),
   );
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
@@ -138,7 +140,7 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-/** With its times as the database returns them: the same time in another zone is no change. */
+/** The input with its times in UTC, as they are stored: the same time in another zone is no change. */
 function inUtc({ record }: Contract, input: object): Record<string, unknown> {
   const isTime = (name: string) => record.properties[name]?.format === 'date-time';
   return Object.fromEntries(

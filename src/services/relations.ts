@@ -39,7 +39,7 @@ export function belongsTo(
   column: PgColumn,
   parent: AnyResource,
   { cascade = 'on request', children = child.plural }: Partial<Pick<Relation, 'cascade' | 'children'>> = {},
-): Relation {
+): void {
   const member = memberOf(child.table, column);
   const conflicts = conflictsOf(parent, child);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
@@ -48,9 +48,7 @@ export function belongsTo(
       : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.noun}` }]),
   );
   const name = member.replace(/Id$/, '');
-  const relation = { child, column, parent, member, name, children, cascade, conflicts };
-  declared.push(relation);
-  return relation;
+  declared.push({ child, column, parent, member, name, children, cascade, conflicts });
 }
 
 /** What a record calls a column. */

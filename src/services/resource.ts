@@ -6,7 +6,7 @@ import type { Condition } from '../core/conditions.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
-import { capitalize, withArticle, wordsOf } from '../core/text.ts';
+import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
 import { statement } from '../database/statements/statement.ts';
 import { totalOf } from '../database/totals.ts';
@@ -39,9 +39,9 @@ interface Rules<C extends Contract> {
   /** The filters and sorts that are more than the column of their name. */
   filters?: Partial<ListOf<C>['filters']>;
   sorts?: Partial<ListOf<C>['sorts']>;
-  /** The filters whose columns `list_watch` names in the migration: lists by one of them have a kept total, too. */
+  /** Filters whose totals are kept, not counted. The migration names the same columns in `list_watch`. */
   counted?: C['filters'];
-  /** Members of which no two records have the same value, or not the same values together: a 409 by the index of the columns. */
+  /** Unique members, or lists of members that are unique together. A second record with the same value is a 409. */
   unique?: (Member<C> | Member<C>[])[];
 }
 
@@ -68,7 +68,7 @@ interface Unique {
   members: string[];
   taken: Conflict;
 }
-/** Any resource, for functions that do not care which. Its list takes a query that was checked by its schema. */
+/** A resource of any table. The query of its list must have passed the schema of the contract. */
 export type AnyResource = Omit<Resource, 'list'> & {
   list: PagedList<object, never, never>;
 };
@@ -87,8 +87,8 @@ export interface Operations {
 type Change = Operation<
   (context: Context, id: string, input: never, condition?: Condition) => Promise<{ version: number }>
 >;
-/** A function of a service, with the 409s that it throws. */
-type Operation<F> = F & { conflicts?: Conflict[] };
+/** A function of a service, and the 409s that it throws. They are asked for when all relations are declared. */
+type Operation<F> = F & { conflicts?: () => Conflict[] };
 
 export function resourceOf<
   C extends Contract,
@@ -97,13 +97,16 @@ export function resourceOf<
   name: string,
   plural: string,
   contract: C,
-  table: T,
+  // A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert.
+  table: Static<C['record']> extends T['$inferSelect'] ? T : never,
   { filters, sorts, counted = [], unique = [] }: Rules<C> = {},
 ): Resource<C, T> {
   const byId = recordsById(table);
   const [title, nouns] = [capitalize(name), wordsOf(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
+  if (contract.record.$id !== title)
+    throw new Error(`The contract of ${plural} is called ${contract.record.$id}.`);
   const list = pagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     name: plural,
     scope: 'read',
@@ -120,7 +123,13 @@ export function resourceOf<
     },
   } as object as ListOf<C>);
   return {
-    ...{ name, plural, title, nouns, contract, table, list },
+    name,
+    plural,
+    title,
+    nouns,
+    contract,
+    table,
+    list,
     noun: wordsOf(name),
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(wordsOf(name), table, [members].flat())),
@@ -142,8 +151,8 @@ function uniqueOf(noun: string, table: ResourceTable, members: string[]): Unique
   const isAlone = members.length === 1;
   const taken = conflict(isAlone ? `${columns}_taken` : `${noun.replaceAll(' ', '_')}_exists`, {
     summary: `Another record has the same ${members.map(member => `\`${member}\``).join(' and ')}`,
-    message: () =>
-      `${capitalize(withArticle(noun))} with this ${members.map(wordsOf).join(' and ')} already exists.`,
+    // Resources with a member of the same name share the example of the document.
+    message: () => `Another record with this ${members.map(wordsOf).join(' and ')} exists.`,
     example: { path: `/${path}` },
   });
   refuse(`${getTableName(table)}_${columns.join('_')}_key`, () => taken.error());

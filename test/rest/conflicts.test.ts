@@ -3,7 +3,7 @@ import { build } from '../helper/app.ts';
 
 const { call, app, newUser, newPost } = await build(t);
 const taken = {
-  message: 'A user with this email already exists.',
+  message: 'Another record with this email exists.',
   status: 409,
   details: { code: 'email_taken', path: '/email' },
 };

@@ -3,6 +3,8 @@ import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'grap
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import type { ListQuery } from '../../../src/services/lists/rules.ts';
+import { childrenOf, type Relation, relationsOf } from '../../../src/services/relations.ts';
+import type { AnyResource } from '../../../src/services/resource.ts';
 import { selectedNames } from '../documents/selection.ts';
 import type { OperationContext, Part, Resolvers } from '../part.ts';
 import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
@@ -17,13 +19,6 @@ export interface Listed {
   list: PagedList<object, never, never>;
   /** The type of a record, when GraphQL has another use for the name of its schema. */
   type?: string;
-}
-/** The parent of a list: its type, what it calls the list, and the filter of the list that takes its id. */
-interface Parent {
-  type: string;
-  noun: string;
-  children: string;
-  filter: string;
 }
 /** A query that was checked by its schema. */
 type Query = ListQuery<never, never>;
@@ -40,22 +35,22 @@ export function listFields(listed: Listed): Part {
 /** The fields of a list on a type: a page by number, the total, and a page by cursor. */
 export function fieldsOf(
   { plural, nouns, contract, list, type = contract.record.$id }: Listed,
-  parent?: Parent,
+  relation?: Relation,
 ): { sdl: string; resolvers: Resolvers } {
   const { record, query: schema } = contract;
   const { $id = '' } = record;
   const { after, before, ...parameters } = schema.properties;
-  if (parent) delete parameters[parent.filter];
+  if (relation) delete parameters[relation.name];
   const { page, limit, sort, ...filters } = parameters;
   const toQuery = oncePerField(listQuery(schema));
-  const isTimeless = oncePerField((_, info) => selectsNoTime(record, info));
+  const isTimeless = oncePerField((_, info) => relation !== undefined && selectsNoTime(relation.child, info));
   const toConnectionQuery = oncePerField(connectionQuery(schema));
-  const name = parent?.children ?? plural;
-  const of = parent ? ` of the ${parent.noun}` : '';
-  const { pageOf, totalOf } = readsOf(list, parent?.filter);
+  const name = relation?.children ?? plural;
+  const of = relation ? ` of the ${relation.parent.noun}` : '';
+  const { pageOf, totalOf } = readsOf(list, relation?.name);
   return {
     sdl: /* GraphQL */ `
-extend type ${parent?.type ?? 'Query'} {
+extend type ${relation?.parent.title ?? 'Query'} {
   "The ${nouns}${of}: all of them up to a maximum, or one page if page or limit is given."
   ${name}(${toArguments($id, parameters)}): [${type}!]!
   "How many ${nouns}${of} there are, on all pages together."
@@ -68,7 +63,7 @@ extend type ${parent?.type ?? 'Query'} {
         const { query, paged } = await toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
         const timeless = await isTimeless(args, info);
-        const { data, hasNext } = await pageOf(id, { ...page, ...(parent && { timeless }) }, operation);
+        const { data, hasNext } = await pageOf(id, { ...page, timeless }, operation);
         // As many records as are allowed, and a warning when there are more.
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
@@ -84,10 +79,22 @@ extend type ${parent?.type ?? 'Query'} {
   };
 }
 
-/** Whether a list can be read without times: they are a fifth of the cost of a query with 400 posts. */
-function selectsNoTime({ properties }: TObject, info: GraphQLResolveInfo): boolean {
-  return ![...selectedNames(info)].some(name => properties[name]?.format === 'date-time');
+/**
+ * Whether the records of a list can be read without times, which are a fifth of the cost of a query with 400 posts. A field
+ * that is neither a member nor of a relation may need them.
+ */
+function selectsNoTime(resource: AnyResource, info: GraphQLResolveInfo): boolean {
+  const { properties } = resource.contract.record;
+  const related = [
+    ...relationsOf(resource).map(({ name }) => name),
+    ...childrenOf(resource).flatMap(({ children }) => listNames(children)),
+  ];
+  const needsNoTime = (name: string) =>
+    Object.hasOwn(properties, name) ? properties[name]?.format !== 'date-time' : related.includes(name);
+  return [...selectedNames(info)].every(needsNoTime);
 }
+
+const listNames = (plural: string) => [plural, `${plural}Count`, `${plural}Connection`, '__typename'];
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */
 function readsOf(list: Listed['list'], filter: string | undefined) {

@@ -26,39 +26,63 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
     const check = bodyCheck(contract.create);
     const resolver: Resolver = (_, { input }: { input: object }, { context }) =>
       create(context, check(input));
-    const field = `create${title}(input: ${title}CreateInput!): ${title}`;
-    parts.push(mutation(`Creates ${one}.`, field, resolver, toInput(title, contract.create)));
+    const signature = `(input: ${title}CreateInput!): ${title}`;
+    parts.push(
+      mutation(`Creates ${one}.`, `create${title}`, signature, resolver, toInput(title, contract.create)),
+    );
   }
   if (replace) {
-    const field = `replace${title}(${byId}, input: ${title}ReplaceInput!): ${title}`;
+    const signature = `(${byId}, input: ${title}ReplaceInput!): ${title}`;
     const resolver = changeBy(contract.replace, replace);
-    parts.push(mutation(`Replaces ${one} completely.`, field, resolver, toInput(title, contract.replace)));
+    parts.push(
+      mutation(
+        `Replaces ${one} completely.`,
+        `replace${title}`,
+        signature,
+        resolver,
+        toInput(title, contract.replace),
+      ),
+    );
   }
   if (change) {
-    const field = `update${title}(${byId}, input: ${title}UpdateInput!): ${title}`;
+    const signature = `(${byId}, input: ${title}UpdateInput!): ${title}`;
     const text = `Updates ${one} partially: members that are absent stay as they are.`;
-    parts.push(mutation(text, field, changeBy(contract.update, change), toInput(title, contract.update)));
+    parts.push(
+      mutation(
+        text,
+        `update${title}`,
+        signature,
+        changeBy(contract.update, change),
+        toInput(title, contract.update),
+      ),
+    );
   }
   if (remove) {
-    const field = `delete${title}(${byId}, cascade: Boolean! = false): ID`;
+    const signature = `(${byId}, cascade: Boolean! = false): ID`;
     const text = `Deletes ${one}, with cascade also what belongs to it. Returns the id.`;
     const resolver: Resolver = async (_, given: Expecting & Removal, { context }) => {
       await remove(context, given.id, { cascade: given.cascade }, conditionOf(given));
       return given.id;
     };
-    parts.push(mutation(text, field, resolver));
+    parts.push(mutation(text, `delete${title}`, signature, resolver));
   }
   return parts;
 }
 
-/** A field of the type Mutation, and the types that it needs. */
-const mutation = (description: string, field: string, resolver: Resolver, ...types: string[]): Part => ({
-  sdl: [...types, `extend type Mutation { "${description}" ${field} }`],
-  Mutation: { [field.slice(0, field.indexOf('('))]: resolver },
+/** A field of the type Mutation: its arguments with its type, and the other types that it needs. */
+const mutation = (
+  description: string,
+  name: string,
+  signature: string,
+  resolver: Resolver,
+  ...types: string[]
+): Part => ({
+  sdl: [...types, `extend type Mutation { "${description}" ${name}${signature} }`],
+  Mutation: { [name]: resolver },
 });
 
 const conditionOf = ({ expectedVersion }: Omit<Expecting, 'id'>) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;
 
-/** An operation takes what its contract says: only here it is known whether the input does. */
+/** The check turns any input into what the service takes, which the compiler cannot see. */
 const bodyCheck = (schema: TObject) => checkedBy(ref(schema), 'body') as (input: object) => never;

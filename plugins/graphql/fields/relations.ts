@@ -6,17 +6,13 @@ import { fieldsOf } from './lists.ts';
 import { loadRecord } from './records.ts';
 
 /** Both directions of a relation: the parent of a child, and on the parent the fields of the list of its children. */
-export function relationFields({ parent, child, member, name, children }: Relation): Part {
+export function relationFields(relation: Relation): Part {
+  const { parent, child, member, name } = relation;
   const { record, query } = child.contract;
   if (!Object.hasOwn(query.properties, name))
     throw new Error(`The list of ${child.nouns} has no filter "${name}".`);
   const isOptional = [record.properties[member]?.type].flat().includes('null');
-  const { sdl, resolvers } = fieldsOf(child, {
-    type: parent.title,
-    noun: parent.noun,
-    children,
-    filter: name,
-  });
+  const { sdl, resolvers } = fieldsOf(child, relation);
   const parentOf: Resolver = async (record, _, operation) =>
     record[member] === null
       ? null

@@ -112,8 +112,8 @@ function columnOf(field: Field, title: string): string {
   return `${made}${words}${notNull(field)}${type.words && !isOptional ? `.default('${type.words[0]}')` : ''}`;
 }
 
-/** Unique fields; the pair of parents, if there is nothing else. */
-const uniquesOf = ({ parents, fields }: Plan) =>
+/** Unique fields. Without fields, all parents together. */
+export const uniquesOf = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [{ columns: parents.map(({ column }) => column), members: parents.map(({ member }) => member) }]
     : fields
@@ -124,7 +124,7 @@ const uniquesOf = ({ parents, fields }: Plan) =>
 export const countedOf = ({ fields }: Plan) =>
   fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
-/** The rules. */
+/** The service, ready for rules. */
 function serviceFile(plan: Plan): string {
   const { name, plural, parents } = plan;
   const counted = countedOf(plan).map(field => `'${field.name}'`);

@@ -7,6 +7,7 @@ import { listParameters } from '../../../schemas/lists.ts';
 import { UsageError } from '../../../src/command.ts';
 import { capitalize } from '../../../src/core/text.ts';
 import { ownPlaceholders } from '../../../src/services/lists/statements.ts';
+import { uniquesOf } from './files.ts';
 import type { Plan } from './plan.ts';
 
 /** Refuses names that something else has, before a file is written. */
@@ -18,7 +19,7 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>): voi
     ...ownPlaceholders,
   ]);
   const [member] = membersOf(plan).filter(name => name in pgTable('any', {}));
-  if (member) throw new UsageError(`The member '${member}' cannot be: objects of JavaScript have it`);
+  if (member) throw new UsageError(`The member '${member}' cannot be: a table has a property of this name`);
   refuseKnown('table', [plan.table], tablesInMigrations());
   const { types, fieldsOf } = graphqlNames();
   const { segments, operations, schemas } = pathNames();
@@ -29,8 +30,8 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>): voi
   refuseKnown('path', [plan.path], segments);
   refuseKnown('operation', operationsOf(plan), operations);
   for (const [path, text] of Object.entries(files)) refuseIdentifiers(path, text);
-  const longest =
-    plan.table.length + Math.max(...columnsOf(plan).map(column => column.length)) + '__length'.length;
+  const columns = [...columnsOf(plan), ...uniquesOf(plan).map(({ columns }) => columns.join('_'))];
+  const longest = plan.table.length + Math.max(...columns.map(column => column.length)) + '__length'.length;
   if (longest > 63)
     throw new UsageError('The names are too long: those of indexes have at most 63 characters');
 }

@@ -95,7 +95,7 @@ function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
   return { name, member, column: columnNamed(member), resource, isOptional };
 }
 
-/** With the name of its children: of several relations to one parent, each needs its own. */
+/** Adds what the parent calls the children. Two relations to one parent need two names. */
 function named(parent: Omit<Parent, 'children'>, all: Omit<Parent, 'children'>[], { plural }: Named): Parent {
   const isOnly = all.filter(({ resource }) => resource === parent.resource).length === 1;
   return { ...parent, children: isOnly ? plural : `${plural}As${capitalize(parent.name)}` };

@@ -1,4 +1,11 @@
-import { getTableColumns, getTableConfig, type PgColumn } from '../../../drizzle/orm.ts';
+import {
+  Column,
+  getTableColumns,
+  getTableConfig,
+  is,
+  type PgColumn,
+  type SQLWrapper,
+} from '../../../drizzle/orm.ts';
 import { keptIn } from '../../core/keptIn.ts';
 import type { Connection } from '../../database/connection.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
@@ -51,6 +58,9 @@ export class ListReader<T, Filter extends string, Sort extends string> {
     const names = Object.keys(rules.filters) as Filter[];
     const taken = names.find(name => ownPlaceholders.includes(name));
     if (taken !== undefined) throw new Error(`A filter cannot be called "${taken}".`);
+    for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts))
+      if (columns.some(column => is(column, Column) && !column.notNull))
+        throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
     this.#indexed = names.filter(name => hasIndexWithId(rules.table, rules.filters[name]));
   }
 

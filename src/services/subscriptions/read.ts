@@ -1,11 +1,6 @@
 import { eq, getTableColumns, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
-import {
-  Subscription,
-  SubscriptionList,
-  SubscriptionQuery,
-  type subscriptionSorts,
-} from '../../../schemas/subscription.ts';
+import { Subscription, SubscriptionQuery, type subscriptionSorts } from '../../../schemas/subscription.ts';
 import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
@@ -45,7 +40,7 @@ export const subscription = {
   plural: 'subscriptions',
   nouns: 'subscriptions',
   path: 'subscriptions',
-  contract: { record: Subscription, query: SubscriptionQuery, list: SubscriptionList },
+  contract: { record: Subscription, query: SubscriptionQuery },
   list: listSubscriptions,
 };
 
