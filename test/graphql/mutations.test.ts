@@ -3,6 +3,26 @@ import { buildGraphQL } from '../helper/graphql.ts';
 
 const create = 'mutation($input: UserCreateInput!) { createUser(input: $input) { id name email } }';
 
+t.test(
+  'a replacement has the defaults of what it leaves out, and a deletion cascades when asked',
+  async t => {
+    const { ask, newUser, newPost } = await buildGraphQL(t);
+    const author = (await newUser()).id;
+    const { id } = await newPost({ authorId: author, status: 'published' });
+    const replace = 'replacePost(id: $id, input: { title: "B", authorId: $author }) { title status }';
+    t.same(await ask(`mutation($id: ID!, $author: ID!) { ${replace} }`, { id, author }), {
+      data: { replacePost: { title: 'B', status: 'draft' } },
+    });
+    const refused = await ask('mutation($author: ID!) { deleteUser(id: $author) }', { author });
+    t.match(refused.errors, [
+      { extensions: { code: 'CONFLICT', details: { code: 'user_has_posts', posts: 1 } } },
+    ]);
+    t.same(await ask('mutation($author: ID!) { deleteUser(id: $author, cascade: true) }', { author }), {
+      data: { deleteUser: author },
+    });
+  },
+);
+
 t.test('an invalid input gets the same messages as in REST', async t => {
   const { ask, call } = await buildGraphQL(t);
   const bad = { name: '', email: 'nobody\u0000' };

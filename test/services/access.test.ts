@@ -39,7 +39,7 @@ t.test('every service function checks the scope before it does anything', async 
     totalsOfEach: post.list.totalOfEach,
   };
   const parts: [string, object][] = [['made', made]];
-  for (const file of globSync('src/{services,webhooks}/*.ts')) {
+  for (const file of globSync('src/{services,webhooks}/**/*.ts')) {
     const module = await import(`../../${file}`);
     // A kind of record has functions of its own.
     const objects = Object.values(module).filter(value => typeof value === 'object' && value !== null);
