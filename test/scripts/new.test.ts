@@ -55,6 +55,10 @@ t.test('it refuses what it cannot make, in words', async t => {
     ['class', { fields: 'x' }, /The word 'class' has another meaning in schemas\/class.ts/],
     ['await', { fields: 'x' }, /The word 'await' has another meaning/],
     ['change', { fields: 'x' }, /The word 'change' has another meaning in src\/services/],
+    ['constructor', { fields: 'x' }, /The word 'constructor' has another meaning/],
+    ['undefined', { fields: 'x' }, /The word 'undefined' has another meaning/],
+    ['thing', { fields: 'null' }, /The member 'null' is taken/],
+    ['thing', { fields: 'then' }, /The member 'then' is taken/],
     ['text', { fields: 'x' }, /The word 'text' has another meaning in schemas\/text.ts/],
     ['float', { fields: 'x' }, /The type 'Float' is taken/],
     ['key', { fields: 'x' }, /The path 'keys' is taken/],
@@ -88,6 +92,11 @@ t.test('it refuses what it cannot make, in words', async t => {
       'thing',
       { fields: 'x', 'belongs-to': 'parent=thing' },
       /The first thing could have no parent: write parent=thing\?/,
+    ],
+    [
+      'organisationMembership',
+      { 'belongs-to': 'organisationAccountOfThis=user,subscriptionContractOfThat=post' },
+      /The names are too long/,
     ],
     ['thing', { fields: 'x'.repeat(60) }, /The names are too long/],
   ];

@@ -17,6 +17,8 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>): voi
   refuseKnown('member', membersOf(plan), [
     ...Object.keys({ ...readOnly, ...listParameters([]), first: 1, last: 1 }),
     ...ownPlaceholders,
+    // GraphQL has no such words to sort by, and an object with this member would be a promise.
+    ...['true', 'false', 'null', 'then'],
   ]);
   const [member] = membersOf(plan).filter(name => name in pgTable('any', {}));
   if (member) throw new UsageError(`The member '${member}' cannot be: a table has a property of this name`);
@@ -71,7 +73,8 @@ function refuseIdentifiers(path: string, text: string): void {
 
 function isIdentifier(name: string): boolean {
   try {
-    // In the body of an async function, because `await` is a word of modules.
+    // What every object has would be hidden. An async function, because `await` is a word of modules.
+    if (name in {} || name === 'undefined') return false;
     return typeof new Function(`'use strict'; return async () => { const ${name} = 0; };`) === 'function';
   } catch {
     return false;
