@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { blocksOf, copyProject, missingPrograms, runBlocks, succeeds, walk, write } from './handbook.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
-t.setTimeout(400_000);
+t.setTimeout(880_000);
 
 const missing = await missingPrograms();
 /** One copy for all guides, so that the slowest step, the type check, is done once. */
