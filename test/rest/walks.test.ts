@@ -122,7 +122,7 @@ async function walk(t: Test, list: List, direction: Direction, read: Read): Prom
   let pages = 0;
   const seen: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    if (++pages > 200) throw new Error('the walk does not end');
+    if (++pages > 2000) throw new Error('the walk does not end');
     const page: Page = await read(direction, cursor);
     seen.push(...(direction === 'after' ? page.ids : page.ids.toReversed()));
     cursor = page.cursor;
@@ -135,7 +135,7 @@ async function walk(t: Test, list: List, direction: Direction, read: Read): Prom
   }
   const all: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    if (++pages > 200) throw new Error('the walk does not end');
+    if (++pages > 2000) throw new Error('the walk does not end');
     const page: Page = await read('after', cursor);
     all.push(...page.ids);
     cursor = page.cursor;

@@ -26,6 +26,9 @@ extend type ${child.title} {
 }`,
       sdl,
     ],
-    types: { [child.title]: { [name]: parentOf }, [parent.title]: resolvers },
+    types:
+      child === parent
+        ? { [child.title]: { [name]: parentOf, ...resolvers } }
+        : { [child.title]: { [name]: parentOf }, [parent.title]: resolvers },
   };
 }
