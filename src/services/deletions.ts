@@ -44,7 +44,9 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
       const stored = orNotFound(title, await lockRecord(inside, resource.table, id, 'update'));
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
-      await removeChildren({ inside, cascade, ids: new Set([id]) }, resource, [id]);
+      const deletion = { inside, cascade, ids: new Set([id]), found: new Map() };
+      await findChildren(deletion, resource, [id]);
+      await deleteFound(deletion, resource);
       await removeAlone(inside, id);
     };
     const removeOne = async (inside: Context) => {
@@ -75,10 +77,11 @@ interface Deletion {
   cascade: boolean;
   /** Of all records so far: those that belong to each other would lead in a circle. */
   ids: Set<string>;
+  found: Map<AnyResource, string[]>;
 }
 
-/** Deletes the records of each relation that belong to these parents, with what belongs to them. */
-async function removeChildren(
+/** Finds and locks the records of each relation that belong to these parents, and what belongs to them. */
+async function findChildren(
   deletion: Deletion,
   resource: Pick<AnyResource, 'table'>,
   parents: string[],
@@ -88,7 +91,8 @@ async function removeChildren(
   const groups = Map.groupBy(childrenOf(resource), ({ child, cascade }) => `${child.name} ${cascade}`);
   for (const relations of groups.values()) {
     const [relation] = relations as [Relation];
-    const { table, name } = relation.child;
+    const { child } = relation;
+    const { table } = child;
     const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
     const [{ total } = { total: 0 }] = await db
       .select({ total: count() })
@@ -105,11 +109,31 @@ async function removeChildren(
       .for('update');
     const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
     for (const id of ids) deletion.ids.add(id);
-    await removeChildren(deletion, relation.child, ids);
-    await db.delete(table).where(isAny(table.id, ids));
-    const entries = ids.map(recordId => ({ recordId }));
-    await recordWrites(deletion.inside, `${name}.delete`, entries);
+    deletion.found.set(child, [...(deletion.found.get(child) ?? []), ...ids]);
+    await findChildren(deletion, child, ids);
   }
+}
+
+/** Deletes what was found, each resource in one statement: its records may refer to each other, whoever they belong to. */
+async function deleteFound({ inside, found }: Deletion, resource: Pick<AnyResource, 'table'>): Promise<void> {
+  for (const { table, name, ids } of childrenFirst(resource).map(child => ({
+    ...child,
+    ids: found.get(child),
+  }))) {
+    if (!ids?.length) continue;
+    await orm(inside.db).delete(table).where(isAny(table.id, ids));
+    const entries = ids.map(recordId => ({ recordId }));
+    await recordWrites(inside, `${name}.delete`, entries);
+  }
+}
+
+/** The resources below one, each after those that belong to it. */
+function childrenFirst(resource: Pick<AnyResource, 'table'>, seen = new Set<AnyResource>()): AnyResource[] {
+  return childrenOf(resource).flatMap(({ child }) => {
+    if (seen.has(child)) return [];
+    seen.add(child);
+    return [...childrenFirst(child, seen), child];
+  });
 }
 
 function refuseChildren({ child, cascade, conflicts }: Relation, total: number, asked: boolean): void {
