@@ -55,6 +55,7 @@ t.test('it refuses what it cannot make, in words', async t => {
     ['class', { fields: 'x' }, /The word 'class' has another meaning in schemas\/class.ts/],
     ['await', { fields: 'x' }, /The word 'await' has another meaning/],
     ['change', { fields: 'x' }, /The word 'change' has another meaning in src\/services/],
+    ['pgView', { fields: 'x' }, /Names of tables that begin with pg_/],
     ['constructor', { fields: 'x' }, /The word 'constructor' has another meaning/],
     ['undefined', { fields: 'x' }, /The word 'undefined' has another meaning/],
     ['thing', { fields: 'null' }, /The member 'null' is taken/],

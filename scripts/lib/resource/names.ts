@@ -23,6 +23,8 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>): voi
   const [member] = membersOf(plan).filter(name => name in pgTable('any', {}));
   if (member) throw new UsageError(`The member '${member}' cannot be: a table has a property of this name`);
   refuseKnown('table', [plan.table], tablesInMigrations());
+  if (plan.table.startsWith('pg_'))
+    throw new UsageError('Names of tables that begin with pg_ are those of PostgreSQL');
   const { types, fieldsOf } = graphqlNames();
   const { segments, operations, schemas } = pathNames();
   refuseKnown('type', typesOf(plan), [...types, ...schemas]);
