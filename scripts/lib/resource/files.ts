@@ -179,7 +179,8 @@ testResource(t, ${plural});
 /** A file with its imports: of these names, those that it uses. */
 function withImports(text: string, modules: Record<string, string[]>): string {
   const code = text.replace(/'[^']*'/g, '');
-  const isUsed = (name: string) => new RegExp(`(?<!table\\.)\\b${name.split(' ').at(-1)}[(.,;<[\`)]`).test(code);
+  const isUsed = (name: string) =>
+    new RegExp(`(?<!table\\.)\\b${name.split(' ').at(-1)}[(.,;<[\`)]`).test(code);
   const imports = Object.entries(modules).flatMap(([from, names]) => {
     const used = names.filter(isUsed);
     return used.length > 0 ? [`import { ${used.join(', ')} } from '${from}';`] : [];
