@@ -14,9 +14,9 @@ export const instant = customType<{ data: string; driverData: string }>({
   fromDriver: value => isoOf(value),
 });
 
-/** A JSON value. Drizzle's own reads a string of digits as a number. */
+/** A JSON value, in its own order of members. Drizzle's column reads a string of digits as a number. */
 export const json = customType<{ data: unknown; driverData: unknown }>({
-  dataType: () => 'jsonb',
+  dataType: () => 'json',
   toDriver: value => (value === null ? null : JSON.stringify(value)),
   fromDriver: value => value,
 });

@@ -1,4 +1,4 @@
-import { count, or, type PgColumn, type PgTable, sql } from '../../drizzle/orm.ts';
+import { count, or, type PgColumn, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/contract.ts';
 import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
@@ -44,10 +44,10 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
       const stored = orNotFound(title, await lockRecord(inside, resource.table, id, 'update'));
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
-      const deletion = { inside, cascade, ids: new Set([id]), found: new Map() };
-      await findChildren(deletion, resource, [id]);
-      await deleteFound(deletion, resource);
-      await removeAlone(inside, id);
+      const found: Found = new Map([[resource.name, new Set([id])]]);
+      await findChildren({ inside, cascade, found }, resource, [id]);
+      for (const each of [...below(resource), resource])
+        await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
     };
     const removeOne = async (inside: Context) => {
       if (!(await removeAlone(inside, id))) throw notFound(title);
@@ -59,8 +59,11 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   return Object.assign(remove, { conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
+type Below = Pick<AnyResource, 'table'>;
+type Removable = Pick<AnyResource, 'table' | 'name'>;
+
 /** The 409s of the deletion of a record with what belongs to it. */
-function conflictsOfRemoval(resource: Pick<AnyResource, 'table'>, seen = new Set<PgTable>()): Conflict[] {
+function conflictsOfRemoval(resource: Below, seen = new Set<PgTable>()): Conflict[] {
   if (seen.has(resource.table)) return [];
   seen.add(resource.table);
   const all = childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
@@ -71,75 +74,80 @@ function conflictsOfRemoval(resource: Pick<AnyResource, 'table'>, seen = new Set
   return [...new Map(all.map(each => [each.code, each])).values()];
 }
 
-/** The deletion of a record with its children, and theirs. */
+/** The ids of what is deleted, by the names of the resources. */
+type Found = Map<string, Set<string>>;
+
 interface Deletion {
   inside: Context;
   cascade: boolean;
-  /** Of all records so far: those that belong to each other would lead in a circle. */
-  ids: Set<string>;
-  found: Map<AnyResource, string[]>;
+  found: Found;
 }
 
 /** Finds and locks the records of each relation that belong to these parents, and what belongs to them. */
-async function findChildren(
-  deletion: Deletion,
-  resource: Pick<AnyResource, 'table'>,
-  parents: string[],
-): Promise<void> {
-  const db = orm(deletion.inside.db);
+async function findChildren(deletion: Deletion, resource: Below, parents: string[]): Promise<void> {
+  const { inside, cascade, found } = deletion;
   // Several relations of one child are counted together, unless a deletion means something else for each.
   const groups = Map.groupBy(childrenOf(resource), ({ child, cascade }) => `${child.name} ${cascade}`);
   for (const relations of groups.values()) {
     const [relation] = relations as [Relation];
-    const { child } = relation;
-    const { table } = child;
+    const { child, conflicts } = relation;
     const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
-    const [{ total } = { total: 0 }] = await db
-      .select({ total: count() })
-      .from<PgTable>(table)
-      .where(ofParents);
-    if (total === 0) continue;
-    refuseChildren(relation, total, deletion.cascade);
-    const found = await db
-      .select({ id: table.id })
-      .from<PgTable>(table)
-      .where(ofParents)
-      // In one order for all, so that two deletions with the same children do not deadlock.
-      .orderBy(table.id)
-      .for('update');
-    const ids = found.map(({ id }) => String(id)).filter(id => !deletion.ids.has(id));
-    for (const id of ids) deletion.ids.add(id);
-    deletion.found.set(child, [...(deletion.found.get(child) ?? []), ...ids]);
-    await findChildren(deletion, child, ids);
+    const isAllowed = cascade || relation.cascade === 'always';
+    const total = isAllowed ? 0 : await countOf(inside, child, ofParents);
+    if (total > 0) throw conflicts.hasChildren.error({ [child.plural]: total });
+    const ids = isAllowed ? await lockedIds(inside, child, ofParents) : [];
+    if (ids.length > maxCascade)
+      throw conflicts.tooMany.error({
+        [child.plural]: await countOf(inside, child, ofParents),
+        maximum: maxCascade,
+      });
+    const known = found.get(child.name) ?? new Set();
+    const others = ids.filter(id => !known.has(id));
+    for (const id of others) known.add(id);
+    found.set(child.name, known);
+    if (others.length > 0) await findChildren(deletion, child, others);
   }
 }
 
-/** Deletes what was found, each resource in one statement: its records may refer to each other, whoever they belong to. */
-async function deleteFound({ inside, found }: Deletion, resource: Pick<AnyResource, 'table'>): Promise<void> {
-  for (const { table, name, ids } of childrenFirst(resource).map(child => ({
-    ...child,
-    ids: found.get(child),
-  }))) {
-    if (!ids?.length) continue;
-    await orm(inside.db).delete(table).where(isAny(table.id, ids));
-    const entries = ids.map(recordId => ({ recordId }));
-    await recordWrites(inside, `${name}.delete`, entries);
-  }
+async function countOf({ db }: Context, { table }: AnyResource, matching: SQL | undefined): Promise<number> {
+  const [row] = await orm(db).select({ total: count() }).from<PgTable>(table).where(matching);
+  return row?.total ?? 0;
 }
 
-/** The resources below one, each after those that belong to it. */
-function childrenFirst(resource: Pick<AnyResource, 'table'>, seen = new Set<AnyResource>()): AnyResource[] {
+async function lockedIds(
+  { db }: Context,
+  { table }: AnyResource,
+  matching: SQL | undefined,
+): Promise<string[]> {
+  const rows = await orm(db)
+    .select({ id: table.id })
+    .from<PgTable>(table)
+    .where(matching)
+    // In one order for all, so that two deletions with the same children do not deadlock.
+    .orderBy(table.id)
+    .limit(maxCascade + 1)
+    .for('update');
+  return rows.map(({ id }) => String(id));
+}
+
+/** The resources whose records may belong to one of this, each after those that belong to it. */
+function below(resource: Below, seen = new Set<PgTable>([resource.table])): AnyResource[] {
   return childrenOf(resource).flatMap(({ child }) => {
-    if (seen.has(child)) return [];
-    seen.add(child);
-    return [...childrenFirst(child, seen), child];
+    if (seen.has(child.table)) return [];
+    seen.add(child.table);
+    return [...below(child, seen), child];
   });
 }
 
-function refuseChildren({ child, cascade, conflicts }: Relation, total: number, asked: boolean): void {
-  const details = { [child.plural]: total };
-  if (!asked && cascade !== 'always') throw conflicts.hasChildren.error(details);
-  if (total > maxCascade) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });
+/** In one statement, because records may refer to others of their resource. */
+async function removeFound(inside: Context, { table, name }: Removable, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await orm(inside.db).delete(table).where(isAny(table.id, ids));
+  await recordWrites(
+    inside,
+    `${name}.delete`,
+    ids.map(recordId => ({ recordId })),
+  );
 }
 
 // One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.

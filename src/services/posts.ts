@@ -1,7 +1,7 @@
 import { posts as table } from '../../drizzle/tables/posts.ts';
 import { post as contract } from '../../schemas/post.ts';
 import { removalOf } from './deletions.ts';
-import { changeOf, creationOf } from './records.ts';
+import { changesOf, creationOf } from './records.ts';
 import { belongsTo } from './relations.ts';
 import { type Operations, resourceOf } from './resource.ts';
 import { user } from './users.ts';
@@ -9,12 +9,9 @@ import { user } from './users.ts';
 export const post = resourceOf('post', 'posts', contract, table, { counted: ['status'] });
 belongsTo(post, table.authorId, user);
 
-const change = changeOf(post);
-
 export const posts = {
   resource: post,
   create: creationOf(post),
-  replace: change,
-  change,
+  ...changesOf(post),
   remove: removalOf(post),
 } satisfies Operations;

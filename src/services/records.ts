@@ -9,6 +9,7 @@ import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId } from '../core/ids.ts';
 import { readInstant, timeOfChange } from '../core/instants.ts';
+import { mergePatch } from '../core/mergePatch.ts';
 import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction, write } from '../database/write.ts';
@@ -46,7 +47,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
   const defaults = defaultsOf(resource.contract);
   async function create(context: Context, input: Static<C['create']>): Promise<Created> {
     need(context, 'write');
-    const members = { ...defaults, ...inUtc(resource.contract, input as object) };
+    const members = { ...defaults, ...asStored(resource.contract, input as object) };
     const add = async (inside: Context) => {
       await check?.(members, inside);
       return (await insert(inside, members as never)) as Created;
@@ -77,39 +78,47 @@ interface ChangeRules<Stored> {
   conflicts?: Conflict[];
 }
 
-/** A function that changes a record and returns it. */
-export function changeOf<C extends Contract, T extends ResourceTable>(
+/** Two functions that change a record and return it: by a complete input, and by a merge patch (RFC 7396). */
+export function changesOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: ChangeRules<T['$inferSelect']> = {},
 ) {
   type Stored = T['$inferSelect'];
   const { name, noun, table, contract } = resource;
-  const title = capitalize(noun);
-  async function change(
-    context: Context,
-    id: string,
-    input: Partial<Stored>,
-    condition?: Condition,
-  ): Promise<Stored> {
-    need(context, 'write');
-    const given = inUtc(contract, input) as Partial<Stored>;
-    const update = async (inside: Context) => {
-      // The weaker lock: rows that refer to this one can still be written.
-      const stored = orNotFound(title, await lockRecord(inside, table, id, 'no key update'));
-      requireVersion(condition, stored.version);
-      const changes = changesTo(stored, given);
-      if (!changes) return stored;
-      await check?.(stored, changes, inside);
-      const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
-      const written = { ...changes, version: stored.version + 1, updatedAt };
-      await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
-      await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
-      return { ...stored, ...written };
-    };
-    return inTransaction(context, update, { turns: [id] });
-  }
-  return Object.assign(change, { conflicts: () => [...takenIn(resource), ...conflicts, stale] });
+  const changeBy = (inputFor: (stored: Stored, given: object) => object) => {
+    async function change(
+      context: Context,
+      id: string,
+      given: Partial<Stored>,
+      condition?: Condition,
+    ): Promise<Stored> {
+      need(context, 'write');
+      const write = async (inside: Context) => {
+        // The weaker lock: rows that refer to this one can still be written.
+        const found = await lockRecord(inside, table, id, 'no key update');
+        const stored = orNotFound(capitalize(noun), found);
+        requireVersion(condition, stored.version);
+        const changes = changesTo(stored, asStored(contract, inputFor(stored, given)) as Partial<Stored>);
+        if (!changes) return stored;
+        await check?.(stored, changes, inside);
+        const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
+        const written = { ...changes, version: stored.version + 1, updatedAt };
+        await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+        await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
+        return { ...stored, ...written };
+      };
+      return inTransaction(context, write, { turns: [id] });
+    }
+    return Object.assign(change, { conflicts: () => [...takenIn(resource), ...conflicts, stale] });
+  };
+  return { replace: changeBy((_, input) => input), change: changeBy(merged) };
 }
+
+/** The members of a patch, those that are objects merged with what is stored. */
+const merged = (stored: object, patch: object) =>
+  Object.fromEntries(
+    Object.entries(patch).map(([name, value]) => [name, mergePatch(stored[name as keyof object], value)]),
+  );
 
 export const stale = conflict('stale', {
   summary: 'The record was changed since the client read it',
@@ -129,9 +138,7 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   input: Partial<T>,
 ): Partial<T> | undefined {
   const different = Object.entries(input).filter(
-    // 0 and -0 are one value, which the database knows only as 0.
-    ([name, value]) =>
-      stored[name as keyof T] !== value && !isDeepStrictEqual(stored[name as keyof T], value),
+    ([name, value]) => !isDeepStrictEqual(stored[name as keyof T], value),
   );
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
@@ -140,15 +147,13 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-/** The input with its times in UTC, as they are stored: the same time in another zone is no change. */
-function inUtc({ record }: Contract, input: object): Record<string, unknown> {
-  const isTime = (name: string) => record.properties[name]?.format === 'date-time';
-  return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [
-      name,
-      isTime(name) && value !== null ? readInstant(value) : value,
-    ]),
-  );
+/** The input as it will be read: times in UTC, and 0 for -0. The same value in another notation is no change. */
+function asStored({ record }: Contract, input: object): Record<string, unknown> {
+  const read = (name: string, value: unknown) => {
+    if (typeof value !== 'string') return value === undefined ? value : JSON.parse(JSON.stringify(value));
+    return record.properties[name]?.format === 'date-time' ? readInstant(value) : value;
+  };
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, read(name, value)]));
 }
 
 const defaultsOf = ({ create }: Contract) =>

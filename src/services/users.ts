@@ -2,7 +2,7 @@ import { eq, sql } from '../../drizzle/orm.ts';
 import { users as table } from '../../drizzle/tables/users.ts';
 import { user as contract } from '../../schemas/user.ts';
 import { removalOf } from './deletions.ts';
-import { changeOf, creationOf } from './records.ts';
+import { changesOf, creationOf } from './records.ts';
 import { type Operations, resourceOf } from './resource.ts';
 
 const email = sql`lower(${table.email})`;
@@ -13,12 +13,9 @@ export const user = resourceOf('user', 'users', contract, table, {
   unique: ['email'],
 });
 
-const change = changeOf(user);
-
 export const users = {
   resource: user,
   create: creationOf(user),
-  replace: change,
-  change,
+  ...changesOf(user),
   remove: removalOf(user),
 } satisfies Operations;

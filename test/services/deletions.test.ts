@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { foreignKey, integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
+import { integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
 import { Id } from '../../schemas/common.ts';
 import { contractOf } from '../../schemas/contract.ts';
 import type { Context } from '../../src/core/context.ts';
@@ -11,40 +11,56 @@ import { resourceOf } from '../../src/services/resource.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
-const folders = pgTable(
-  'folders',
-  {
-    id: uuid().primaryKey(),
-    parentId: uuid('parent_id').notNull(),
-    version: integer().notNull().default(1),
-    createdAt: text('created_at').notNull().default(''),
-    updatedAt: text('updated_at').notNull().default(''),
-  },
-  table => [
-    foreignKey({ name: 'folders_parent_id_fkey', columns: [table.parentId], foreignColumns: [table.id] }),
-  ],
+const columns = () => ({
+  id: uuid().primaryKey(),
+  version: integer().notNull().default(1),
+  createdAt: text('created_at').notNull().default(''),
+  updatedAt: text('updated_at').notNull().default(''),
+});
+const owners = pgTable('owners', columns());
+const folders = pgTable('folders', {
+  ...columns(),
+  ownerId: uuid('owner_id').notNull(),
+  parentId: uuid('parent_id').notNull(),
+});
+const lists = { sorts: [], filters: {} };
+const owner = resourceOf(
+  'owner',
+  'owners',
+  contractOf('Owner', 'An owner.', { members: {}, ...lists }),
+  owners,
 );
-const contract = contractOf('Folder', 'A folder.', { members: { parentId: Id }, sorts: [], filters: {} });
-const folder = resourceOf('folder', 'folders', contract, folders);
+const folder = resourceOf(
+  'folder',
+  'folders',
+  contractOf('Folder', 'A folder.', { members: { ownerId: Id, parentId: Id }, ...lists }),
+  folders,
+);
+belongsTo(folder, folders.ownerId, owner);
 belongsTo(folder, folders.parentId, folder);
 const removeFolder = removalOf(folder);
 const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
   removeFolder(context, id, { cascade }).then(() => undefined, explain);
 
-/** Folders by the position of their parents. */
+/** Folders by the position of their parents, of two owners in turn. */
 async function makeFolders(t: Test, parents: number[]) {
   const { database, call } = await build(t);
   const { rows } = database.writes;
+  const shared = `id uuid primary key, version integer not null default 1, created_at text not null default '',
+    updated_at text not null default ''`;
+  await rows(`create table owners (${shared})`, []);
   await rows(
-    `create table folders (id uuid primary key, parent_id uuid not null references folders,
-      version integer not null default 1, created_at text not null default '', updated_at text not null default '')`,
+    `create table folders (${shared}, owner_id uuid not null constraint folders_owner_id_fkey references owners,
+      parent_id uuid not null constraint folders_parent_id_fkey references folders)`,
     [],
   );
+  const [ann = '', bob = ''] = [newId(Date.now()), newId(Date.now())];
+  await rows(`insert into owners (id) values ('${ann}'), ('${bob}')`, []);
   const ids = parents.map(() => newId(Date.now()));
-  const values = parents.map((parent, i) => `('${ids[i]}', '${ids[parent]}')`);
-  await rows(`insert into folders (id, parent_id) values ${values}`, []);
+  const values = parents.map((parent, i) => `('${ids[i]}', '${i % 2 ? bob : ann}', '${ids[parent]}')`);
+  await rows(`insert into folders (id, owner_id, parent_id) values ${values}`, []);
   const left = async () => Number((await rows('select count(*) from folders', []))[0]?.[0]);
-  return { ids: ids as [string, ...string[]], context: inside(database), left, call };
+  return { ids: ids as [string, ...string[]], ann, context: inside(database), left, call };
 }
 
 t.test('records that belong to each other are deleted, each with its audit entry', async t => {
@@ -57,8 +73,21 @@ t.test('records that belong to each other are deleted, each with its audit entry
   t.same(new Set(data.map(({ recordId }: { recordId: string }) => recordId)), new Set(ids));
 });
 
-t.test('a circle of records is a conflict, and no endless deletion', async t => {
+t.test('a circle of records is deleted, and no endless deletion', async t => {
   const { ids, context, left } = await makeFolders(t, [1, 0]);
-  t.match(await refusedRemoval(context, ids[0], true), { details: { code: 'folder_has_folders' } });
-  t.equal(await left(), 2);
+  t.match(await refusedRemoval(context, ids[0], false), { details: { code: 'folder_has_folders' } });
+  await removeFolder(context, ids[0], { cascade: true });
+  t.equal(await left(), 0);
+});
+
+t.test('folders of one owner are deleted with those of another between them', async t => {
+  const { ann, context, left } = await makeFolders(t, [0, 0, 1, 2]);
+  await removalOf(owner)(context, ann, { cascade: true });
+  t.equal(await left(), 0);
+});
+
+t.test('a chain of 500 folders is deleted', async t => {
+  const { ids, context, left } = await makeFolders(t, [0, ...Array.from({ length: 499 }, (_, i) => i)]);
+  await removeFolder(context, ids[0], { cascade: true });
+  t.equal(await left(), 0);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { expectVersion } from '../../src/core/conditions.ts';
 import { removalOf } from '../../src/services/deletions.ts';
 import { post, posts } from '../../src/services/posts.ts';
-import { changeOf } from '../../src/services/records.ts';
+import { changesOf } from '../../src/services/records.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
@@ -17,7 +17,7 @@ function refusing() {
     asked.push(args);
     throw new Error('not this one');
   };
-  return { asked, change: changeOf(post, { check }), remove: removalOf(post, { check }) };
+  return { asked, ...changesOf(post, { check }), remove: removalOf(post, { check }) };
 }
 
 t.test('the rule of a change sees the stored record and what changes, in the transaction', async t => {

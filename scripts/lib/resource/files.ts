@@ -141,13 +141,10 @@ function serviceFile(plan: Plan): string {
 export const ${name} = resourceOf('${name}', '${plural}', contract, table${rules.length > 0 ? `, { ${rules.join(', ')} }` : ''});
 ${parents.map(parent => relationOf(plan, parent)).join('\n')}
 
-const change = changeOf(${name});
-
 export const ${plural} = {
   resource: ${name},
   create: creationOf(${name}),
-  replace: change,
-  change,
+  ...changesOf(${name}),
   remove: removalOf(${name}),
 } satisfies Operations;
 `,
@@ -156,7 +153,7 @@ export const ${plural} = {
       [`../../schemas/${name}.ts`]: [`${name} as contract`],
       './deletions.ts': ['removalOf'],
       ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.name]])),
-      './records.ts': ['changeOf', 'creationOf'],
+      './records.ts': ['changesOf', 'creationOf'],
       './relations.ts': ['belongsTo'],
       './resource.ts': ['type Operations', 'resourceOf'],
     },
