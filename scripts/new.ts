@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Given, runCommand } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { countedOf, filesOf } from './lib/resource/files.ts';
+import { countedOf, filesOf, listed } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
@@ -27,9 +27,9 @@ const options = {
 async function writeResource({ values, positionals: [name] }: Given<typeof options>) {
   const plan = planOf(name, values);
   const files = filesOf(plan);
-  refuseTakenNames(plan, files);
-  const list = 'src/resources.ts';
-  const written = { ...files, [list]: listed(plan, readFileSync(list, 'utf8')) };
+  const list = listed(plan, readFileSync('src/resources.ts', 'utf8'));
+  refuseTakenNames(plan, files, list);
+  const written = { ...files, 'src/resources.ts': list };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
   run('biome', 'check', '--write', ...Object.keys(written));
   run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
@@ -40,15 +40,6 @@ async function writeResource({ values, positionals: [name] }: Given<typeof optio
   for (const path of [migration, ...Object.keys(files)].sort()) console.log(path);
   console.log('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
   console.log(`Start the service again: then there is /api/${plan.path}.`);
-}
-
-/** The list of resources with the new one, after the records that clients write. */
-function listed({ plural }: Plan, list: string): string {
-  const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
-  const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
-  if (!end.test(list))
-    throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
-  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(end, found => entry + found)}`;
 }
 
 /** What drizzle-kit wrote, and the totals that it does not know of. */

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { filesOf } from '../../scripts/lib/resource/files.ts';
+import { filesOf, listed } from '../../scripts/lib/resource/files.ts';
 import { refuseTakenNames } from '../../scripts/lib/resource/names.ts';
 import { type Given, planOf } from '../../scripts/lib/resource/plan.ts';
 
@@ -57,6 +58,8 @@ t.test('it refuses what it cannot make, in words', async t => {
     ['change', { fields: 'x' }, /The word 'change' has another meaning in src\/services/],
     ['pgView', { fields: 'x' }, /Names of tables that begin with pg_/],
     ['constructor', { fields: 'x' }, /The word 'constructor' has another meaning/],
+    ['resource', { fields: 'x' }, /The word 'resources' has another meaning in src\/resources.ts/],
+    ['globalThis', { fields: 'x' }, /The word 'globalThis' has another meaning/],
     ['undefined', { fields: 'x' }, /The word 'undefined' has another meaning/],
     ['thing', { fields: 'null' }, /The member 'null' is taken/],
     ['thing', { fields: 'then' }, /The member 'then' is taken/],
@@ -105,7 +108,7 @@ t.test('it refuses what it cannot make, in words', async t => {
     t.throws(
       () => {
         const plan = planOf(name, given);
-        refuseTakenNames(plan, filesOf(plan));
+        refuseTakenNames(plan, filesOf(plan), listed(plan, readFileSync('src/resources.ts', 'utf8')));
       },
       { message },
       `${name} ${JSON.stringify(given)}`,

@@ -3,8 +3,9 @@ import { capitalize, withArticle } from '../../../src/core/text.ts';
 
 /** What a word of `--fields` means in the files of a resource. */
 export interface FieldType {
-  /** The member of the contract, given the name of the field in plain English. */
-  member: (words: string) => string;
+  /** The function of schemas/common.ts that makes the member, and its arguments, given the name in plain English. */
+  member: string;
+  args: (words: string) => string;
   /** The function that makes the column. */
   column: string;
   /** A rule for every client of the database, by its name. */
@@ -17,23 +18,30 @@ export interface FieldType {
 }
 
 const textOf = (most: number): FieldType => ({
-  member: words =>
-    `text(1, ${most}, 'The ${words}, 1 to ${most.toLocaleString('en')} characters.', '${capitalize(withArticle(words))}')`,
+  member: 'text',
+  args: words =>
+    `1, ${most}, 'The ${words}, 1 to ${most.toLocaleString('en')} characters.', '${capitalize(withArticle(words))}'`,
   column: 'textByCode',
   check: { name: 'length', rule: column => `char_length(${column}) between 1 and ${most}` },
 });
+const theWords = (words: string) => `'The ${words}.'`;
 const listed = { isSorted: true, isFiltered: true, canBeUnique: true } as const;
 
 const types: Record<string, FieldType> = {
   string: { ...textOf(500), ...listed },
   // Too long for an index.
   text: textOf(20_000),
-  integer: { member: words => `wholeNumber('The ${words}.')`, column: 'integer', ...listed },
-  number: { member: words => `number('The ${words}.')`, column: 'doublePrecision', ...listed },
-  boolean: { member: words => `boolean('Whether it is ${words}.')`, column: 'boolean', isFiltered: true },
-  time: { member: words => `time('The ${words}.')`, column: 'instant', ...listed },
-  date: { member: words => `date('The ${words}.')`, column: 'date', ...listed },
-  json: { member: words => `json('The ${words}.')`, column: 'json' },
+  integer: { member: 'wholeNumber', args: theWords, column: 'integer', ...listed },
+  number: { member: 'number', args: theWords, column: 'doublePrecision', ...listed },
+  boolean: {
+    member: 'boolean',
+    args: words => `'Whether it is ${words}.'`,
+    column: 'boolean',
+    isFiltered: true,
+  },
+  time: { member: 'time', args: theWords, column: 'instant', ...listed },
+  date: { member: 'date', args: theWords, column: 'date', ...listed },
+  json: { member: 'json', args: theWords, column: 'json' },
 };
 
 const quoted = (words: string[]) => words.map(word => `'${word}'`).join(', ');
@@ -45,7 +53,8 @@ function enumOf(words: string[]): FieldType {
   if (new Set(words).size < words.length)
     throw new UsageError(`A word is there twice in '${words.join('|')}'`);
   return {
-    member: name => `oneOf([${quoted(words)}], 'The ${name}.')`,
+    member: 'oneOf',
+    args: name => `[${quoted(words)}], 'The ${name}.'`,
     column: 'textByCode',
     check: { name: 'known', rule: column => `${column} in (${quoted(words)})` },
     words,

@@ -1,3 +1,4 @@
+import { OperatorError } from '../../../src/core/errors.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 
@@ -12,12 +13,10 @@ export const filesOf = (plan: Plan): Record<string, string> => ({
 /** What clients send and get. */
 function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
   const members = [
-    ...fields.map(
-      field => `${field.name}: ${bodyMember(field, field.type.member(field.words), field.type.words)}`,
-    ),
+    ...fields.map(field => `${field.name}: ${inBody(field, memberOf(field), field.type.words)}`),
     ...parents.map(parent => {
       const description = `'The id of the ${parent.resource.noun} that the ${noun} belongs to.'`;
-      return `${parent.member}: ${bodyMember(parent, `{ ...Id, description: ${description} }`)}`;
+      return `${parent.member}: ${inBody(parent, `{ ...Id, description: ${description} }`)}`;
     }),
   ];
   const sorts = fields.filter(({ type, isOptional }) => type.isSorted && !isOptional);
@@ -28,6 +27,15 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
     ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
   ];
   return withImports(
+    {
+      '@sinclair/typebox': ['type Static'],
+      './common.ts': [parents.length > 0 && 'Id', ...fields.map(({ type }) => type.member)],
+      './contract.ts': [
+        'contractOf',
+        fields.some(({ type, isOptional }) => type.words && !isOptional) && 'orDefault',
+        [...fields, ...parents].some(({ isOptional }) => isOptional) && 'orNull',
+      ],
+    },
     `export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
   members: { ${members.join(', ')} },
   sorts: [${sorts.map(field => `'${field.name}'`).join(', ')}],
@@ -35,35 +43,61 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
 });
 export type ${title} = Static<typeof ${name}.record>;
 `,
-    {
-      '@sinclair/typebox': ['type Static'],
-      './common.ts': ['Id', 'boolean', 'date', 'json', 'number', 'oneOf', 'text', 'time', 'wholeNumber'],
-      './contract.ts': ['contractOf', 'orDefault', 'orNull'],
-    },
   );
 }
 
-function bodyMember({ isOptional }: { isOptional: boolean }, member: string, words?: string[]): string {
+const memberOf = ({ type, words }: Field) => `${type.member}(${type.args(words)})`;
+
+function inBody({ isOptional }: { isOptional: boolean }, member: string, words?: string[]): string {
   if (isOptional) return `orNull(${member})`;
   return words ? `orDefault(${member}, '${words[0]}')` : member;
 }
 
-/** The stored shape. Each sort and filter has an index that ends in the id, which orders every list last. */
+/** The functions of drizzle/columns.ts; all others are Drizzle's. */
+const ownColumns = ['instant', 'json', 'textByCode'];
+
+/** The stored shape. */
 function tableFile(plan: Plan): string {
   const { name, plural, table, title, parents, fields } = plan;
   const columns = [
     ...fields.map(field => `${field.name}: ${columnOf(field, title)}`),
     ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
   ];
-  const rules = [
+  const rules = rulesOf(plan);
+  const used = [...fields.map(({ type }) => type.column), ...rules.map(rule => rule.split('(')[0] ?? '')];
+  const others = parents.filter(({ resource }) => resource.plural !== plural);
+  return withImports(
+    {
+      [`../../schemas/${name}.ts`]: [fields.some(({ type }) => type.words) && `type ${title}`],
+      '../columns.ts': ['recordColumns', ...used.filter(each => ownColumns.includes(each))],
+      '../orm.ts': [
+        'pgTable',
+        ...used.filter(each => !ownColumns.includes(each)),
+        used.includes('check') && 'sql',
+        parents.length > 0 && 'uuid',
+      ],
+      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.plural]])),
+    },
+    `export const ${plural} = pgTable(
+  '${table}',
+  { ...recordColumns(), ${columns.join(', ')} },
+  ${rules.length > 0 ? `table => [${rules.join(', ')}],` : ''}
+);
+`,
+  );
+}
+
+/** Keys, indexes and checks. Each sort and filter has an index that ends in the id, which orders every list last. */
+function rulesOf(plan: Plan): string[] {
+  const { plural, table, parents, fields } = plan;
+  const listed = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
+  return [
     ...parents.map(({ member, column, resource }) => {
       const of = resource.plural === plural ? 'table' : resource.plural;
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
     ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), member)),
-    ...fields
-      .filter(({ type, isUnique }) => type.isFiltered && !isUnique)
-      .map(field => indexOn(table, field.column, field.name)),
+    ...listed.map(({ name, column }) => indexOn(table, column, name)),
     ...uniquesOf(plan).map(
       ({ columns, members }) =>
         `uniqueIndex('${table}_${columns.join('_')}_key').on(${members.map(member => `table.${member}`).join(', ')})`,
@@ -72,33 +106,6 @@ function tableFile(plan: Plan): string {
       check ? `check('${table}_${column}_${check.name}', sql\`${check.rule(`\${table.${name}}`)}\`)` : [],
     ),
   ];
-  const others = parents.filter(({ resource }) => resource.plural !== plural);
-  return withImports(
-    `export const ${plural} = pgTable(
-  '${table}',
-  { ...recordColumns(), ${columns.join(', ')} },
-  ${rules.length > 0 ? `table => [${rules.join(', ')}],` : ''}
-);
-`,
-    {
-      [`../../schemas/${name}.ts`]: [`type ${title}`],
-      '../columns.ts': ['instant', 'json', 'recordColumns', 'textByCode'],
-      '../orm.ts': [
-        'boolean',
-        'check',
-        'date',
-        'doublePrecision',
-        'foreignKey',
-        'index',
-        'integer',
-        'pgTable',
-        'sql',
-        'uniqueIndex',
-        'uuid',
-      ],
-      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.plural]])),
-    },
-  );
 }
 
 const indexOn = (table: string, column: string, member: string) =>
@@ -136,9 +143,18 @@ function serviceFile(plan: Plan): string {
     unique.length > 0 && `unique: [${unique.join(', ')}]`,
   ].filter(Boolean);
   const others = parents.filter(({ resource }) => resource.name !== name);
+  const options = rules.length > 0 ? `, { ${rules.join(', ')} }` : '';
   return withImports(
-    `
-export const ${name} = resourceOf('${name}', '${plural}', contract, table${rules.length > 0 ? `, { ${rules.join(', ')} }` : ''});
+    {
+      [`../../drizzle/tables/${plural}.ts`]: [`${plural} as table`],
+      [`../../schemas/${name}.ts`]: [`${name} as contract`],
+      './deletions.ts': ['removalOf'],
+      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.name]])),
+      './records.ts': ['changesOf', 'creationOf'],
+      './relations.ts': [parents.length > 0 && 'belongsTo'],
+      './resource.ts': ['type Operations', 'resourceOf'],
+    },
+    `export const ${name} = resourceOf('${name}', '${plural}', contract, table${options});
 ${parents.map(parent => relationOf(plan, parent)).join('\n')}
 
 export const ${plural} = {
@@ -148,15 +164,6 @@ export const ${plural} = {
   remove: removalOf(${name}),
 } satisfies Operations;
 `,
-    {
-      [`../../drizzle/tables/${plural}.ts`]: [`${plural} as table`],
-      [`../../schemas/${name}.ts`]: [`${name} as contract`],
-      './deletions.ts': ['removalOf'],
-      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.name]])),
-      './records.ts': ['changesOf', 'creationOf'],
-      './relations.ts': ['belongsTo'],
-      './resource.ts': ['type Operations', 'resourceOf'],
-    },
   );
 }
 
@@ -173,14 +180,20 @@ import { testResource } from '../helper/testResource.ts';
 testResource(t, ${plural});
 `;
 
-/** A file with its imports: of these names, those that it uses. */
-function withImports(text: string, modules: Record<string, string[]>): string {
-  const code = text.replace(/'[^']*'/g, '');
-  const isUsed = (name: string) =>
-    new RegExp(`(?<!table\\.)\\b${name.split(' ').at(-1)}[(.,;<[\`)]`).test(code);
+/** The list of resources with the new one, after the records that clients write. */
+export function listed({ plural }: Plan, list: string): string {
+  const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
+  const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
+  if (!end.test(list))
+    throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
+  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(end, found => entry + found)}`;
+}
+
+/** A file that imports these names. */
+function withImports(modules: Record<string, (string | false)[]>, text: string): string {
   const imports = Object.entries(modules).flatMap(([from, names]) => {
-    const used = names.filter(isUsed);
-    return used.length > 0 ? [`import { ${used.join(', ')} } from '${from}';`] : [];
+    const used = [...new Set(names)].filter(name => name !== false);
+    return used.length > 0 ? `import { ${used.join(', ')} } from '${from}';` : [];
   });
-  return `${imports.join('\n')}\n\n${text.trimStart()}`;
+  return `${imports.join('\n')}\n\n${text}`;
 }

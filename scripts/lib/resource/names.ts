@@ -11,7 +11,7 @@ import { uniquesOf } from './files.ts';
 import type { Plan } from './plan.ts';
 
 /** Refuses names that something else has, before a file is written. */
-export function refuseTakenNames(plan: Plan, files: Record<string, string>): void {
+export function refuseTakenNames(plan: Plan, files: Record<string, string>, list: string): void {
   const existing = Object.keys(files).find(path => existsSync(path));
   if (existing) throw new UsageError(`The file ${existing} already exists: choose another name or --plural`);
   refuseKnown('member', membersOf(plan), [
@@ -33,7 +33,8 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>): voi
     refuseKnown('GraphQL field', listsOf(children), fieldsOf(capitalize(resource.name)));
   refuseKnown('path', [plan.path], segments);
   refuseKnown('operation', operationsOf(plan), operations);
-  for (const [path, text] of Object.entries(files)) refuseIdentifiers(path, text);
+  for (const [path, text] of Object.entries({ ...files, 'src/resources.ts': list }))
+    refuseIdentifiers(path, text);
   const columns = [...columnsOf(plan), ...uniquesOf(plan).map(({ columns }) => columns.join('_'))];
   const longest = plan.table.length + Math.max(...columns.map(column => column.length)) + '__length'.length;
   if (longest > 63)
@@ -76,7 +77,7 @@ function refuseIdentifiers(path: string, text: string): void {
 function isIdentifier(name: string): boolean {
   try {
     // What every object has would be hidden. An async function, because `await` is a word of modules.
-    if (name in {} || name === 'undefined') return false;
+    if (name in {} || ['undefined', 'globalThis'].includes(name)) return false;
     return typeof new Function(`'use strict'; return async () => { const ${name} = 0; };`) === 'function';
   } catch {
     return false;
