@@ -53,7 +53,7 @@ export const time = (description: string) =>
 export const date = (description: string) =>
   Type.String({ format: 'date', description, examples: ['2026-11-21'] });
 
-/** Any JSON value but null, that the database can store. */
+/** Any JSON value but null. PATCH merges objects (RFC 7396). */
 export const json = (description: string) =>
   Type.Unsafe<unknown>({
     type: ['object', 'array', 'string', 'number', 'boolean'],

@@ -11,8 +11,8 @@ import { users } from './services/users.ts';
  * new one is added only here. A resource may have other routes and fields besides these, or only others.
  */
 export const resources = [
-  { ...users, routes: [resourceRoutes(users)], fields: resourceFields(users) },
-  { ...posts, routes: [resourceRoutes(posts)], fields: resourceFields(posts) },
+  { ...users, routes: resourceRoutes(users), fields: resourceFields(users) },
+  { ...posts, routes: resourceRoutes(posts), fields: resourceFields(posts) },
   // Webhooks write them, so there are no operations.
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];

@@ -200,14 +200,16 @@ async function testGraphQL(t: Test, { ask, resource, make, change }: Service) {
 
 async function testRelation(
   t: Test,
-  { call, path, make }: Service,
-  { parent, name, member, cascade, conflicts }: Relation,
+  { call, ask, resource, path, make }: Service,
+  { parent, name, member, children, cascade, conflicts }: Relation,
 ) {
   const above = (await makeRecord(call, parent)).id;
   const { id } = await make({ [member]: above });
   const { error } = (await call('PATCH', `${path}/${id}`, 400, { body: { [member]: randomUUID() } })).body;
   t.match(error.details, [{ path: `/${member}`, message: /is the id of no/ }]);
   t.equal((await call('GET', `${path}?${name}=${above}`, 200)).body.meta.total, 1);
+  const up = `{ ${resource.name}(id: "${id}") { ${name} { id ${children}Count } } }`;
+  t.same((await ask(up)).data[resource.name], { [name]: { id: above, [`${children}Count`]: 1 } });
   const one = `/api/${parent.path}/${above}`;
   if (cascade === 'always') await call('DELETE', one, 204);
   else {

@@ -55,7 +55,6 @@ t.test('it refuses what it cannot make, in words', async t => {
     ['sheep', { fields: 'x', plural: 'sheep' }, /The plural must differ from the name/],
     ['class', { fields: 'x' }, /The word 'class' has another meaning in schemas\/class.ts/],
     ['await', { fields: 'x' }, /The word 'await' has another meaning/],
-    ['change', { fields: 'x' }, /The word 'change' has another meaning in src\/services/],
     ['pgView', { fields: 'x' }, /Names of tables that begin with pg_/],
     ['constructor', { fields: 'x' }, /The word 'constructor' has another meaning/],
     ['resource', { fields: 'x' }, /The word 'resources' has another meaning in src\/resources.ts/],
