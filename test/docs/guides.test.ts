@@ -15,7 +15,15 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 const check = 'npm run check';
 /** These read what there is from lists, from the document, or from recorded events. */
 const ofWhatIsAdded = [
-  ...['access/graphql', 'access/table', 'docs/openapi', 'docs/operations', 'docs/components', 'docs/home'],
+  ...[
+    'access/graphql',
+    'access/table',
+    'docs/openapi',
+    'docs/conflicts',
+    'docs/operations',
+    'docs/components',
+    'docs/home',
+  ],
   ...[
     'http/conditions',
     'http/preferences',

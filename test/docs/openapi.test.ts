@@ -5,19 +5,14 @@ import addFormats from 'ajv-formats';
 import t from 'tap';
 import { nameOf } from '../../plugins/docs/errorSchemas.ts';
 import { components } from '../../schemas/common.ts';
-import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { statusOf } from '../../src/core/errors.ts';
 import { recordResources } from '../../src/resources.ts';
 import { build } from '../helper/app.ts';
+import { type Operation, operationsIn } from '../helper/openapi.ts';
 
 const { app, call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);
-type Operation = Record<string, unknown> & {
-  responses: Record<string, { $ref?: string; content?: Record<string, { example?: object }> }>;
-};
-const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
-  ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
-);
+const operations = operationsIn(document);
 type Parameter = Record<'name' | 'in', string> & { description?: string; required?: boolean; $ref?: string };
 const parametersOf = ({ parameters = [] }: Operation) =>
   (parameters as Parameter[]).map(
@@ -141,69 +136,6 @@ t.test('every shared error response has an example with its own status', async t
     const code = name.replace(/(?!^)[A-Z]/g, letter => `_${letter}`).toLowerCase();
     t.equal(error.status, statusOf[code as keyof typeof statusOf], name);
   }
-});
-
-type Schema = { $ref?: string; anyOf?: { $ref: string }[] };
-type Conflict = { examples: object; schema: Schema };
-const conflictsIn = ({ responses }: Operation) =>
-  responses['409']?.content?.['application/json'] as Conflict | undefined;
-
-t.test(
-  'an operation shows exactly the codes of the 409s that its route names, each with an example',
-  async t => {
-    let checked = 0;
-    for (const { path, method, operation } of operations) {
-      const url = path.replace(/\{(\w+)\}/g, ':$1');
-      const route = app.routes.find(each => each.url === url && each.method === method.toUpperCase());
-      // GraphQL has errors of another shape.
-      if (!route || path === '/api/graphql') continue;
-      const { conflicts = [], idempotencyKey } = route.config ?? {};
-      const codes = [
-        ...conflicts.map(({ code }) => code),
-        ...(idempotencyKey === 'accepted' ? ['idempotency_in_progress'] : []),
-      ].toSorted();
-      const shown = conflictsIn(operation);
-      t.same(Object.keys(shown?.examples ?? {}).toSorted(), codes, `${method} ${path}`);
-      if (shown) t.same(Object.keys(membersByCode(shown.schema)).toSorted(), codes, `${method} ${path}`);
-      checked += codes.length;
-    }
-    t.ok(checked > 12, `${checked} conflicts`);
-    const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
-    for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
-      for (const name of ['Error', `${nameOf(code)}Error`])
-        t.ok(check.validate({ $ref: `document#/components/schemas/${name}` }, value), `${code} ${name}`);
-      t.match(value.error, { status: 409, details: { code } });
-    }
-  },
-);
-
-/** The members of the details of each code in a schema. */
-function membersByCode(schema: Schema): Record<string, string[]> {
-  const envelopes = [schema, ...(schema.anyOf ?? [])].flatMap(
-    ({ $ref }) => ($ref && document.components.schemas[$ref.split('/').at(-1) ?? '']) ?? [],
-  );
-  return Object.fromEntries(
-    envelopes.map(envelope => {
-      const { code, ...members } = envelope.properties.error.properties.details.properties;
-      const types = Object.entries<{ type: string }>(members).map(([name, { type }]) => `${name}: ${type}`);
-      return [code.enum.join(), types];
-    }),
-  );
-}
-
-t.test('the schema of a 409 says what comes with its code', async t => {
-  const membersOf = (path: string, method: string) =>
-    membersByCode(conflictsIn(document.paths[path][method])?.schema ?? {});
-  t.match(membersOf('/api/users', 'post'), {
-    email_taken: ['path: string'],
-    idempotency_in_progress: ['retryAfter: integer'],
-  });
-  t.match(membersOf('/api/users/{user_id}', 'delete'), {
-    user_has_posts: ['posts: integer'],
-    too_many_posts: ['posts: integer', 'maximum: integer'],
-  });
-  t.match(membersOf('/api/posts/{post_id}', 'put'), { stale: ['version: integer'] });
-  t.match(membersOf('/api/subscriptions/{customer}', 'get'), { several_providers: ['providers: array'] });
 });
 
 t.test('every example matches its schema', async t => {
