@@ -12,11 +12,11 @@ const long =
   /(guides|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(image|shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
 
 /**
- * These set up tracing, listen for unhandled errors, or move the clock: ids never step back in a process,
+ * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a process,
  * so those of later tests would lie in the future.
  */
 const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|logs)|access\/(keys|table)|webhooks\/(effects|receiving|retries|overlaps|replays))\.test\.ts$/;
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions|logs)|access\/(keys|table)|webhooks\/(effects|receiving|retries|overlaps|replays))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
 /** This opens its own databases. */
