@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Given, runCommand } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { countedOf, filesOf, listed } from './lib/resource/files.ts';
+import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
@@ -27,7 +27,7 @@ const options = {
 async function writeResource({ values, positionals: [name] }: Given<typeof options>) {
   const plan = planOf(name, values);
   const files = filesOf(plan);
-  const list = listed(plan, readFileSync('src/resources.ts', 'utf8'));
+  const list = withResource(plan, readFileSync('src/resources.ts', 'utf8'));
   refuseTakenNames(plan, files, list);
   const written = { ...files, 'src/resources.ts': list };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);

@@ -10,6 +10,6 @@ import type { Part } from './part.ts';
 export const resourceFields = (operations: Operations): Part[] => [
   recordFields(operations.resource),
   listFields(operations.resource),
-  ...relationsOf(operations.resource).map(relationFields),
+  ...relationsOf(operations.resource).flatMap(relationFields),
   ...mutationFields(operations),
 ];

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Removal } from '../../schemas/contract.ts';
+import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
 import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import { routesOf } from '../http/routes.ts';
@@ -35,6 +36,9 @@ function sharedBy({ contract, noun, nouns, path }: AnyResource) {
     found: { params, response: { 200: ref(contract.record) } },
   };
 }
+
+/** The 409s that an operation throws. */
+const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
 
 const reads =
   (resource: AnyResource): Routes =>
@@ -70,7 +74,7 @@ const creation =
     app.post(
       all,
       route(`create${title}`, `Create ${one}`, 'write', {
-        config: { ...config, conflicts: create.conflicts?.() ?? [], idempotencyKey: 'accepted' },
+        config: { ...config, conflicts: conflictsOf(create), idempotencyKey: 'accepted' },
         description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
         body: ref(contract.create),
         response: { 201: ref(contract.record) },
@@ -84,7 +88,6 @@ const changes =
   async app => {
     const { contract, noun, title } = resource;
     const { one, route, each, idIn, config, found } = sharedBy(resource);
-    const conflictsOf = ({ conflicts }: NonNullable<typeof change>) => conflicts?.() ?? [];
     if (replace)
       app.put(
         each,
@@ -120,7 +123,7 @@ const removal =
     app.delete(
       each,
       route(`delete${resource.title}`, `Delete ${one}`, 'write', {
-        config: { ...config, conflicts: remove.conflicts?.() ?? [] },
+        config: { ...config, conflicts: conflictsOf(remove) },
         description: `A ${resource.noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
         params,
         querystring: Removal,

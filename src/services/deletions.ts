@@ -46,7 +46,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
       await check?.(stored, inside);
       const found: Found = new Map([[resource.name, new Set([id])]]);
       await findChildren({ inside, cascade, found }, resource, [id]);
-      for (const each of [...below(resource), resource])
+      for (const each of [...descendantsOf(resource), resource])
         await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
     };
     const removeOne = async (inside: Context) => {
@@ -59,11 +59,10 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   return Object.assign(remove, { conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
-type Below = Pick<AnyResource, 'table'>;
 type Removable = Pick<AnyResource, 'table' | 'name'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
-function conflictsOfRemoval(resource: Below, seen = new Set<PgTable>()): Conflict[] {
+function conflictsOfRemoval(resource: Removable, seen = new Set<PgTable>()): Conflict[] {
   if (seen.has(resource.table)) return [];
   seen.add(resource.table);
   const all = childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
@@ -84,7 +83,7 @@ interface Deletion {
 }
 
 /** Finds and locks the records of each relation that belong to these parents, and what belongs to them. */
-async function findChildren(deletion: Deletion, resource: Below, parents: string[]): Promise<void> {
+async function findChildren(deletion: Deletion, resource: Removable, parents: string[]): Promise<void> {
   const { inside, cascade, found } = deletion;
   // Several relations of one child are counted together, unless a deletion means something else for each.
   const groups = Map.groupBy(childrenOf(resource), ({ child, cascade }) => `${child.name} ${cascade}`);
@@ -131,11 +130,11 @@ async function lockedIds(
 }
 
 /** The resources whose records may belong to one of this, each after those that belong to it. */
-function below(resource: Below, seen = new Set<PgTable>([resource.table])): AnyResource[] {
+function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.table])): AnyResource[] {
   return childrenOf(resource).flatMap(({ child }) => {
     if (seen.has(child.table)) return [];
     seen.add(child.table);
-    return [...below(child, seen), child];
+    return [...descendantsOf(child, seen), child];
   });
 }
 

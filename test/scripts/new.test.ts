@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { filesOf, listed } from '../../scripts/lib/resource/files.ts';
+import { filesOf, withResource } from '../../scripts/lib/resource/files.ts';
 import { refuseTakenNames } from '../../scripts/lib/resource/names.ts';
 import { type Given, planOf } from '../../scripts/lib/resource/plan.ts';
 
@@ -107,7 +107,7 @@ t.test('it refuses what it cannot make, in words', async t => {
     t.throws(
       () => {
         const plan = planOf(name, given);
-        refuseTakenNames(plan, filesOf(plan), listed(plan, readFileSync('src/resources.ts', 'utf8')));
+        refuseTakenNames(plan, filesOf(plan), withResource(plan, readFileSync('src/resources.ts', 'utf8')));
       },
       { message },
       `${name} ${JSON.stringify(given)}`,

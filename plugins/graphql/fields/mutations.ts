@@ -3,7 +3,7 @@ import { ref } from '../../../schemas/common.ts';
 import type { Removal } from '../../../schemas/contract.ts';
 import { expectVersion } from '../../../src/core/conditions.ts';
 import { withArticle } from '../../../src/core/text.ts';
-import type { Operations } from '../../../src/services/resource.ts';
+import type { AnyResource, Operations } from '../../../src/services/resource.ts';
 import type { Part, Resolver } from '../part.ts';
 import { checkedBy } from './inputs.ts';
 import { toInput } from './sdl.ts';
@@ -14,59 +14,64 @@ const byId =
 
 /** The mutations that mirror the REST writes of a resource, with the same inputs. */
 export function mutationFields({ resource, create, replace, change, remove }: Operations): Part[] {
-  const { contract, noun, title } = resource;
+  const { contract, noun } = resource;
   const one = withArticle(noun);
-  const changeBy = (schema: TObject, write: NonNullable<typeof change>): Resolver => {
-    const check = bodyCheck(schema);
-    return (_, { id, input, ...expecting }: Expecting & { input: object }, { context }) =>
-      write(context, id, check(input), conditionOf(expecting));
+  const byInput = { verb: 'replace', schema: contract.replace, description: `Replaces ${one} completely.` };
+  const byMembers = {
+    verb: 'update',
+    schema: contract.update,
+    description: `Updates ${one} partially: members that are absent stay as they are.`,
   };
-  const parts: Part[] = [];
-  if (create) {
-    const check = bodyCheck(contract.create);
-    const resolver: Resolver = (_, { input }: { input: object }, { context }) =>
-      create(context, check(input));
-    const signature = `(input: ${title}CreateInput!): ${title}`;
-    parts.push(
-      mutation(`Creates ${one}.`, `create${title}`, signature, resolver, toInput(title, contract.create)),
-    );
-  }
-  if (replace) {
-    const signature = `(${byId}, input: ${title}ReplaceInput!): ${title}`;
-    const resolver = changeBy(contract.replace, replace);
-    parts.push(
-      mutation(
-        `Replaces ${one} completely.`,
-        `replace${title}`,
-        signature,
-        resolver,
-        toInput(title, contract.replace),
-      ),
-    );
-  }
-  if (change) {
-    const signature = `(${byId}, input: ${title}UpdateInput!): ${title}`;
-    const text = `Updates ${one} partially: members that are absent stay as they are.`;
-    parts.push(
-      mutation(
-        text,
-        `update${title}`,
-        signature,
-        changeBy(contract.update, change),
-        toInput(title, contract.update),
-      ),
-    );
-  }
-  if (remove) {
-    const signature = `(${byId}, cascade: Boolean! = false): ID`;
-    const text = `Deletes ${one}, with cascade also what belongs to it. Returns the id.`;
-    const resolver: Resolver = async (_, given: Expecting & Removal, { context }) => {
-      await remove(context, given.id, { cascade: given.cascade }, conditionOf(given));
-      return given.id;
-    };
-    parts.push(mutation(text, `delete${title}`, signature, resolver));
-  }
-  return parts;
+  return [
+    ...(create ? [creation(resource, create)] : []),
+    ...(replace ? [changing(resource, replace, byInput)] : []),
+    ...(change ? [changing(resource, change, byMembers)] : []),
+    ...(remove ? [removal(resource, remove)] : []),
+  ];
+}
+
+type Write<K extends keyof Operations> = NonNullable<Operations[K]>;
+
+function creation({ contract, noun, title }: AnyResource, create: Write<'create'>): Part {
+  const check = bodyCheck(contract.create);
+  return mutation(
+    `Creates ${withArticle(noun)}.`,
+    `create${title}`,
+    `(input: ${title}CreateInput!): ${title}`,
+    (_, { input }: { input: object }, { context }) => create(context, check(input)),
+    [toInput(title, contract.create)],
+  );
+}
+
+interface Changing {
+  verb: string;
+  schema: TObject;
+  description: string;
+}
+
+function changing(
+  { title }: AnyResource,
+  change: Write<'change'>,
+  { verb, schema, description }: Changing,
+): Part {
+  const check = bodyCheck(schema);
+  return mutation(
+    description,
+    `${verb}${title}`,
+    `(${byId}, input: ${schema.$id}Input!): ${title}`,
+    (_, { id, input, ...expecting }: Expecting & { input: object }, { context }) =>
+      change(context, id, check(input), conditionOf(expecting)),
+    [toInput(title, schema)],
+  );
+}
+
+function removal({ noun, title }: AnyResource, remove: Write<'remove'>): Part {
+  const description = `Deletes ${withArticle(noun)}, with cascade also what belongs to it. Returns the id.`;
+  const resolver: Resolver = async (_, given: Expecting & Removal, { context }) => {
+    await remove(context, given.id, { cascade: given.cascade }, conditionOf(given));
+    return given.id;
+  };
+  return mutation(description, `delete${title}`, `(${byId}, cascade: Boolean! = false): ID`, resolver);
 }
 
 /** A field of the type Mutation: its arguments with its type, and the other types that it needs. */
@@ -75,7 +80,7 @@ const mutation = (
   name: string,
   signature: string,
   resolver: Resolver,
-  ...types: string[]
+  types: string[] = [],
 ): Part => ({
   sdl: [...types, `extend type Mutation { "${description}" ${name}${signature} }`],
   Mutation: { [name]: resolver },

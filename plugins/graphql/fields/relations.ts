@@ -6,7 +6,7 @@ import { fieldsOf } from './lists.ts';
 import { loadRecord } from './records.ts';
 
 /** Both directions of a relation: the parent of a child, and on the parent the fields of the list of its children. */
-export function relationFields(relation: Relation): Part {
+export function relationFields(relation: Relation): Part[] {
   const { parent, child, member, name } = relation;
   const { record, query } = child.contract;
   if (!Object.hasOwn(query.properties, name))
@@ -17,18 +17,17 @@ export function relationFields(relation: Relation): Part {
     record[member] === null
       ? null
       : orNotFound(capitalize(parent.noun), await loadRecord(parent, record[member], operation));
-  return {
-    sdl: [
-      /* GraphQL */ `
+  return [
+    {
+      sdl: [
+        /* GraphQL */ `
 extend type ${child.title} {
   "The ${parent.noun} that the ${child.noun} belongs to."
   ${name}: ${parent.title}${isOptional ? '' : '!'}
 }`,
-      sdl,
-    ],
-    types:
-      child === parent
-        ? { [child.title]: { [name]: parentOf, ...resolvers } }
-        : { [child.title]: { [name]: parentOf }, [parent.title]: resolvers },
-  };
+      ],
+      types: { [child.title]: { [name]: parentOf } },
+    },
+    { sdl: [sdl], types: { [parent.title]: resolvers } },
+  ];
 }

@@ -90,14 +90,14 @@ function tableFile(plan: Plan): string {
 /** Keys, indexes and checks. Each sort and filter has an index that ends in the id, which orders every list last. */
 function rulesOf(plan: Plan): string[] {
   const { plural, table, parents, fields } = plan;
-  const listed = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
+  const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
   return [
     ...parents.map(({ member, column, resource }) => {
       const of = resource.plural === plural ? 'table' : resource.plural;
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
     ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), member)),
-    ...listed.map(({ name, column }) => indexOn(table, column, name)),
+    ...filtered.map(({ name, column }) => indexOn(table, column, name)),
     ...uniquesOf(plan).map(
       ({ columns, members }) =>
         `uniqueIndex('${table}_${columns.join('_')}_key').on(${members.map(member => `table.${member}`).join(', ')})`,
@@ -181,7 +181,7 @@ testResource(t, ${plural});
 `;
 
 /** The list of resources with the new one, after the records that clients write. */
-export function listed({ plural }: Plan, list: string): string {
+export function withResource({ plural }: Plan, list: string): string {
   const entry = `  { ...${plural}, routes: resourceRoutes(${plural}), fields: resourceFields(${plural}) },\n`;
   const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
   if (!end.test(list))

@@ -48,3 +48,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
 /** Whether the page is wider than the screen: one must scroll sideways to read it. */
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+
+/** The rows of the table of a page. */
+export const rowsOf = (page: Page) => page.locator('tbody tr');
+export const rowWith = (page: Page, text: string) => rowsOf(page).filter({ hasText: text }).first();
