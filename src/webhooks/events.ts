@@ -145,7 +145,7 @@ const mostInCall = 10_000;
 async function actOnMany(context: Context, action: Action, given: ReplayFilter) {
   need(context, 'admin');
   const { dryRun, ...filter } = given;
-  // An event that fails again meanwhile is not replayed again.
+  // An event that fails again during the call is not replayed a second time.
   const isOlder = action.name === 'replay' ? lt(updatedAt, context.now().toISOString()) : undefined;
   const matching = and(isOlder, ...conditions(filter));
   let done = 0;
