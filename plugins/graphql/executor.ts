@@ -30,7 +30,7 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
     schema,
     resolvers: makeResolvers(parts),
     routes: false,
-    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/13-graphql.md).
+    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
     cache: keptDocuments,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },

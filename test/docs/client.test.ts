@@ -39,16 +39,6 @@ t.test('the files of docs/client.md compile strictly, and print what the page sh
   await runBlocks(t, page, origin, { folder: guide });
 });
 
-t.test('the example of the README compiles and runs in a folder of `npm init`', { skip }, async t => {
-  const { app, call } = await build(t);
-  const folder = makeProject(t);
-  await writeClient(t, join(folder, 'api'));
-  writeFiles(folder, await app.listen({ port: 0, host: '127.0.0.1' }), 'README.md');
-  await follow(t, folder, 'README.md', 'A typed client');
-  t.equal((await call('GET', '/api/users', 200)).body.data.length, 1);
-  t.match(await command('node example.ts', folder), { code: 0, output: /^email_taken \/email\n$/ });
-});
-
 t.test('the client of the guide creates one record, however often the answer is lost', { skip }, async t => {
   const { app, call } = await build(t);
   const service = await app.listen({ port: 0, host: '127.0.0.1' });

@@ -4,7 +4,7 @@ import { openLog } from '../../../src/core/log.ts';
 import { build } from '../../helper/app.ts';
 import { buildGraphQL } from '../../helper/graphql.ts';
 
-// Each of these failed while operations were compiled: docs/decisions/13-graphql.md says why they are not.
+// Each of these failed while operations were compiled: docs/decisions/08-graphql.md says why they are not.
 
 const often = Array.from({ length: 10 }, (_, index) => index);
 
