@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
-import { readSettings } from '../../src/config/settings.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
-import { startJobs } from '../../src/jobs.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import { openCalls } from '../../src/webhooks/calls.ts';
 import { build } from '../helper/app.ts';
-import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
+import { countRows, openTestDatabase } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
 
@@ -24,7 +20,7 @@ const create = (key: string, body: object, status = 201, headers: Record<string,
 
 const stored = () => countRows(database.writes, idempotencyKeys);
 
-for (const key of ['a', '!', '~', 'x'.repeat(255), '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted-key"'])
+for (const key of ['!', 'x'.repeat(255), '"quoted-key"'])
   t.test(`2.1: ${key.slice(0, 40)} is a key`, async t => {
     const body = newPerson();
     const first = await create(key, body);
@@ -39,7 +35,7 @@ t.test('2.1: quotes are a part of the key', async t => {
 });
 
 // Node joins two headers by a comma and a space.
-for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007f'])
+for (const key of ['', 'x'.repeat(256), 'a, b', 'ä', '\u007f'])
   t.test(
     `2.1, 2.7: ${JSON.stringify(key.slice(0, 10))} is not a key, and the 400 names the header`,
     async t => {
@@ -50,13 +46,6 @@ for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007
       t.equal(await stored(), before);
     },
   );
-
-t.test('2.2: another key is another request', async t => {
-  const body = newPerson();
-  await create(newKey(), body);
-  t.match((await create(newKey(), body, 409)).body.error.details, { code: 'email_taken' });
-  t.notOk(isReplayed(await create(newKey(), newPerson())));
-});
 
 t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t => {
   const [key, body, start] = [newKey(), newPerson(), time];
@@ -69,28 +58,6 @@ t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t =
   t.notOk(isReplayed(next), 'not a 422: the first request is forgotten');
   time = start + 47 * 3_600_000;
   t.same(essence(await create(key, other)), essence(next), 'and is kept as long');
-});
-
-t.test('2.3: old keys are trimmed in the background, and no others', async t => {
-  const [old, young] = [newKey(), newKey()];
-  const body = newPerson();
-  await create(old, newPerson());
-  time += 24 * 3_600_000;
-  await create(young, body);
-  time += 1000;
-  const settings = readSettings({ NODE_ENV: 'test' });
-  const jobs = startJobs({
-    settings,
-    database,
-    calls: openCalls(database),
-    metrics: new Metrics(),
-    log: testLog,
-    now,
-  });
-  for (let tries = 0; tries < 500 && (await stored()) > 1; tries++) await sleep(20);
-  await jobs.close();
-  t.equal(await stored(), 1);
-  t.ok(isReplayed(await create(young, body)));
 });
 
 t.test('2.4: the same key with any other byte, or another path, is refused', async t => {

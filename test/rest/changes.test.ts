@@ -68,15 +68,6 @@ t.test('read-only members of the wrong type are invalid', async t => {
   }
 });
 
-t.test('an unknown member is refused by PUT and PATCH too', async t => {
-  const { id } = await newUser();
-  for (const method of ['PUT', 'PATCH']) {
-    const body = { name: 'x', email: 'x@example.com', emial: 'y' };
-    const { error } = (await call(method, `/api/users/${id}`, 400, { body })).body;
-    t.match(error.details, [{ path: '/emial', message: 'is not known; did you mean "email"?' }]);
-  }
-});
-
 t.test('bug: text that looks like a time was compared as a time', async t => {
   const { id } = await newUser({ name: '2024-01-01T00:00:00Z' });
   const name = '2024-01-01T00:00:00.000Z';
