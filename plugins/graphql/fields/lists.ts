@@ -43,7 +43,6 @@ export function fieldsOf(
   if (relation) delete parameters[relation.name];
   const { page, limit, sort, ...filters } = parameters;
   const toQuery = oncePerField(listQuery(schema));
-  const isTimeless = oncePerField((_, info) => relation !== undefined && selectsNoTime(relation.child, info));
   const toConnectionQuery = oncePerField(connectionQuery(schema));
   const name = relation?.children ?? plural;
   const of = relation ? ` of the ${relation.parent.noun}` : '';
@@ -62,8 +61,7 @@ extend type ${relation?.parent.title ?? 'Query'} {
       [name]: async ({ id }, args: Arguments, operation, info) => {
         const { query, paged } = await toQuery(args, info);
         const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const timeless = await isTimeless(args, info);
-        const { data, hasNext } = await pageOf(id, { ...page, timeless }, operation);
+        const { data, hasNext } = await pageOf(id, page, operation);
         // As many records as are allowed, and a warning when there are more.
         if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
         return data;
@@ -78,23 +76,6 @@ extend type ${relation?.parent.title ?? 'Query'} {
     },
   };
 }
-
-/**
- * Whether the records of a list can be read without times, which are a fifth of the cost of a query with 400 posts. A field
- * that is neither a member nor of a relation may need them.
- */
-function selectsNoTime(resource: AnyResource, info: GraphQLResolveInfo): boolean {
-  const { properties } = resource.contract.record;
-  const related = [
-    ...relationsOf(resource).map(({ name }) => name),
-    ...childrenOf(resource).flatMap(({ children }) => listNames(children)),
-  ];
-  const needsNoTime = (name: string) =>
-    Object.hasOwn(properties, name) ? properties[name]?.format !== 'date-time' : related.includes(name);
-  return [...selectedNames(info)].every(needsNoTime);
-}
-
-const listNames = (plural: string) => [plural, `${plural}Count`, `${plural}Connection`, '__typename'];
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */
 function readsOf(list: Listed['list'], filter: string | undefined) {
@@ -111,7 +92,7 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
           return pages;
         }),
       );
-    const page = await list(context, filter ? { ...query, [filter]: id } : query);
+    const page = await list.page(context, filter ? { ...query, [filter]: id } : query);
     budget.spend(page.data.length);
     return page as Slice<object>;
   }
@@ -121,8 +102,7 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
       return load(list, ['total', filter, criteria], id, ids =>
         list.totalOfEach(context, parents(ids), criteria),
       );
-    const { meta } = await list(context, { ...criteria, sort, limit: 1 });
-    return 'total' in meta ? meta.total : 0;
+    return (await list.byNumber(context, { ...criteria, sort, limit: 1 })).meta.total;
   }
   return { pageOf, totalOf };
 }
