@@ -15,15 +15,14 @@ import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
-import { makeLoad } from './loaders.ts';
-import type { OperationContext, Part } from './part.ts';
-import { makeResolvers, makeSchema } from './schema.ts';
+import { makeLoad, type OperationContext } from './operation.ts';
+import { makeResolvers, makeSchema, type SchemaPart } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
-export async function openExecutor(app: FastifyInstance, settings: Settings, parts: Part[]) {
+export async function openExecutor(app: FastifyInstance, settings: Settings, parts: SchemaPart[]) {
   const schema = makeSchema(parts);
   const validation = validationOf(settings);
   await app.register(mercurius, {

@@ -8,10 +8,10 @@ import { users } from '../../../drizzle/tables/users.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { newId } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
-import { listKeys } from '../../../src/services/apiKeys.ts';
+import { keyList } from '../../../src/services/apiKeys.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
 import { post } from '../../../src/services/posts.ts';
-import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
+import { subscriptionList } from '../../../src/services/subscriptions/read.ts';
 import { user } from '../../../src/services/users.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
@@ -62,7 +62,7 @@ await db.insert(apiKeys).values(
 );
 
 type Query = { limit: number; sort: string } & Record<string, unknown>;
-type List = (context: Context, query: Query) => Promise<Page<unknown> | CursorPage<unknown>>;
+type List = { page(context: Context, query: Query): Promise<Page<unknown> | CursorPage<unknown>> };
 const lists: { name: string; list: List; sorts: string[]; filters: Record<string, fc.Arbitrary<unknown>> }[] =
   [
     {
@@ -86,7 +86,7 @@ const lists: { name: string; list: List; sorts: string[]; filters: Record<string
     },
     {
       name: 'subscriptions',
-      list: listSubscriptions as List,
+      list: subscriptionList as List,
       sorts: ['createdAt', 'customer'],
       filters: {
         provider: fc.constantFrom('stripe', 'paddle', 'none'),
@@ -95,7 +95,7 @@ const lists: { name: string; list: List; sorts: string[]; filters: Record<string
     },
     {
       name: 'keys',
-      list: listKeys as List,
+      list: keyList as List,
       sorts: ['createdAt', 'name'],
       filters: { name: fc.constantFrom(...texts) },
     },
@@ -105,7 +105,7 @@ const lists: { name: string; list: List; sorts: string[]; filters: Record<string
 async function inPages(list: List, query: Query): Promise<unknown[]> {
   const all: unknown[] = [];
   for (let page = 1; ; page++) {
-    const { data } = await list(context, { ...query, limit: 100, page });
+    const { data } = await list.page(context, { ...query, limit: 100, page });
     if (data.length === 0) return all;
     all.push(...data);
   }
@@ -115,7 +115,10 @@ async function inPages(list: List, query: Query): Promise<unknown[]> {
 async function walk(list: List, query: Query, direction: 'after' | 'before') {
   const pages: unknown[][] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const { data, meta } = (await list(context, { ...query, [direction]: cursor })) as CursorPage<unknown>;
+    const { data, meta } = (await list.page(context, {
+      ...query,
+      [direction]: cursor,
+    })) as CursorPage<unknown>;
     const [ahead, back] = direction === 'after' ? [meta.next, meta.previous] : [meta.previous, meta.next];
     if ((back === null) !== (cursor === '')) throw new Error(`the cursor back is ${back} after "${cursor}"`);
     if (data.length === 0 && cursor !== '') throw new Error('a cursor led to an empty page');
@@ -158,7 +161,7 @@ t.test('a cursor keeps its place when its record is gone, and an empty page has 
   for (const sort of ['title', 'createdAt'] as const) {
     const query = { limit: 59, sort };
     const all = (await inPages(post.list as List, query)) as typeof stories;
-    const first = (await post.list(context, { ...query, after: '' })) as CursorPage<{ id: string }>;
+    const first = (await post.list.page(context, { ...query, after: '' })) as CursorPage<{ id: string }>;
     t.match(first.meta, { limit: 59, next: String, previous: null });
     const gone = all.slice(58);
     await db.delete(posts).where(
@@ -167,14 +170,14 @@ t.test('a cursor keeps its place when its record is gone, and an empty page has 
         gone.map(({ id }) => id),
       ),
     );
-    const empty = (await post.list(context, {
+    const empty = (await post.list.page(context, {
       ...query,
       after: first.meta.next ?? '',
     })) as CursorPage<unknown>;
     t.match(empty, { data: [], meta: { limit: 59, next: null, previous: String } });
-    const back = await post.list(context, { ...query, before: empty.meta.previous ?? '' });
+    const back = await post.list.page(context, { ...query, before: empty.meta.previous ?? '' });
     t.same(back.data, all.slice(0, 58), 'the way back has all that is left');
     await db.insert(posts).values(gone);
-    t.same((await post.list(context, { ...query, after: first.meta.next ?? '' })).data, all.slice(59));
+    t.same((await post.list.page(context, { ...query, after: first.meta.next ?? '' })).data, all.slice(59));
   }
 });
