@@ -17,6 +17,7 @@ import { extensionsOf } from './errors.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
+import { maximumsOf } from './limits/maximums.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
 import type { SchemaPart } from './schema.ts';
@@ -105,7 +106,8 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
 async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
   const { schema, run } = await openExecutor(app, settings, parts);
-  const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
+  const maximums = maximumsOf(settings);
+  const read = makeReader(maximums.tokens, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
 
@@ -120,7 +122,7 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: 
     }
     const variables = body.variables ?? {};
     checkVariables(variables);
-    const price = checkQueryLimits({ schema, operation, variables, settings });
+    const price = checkQueryLimits({ schema, operation, variables, maximums });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
     const runIn = (context: Context) => run(context, operation, variables);
