@@ -55,18 +55,3 @@ function membersByCode(schema: Schema): Record<string, string[]> {
     }),
   );
 }
-
-t.test('the schema of a 409 says what comes with its code', async t => {
-  const membersOf = (path: string, method: string) =>
-    membersByCode(conflictsIn(document.paths[path][method])?.schema ?? {});
-  t.match(membersOf('/api/users', 'post'), {
-    email_taken: ['path: string'],
-    idempotency_in_progress: ['retryAfter: integer'],
-  });
-  t.match(membersOf('/api/users/{user_id}', 'delete'), {
-    user_has_posts: ['posts: integer'],
-    too_many_posts: ['posts: integer', 'maximum: integer'],
-  });
-  t.match(membersOf('/api/posts/{post_id}', 'put'), { stale: ['version: integer'] });
-  t.match(membersOf('/api/subscriptions/{customer}', 'get'), { several_providers: ['providers: array'] });
-});
