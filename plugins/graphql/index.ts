@@ -11,13 +11,12 @@ import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
-import { isIntrospection } from './documents/selection.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendBody, sendFailure, sendFixed } from './http.ts';
+import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
-import type { Part } from './part.ts';
+import type { SchemaPart } from './schema.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
@@ -73,13 +72,10 @@ const post = {
   },
 };
 
-/** Characters. */
-const worthCompressing = 10_000;
-
 interface Options {
   settings: Settings;
   metrics: Metrics;
-  parts: Part[];
+  parts: SchemaPart[];
 }
 
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
@@ -134,14 +130,13 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: 
     const runIn = (context: Context) => run(context, operation, variables);
     const keyed = isQuery ? undefined : request.keyed;
     const answer = keyed
-      ? await answerOnce(request, keyed, operation, variables, runIn)
+      ? await answerOnce(request, keyed, operation, runIn)
       : answerOf(request, await runIn(isQuery ? readingContext : request.context));
     // A list was longer than estimated: the caller is charged for it and still gets the result.
     const more = priceOf(answer.records) - price;
     if (more > 0) await request.charge(reply, more, { refuse: false });
     if (answer.replayed) reply.header('idempotency-replayed', 'true');
     if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-    const isWorthIt = answer.body.length > worthCompressing && isIntrospection(operation);
-    return isWorthIt ? sendFixed(reply, answer.body, operation) : sendBody(reply, answer.body);
+    return sendBody(reply, answer.body);
   };
 }

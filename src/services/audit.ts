@@ -7,7 +7,8 @@ import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf, statement } from '../database/statements/statement.ts';
-import { cursorLog } from './lists/pagedList.ts';
+import { PagedList } from './lists/pagedList.ts';
+import type { LogQuery } from './lists/rules.ts';
 import type { ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
@@ -93,13 +94,18 @@ const entryValues = (context: Context, action: AuditAction, recordId: string) =>
     Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
   );
 
-/** A page of the audit log. */
-export const listAudit = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>({
+type Filter = 'record' | 'actor' | 'action';
+const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
   scope: 'admin',
   name: 'audit',
   table: auditLog,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
+  sorts: { createdAt: [] },
 });
+
+/** A page of the audit log, the newest first. */
+export const listAudit = (context: Context, query: LogQuery<Filter>) =>
+  list.byCursor(context, { ...query, sort: '-createdAt' });
 
 /** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {

@@ -36,7 +36,6 @@ export async function once(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
-  turns: string[] = [],
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write');
   const hash = hashOf(context, request.key);
@@ -51,7 +50,7 @@ export async function once(
     return { ...answer, replayed: false };
   }
   try {
-    return await inTransaction(context, attempt, { turns: [hash, ...turns] });
+    return await inTransaction(context, attempt, { turns: [hash] });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
     const waitsForWork = hasKey || (error instanceof LockedOut && error.turn !== hash);

@@ -91,7 +91,7 @@ function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics
   };
 }
 
-/** Whether the event loop was late in two samples in a row: one long task alone is no overload. */
+/** Whether the event loop was late in two samples in a row: a single long task is no overload. */
 function watchDelay(app: FastifyInstance, maximum: number): () => boolean {
   if (maximum === 0) return () => false;
   const delays = monitorEventLoopDelay({ resolution });

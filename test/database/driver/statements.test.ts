@@ -4,7 +4,7 @@ import t from 'tap';
 import { outcome } from '../../helper/servers/fakeServer.ts';
 import { clientTests } from './client.ts';
 
-// docs/decisions/08-postgres-driver.md names the issue of each fault.
+// docs/decisions/06-postgres-driver.md names the issue of each fault.
 
 const test = clientTests(t);
 const isLost = /^(57P01|CONNECTION_CLOSED)$/;
