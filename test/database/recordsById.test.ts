@@ -8,7 +8,8 @@ import { recordsById } from '../../src/database/statements/recordsById.ts';
 import { inTransaction } from '../../src/database/write.ts';
 import { user as kind, users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
-import { backend, countRows, noDatabase, openTestDatabase } from '../helper/database.ts';
+import { backend, countRows, openTestDatabase } from '../helper/database.ts';
+import { noDatabase } from '../helper/noDatabase.ts';
 
 const person = (name: string) => ({ name, email: `${name}@example.com` });
 

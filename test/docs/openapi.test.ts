@@ -5,12 +5,25 @@ import addFormats from 'ajv-formats';
 import t from 'tap';
 import { nameOf } from '../../plugins/docs/errorSchemas.ts';
 import { components } from '../../schemas/common.ts';
+import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { build } from '../helper/app.ts';
-import { type Operation, operationsIn } from '../helper/openapi.ts';
 
 const { app, call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);
-const operations = operationsIn(document);
+
+type Schema = { $ref?: string; anyOf?: { $ref: string }[] };
+interface Operation extends Record<string, unknown> {
+  responses: Record<string, { content?: Record<string, { examples: object; schema: Schema }> }>;
+  security?: object[];
+}
+const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+/** The route of an operation. */
+const routeOf = (path: string, method: string) => {
+  const url = path.replace(/\{(\w+)\}/g, ':$1');
+  return app.routes.find(each => each.url === url && each.method === method.toUpperCase());
+};
 type Parameter = Record<'name' | 'in', string> & { description?: string; required?: boolean; $ref?: string };
 const parametersOf = ({ parameters = [] }: Operation) =>
   (parameters as Parameter[]).map(
@@ -130,4 +143,64 @@ t.test('the page loads from this server alone, under a strict policy', async t =
     t.match((await call('GET', path, 200)).headers, {
       'cache-control': 'public, max-age=31536000, immutable',
     });
+});
+
+t.test(
+  'an operation shows exactly the codes of the 409s that its route names, each with an example',
+  async t => {
+    let checked = 0;
+    for (const { path, method, operation } of operations) {
+      const route = routeOf(path, method);
+      // GraphQL has errors of another shape.
+      if (!route || path === '/api/graphql') continue;
+      const { conflicts = [], idempotencyKey } = route.config ?? {};
+      const codes = [
+        ...conflicts.map(({ code }) => code),
+        ...(idempotencyKey === 'accepted' ? ['idempotency_in_progress'] : []),
+      ].toSorted();
+      const shown = operation.responses['409']?.content?.['application/json'];
+      t.same(Object.keys(shown?.examples ?? {}).toSorted(), codes, `${method} ${path}`);
+      if (shown) t.same(Object.keys(membersByCode(shown.schema)).toSorted(), codes, `${method} ${path}`);
+      checked += codes.length;
+    }
+    t.ok(checked > 12, `${checked} conflicts`);
+    const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
+    for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
+      for (const name of ['Error', `${nameOf(code)}Error`])
+        t.ok(check.validate({ $ref: `document#/components/schemas/${name}` }, value), `${code} ${name}`);
+      t.match(value.error, { status: 409, details: { code } });
+    }
+  },
+);
+
+/** The members of the details of each code in a schema. */
+function membersByCode(schema: Schema): Record<string, string[]> {
+  const envelopes = [schema, ...(schema.anyOf ?? [])].flatMap(
+    ({ $ref }) => ($ref && document.components.schemas[$ref.split('/').at(-1) ?? '']) ?? [],
+  );
+  return Object.fromEntries(
+    envelopes.map(envelope => {
+      const { code, ...members } = envelope.properties.error.properties.details.properties;
+      const types = Object.entries<{ type: string }>(members).map(([name, { type }]) => `${name}: ${type}`);
+      return [code.enum.join(), types];
+    }),
+  );
+}
+
+t.test('the document states the scope that each route requires', async t => {
+  t.match(document.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
+  t.same(
+    document.paths['/api/users'].get.security,
+    [{}, { bearer: ['read'] }],
+    'optional on an open service',
+  );
+  const guarded = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const { body } = await guarded.call('GET', '/docs/json', 200);
+  for (const { path, method } of operations) {
+    const { security, responses } = body.paths[path][method];
+    const scope = routeOf(path, method)?.config?.scope;
+    const isPublic = scope === 'public';
+    t.same(security, isPublic ? undefined : [{ bearer: [scope] }], `${method} ${path}`);
+    t.same([401 in responses, 403 in responses], [!isPublic, !isPublic], `${method} ${path}`);
+  }
 });

@@ -1,10 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
 import { build } from '../helper/app.ts';
-import { countRows, openTestDatabase } from '../helper/database.ts';
+import { countRows } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
 
@@ -133,52 +130,4 @@ t.test('2.6: of twenty requests at once, one takes effect and all get its answer
   t.equal(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
   t.equal(answers.filter(isReplayed).length, 19);
   t.equal(await total(), before + 1);
-});
-
-/** A database whose first transaction, once its work is done, does not commit before it may. */
-function slow(database: Database) {
-  let transactions = 0;
-  const [begun, may] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const transaction: Connection['transaction'] = work =>
-    database.writes.transaction(async tx => {
-      const isFirst = ++transactions === 1;
-      const result = await work(tx);
-      if (isFirst) begun.resolve();
-      if (isFirst) await may.promise;
-      return result;
-    });
-  const writes = { ...database.writes, transaction };
-  return { database: { ...database, writes }, begun, may, count: () => transactions };
-}
-
-t.test(
-  '2.6, 2.7: while the first request runs, another waits without a connection and then gets 409',
-  async t => {
-    const { database, begun, may, count } = slow(await openTestDatabase(t));
-    const { call } = await build(t, { database });
-    const options = { body: newPerson(), headers: keyed('k') };
-    const first = call('POST', '/api/users', 201, options);
-    await begun.promise;
-    const { body, headers } = await call('POST', '/api/users', 409, options);
-    t.same(body.error.details, { code: 'idempotency_in_progress', retryAfter: 1 });
-    t.match(body.error.message, /Idempotency-Key/);
-    t.equal(headers['retry-after'], '1');
-    t.equal(count(), 1, 'it never began a transaction');
-    may.resolve();
-    await first;
-    t.ok(isReplayed(await call('POST', '/api/users', 201, options)));
-  },
-);
-
-t.test('2.6: a request that waits gets the answer of the first one', async t => {
-  const { database, begun, may } = slow(await openTestDatabase(t));
-  const { call } = await build(t, { database });
-  const options = { body: newPerson(), headers: keyed('k') };
-  const first = call('POST', '/api/users', 201, options);
-  await begun.promise;
-  const second = call('POST', '/api/users', 201, options);
-  await sleep(100);
-  may.resolve();
-  t.same(essence(await second), essence(await first));
-  t.ok(isReplayed(await second));
 });

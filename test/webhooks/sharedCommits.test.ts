@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { sharedCommits } from '../../src/webhooks/sharedCommits.ts';
-import { noDatabase } from '../helper/database.ts';
+import { noDatabase } from '../helper/noDatabase.ts';
 import { outcome } from '../helper/servers/fakeServer.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);

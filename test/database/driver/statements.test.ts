@@ -131,18 +131,6 @@ test('a drained socket lets no other statement into a transaction', { hold: true
   t.same(await notes(), ['of another']);
 });
 
-test('a statement that cannot be built fails alone', {}, async (t, { sql }) => {
-  await sql`select 1`;
-  const first = sql`select pg_sleep(0.1)`.execute();
-  const wrong = sql.unsafe('select $1::text', [undefined as unknown as string]).execute();
-  const next = sql`select 'next' as text`.execute();
-  t.match(await within(Promise.allSettled([first, wrong, next])), [
-    { status: 'fulfilled' },
-    { reason: { code: 'UNDEFINED_VALUE' } },
-    { value: [{ text: 'next' }] },
-  ]);
-});
-
 test(
   'a statement that fails after its first rows leaves no holes in the next result',
   {},
