@@ -53,6 +53,8 @@ export interface Parts {
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
   leaving?: () => boolean;
+  /** The delay of the event loop above which requests are refused, in milliseconds. Tests make a machine busy. */
+  maxDelay?: number;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
@@ -72,7 +74,7 @@ export async function buildApp(parts: Parts) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
-  await app.register(pressure, { settings, metrics });
+  await app.register(pressure, { settings, metrics, maxDelay: parts.maxDelay });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });
@@ -145,7 +147,7 @@ function serverOf(settings: Settings, log: Log) {
   server.setErrorHandler(sendError);
   // Node keeps the address of a peer once it was read. Of a client that sends and resets at once it is unknown later.
   server.server.on('connection', socket => void socket.remoteAddress);
-  // And with an empty 417; an expectation that is not known may be left unmet.
+  // By default Node answers an unknown Expect header with an empty 417; the header may be ignored.
   server.server.on('checkExpectation', (request, reply) => server.server.emit('request', request, reply));
   return server.withTypeProvider<TypeBoxTypeProvider>();
 }
