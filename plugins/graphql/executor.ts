@@ -14,6 +14,7 @@ import type { Context } from '../../src/core/context.ts';
 import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
+import { maximumsOf } from './limits/maximums.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
 import { makeLoad, type OperationContext } from './operation.ts';
 import { makeResolvers, makeSchema, type SchemaPart } from './schema.ts';
@@ -25,6 +26,7 @@ const maxRecords = 50_000;
 export async function openExecutor(app: FastifyInstance, settings: Settings, parts: SchemaPart[]) {
   const schema = makeSchema(parts);
   const validation = validationOf(settings);
+  const { list: maxList } = maximumsOf(settings);
   await app.register(mercurius, {
     schema,
     resolvers: makeResolvers(parts),
@@ -40,7 +42,6 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
   async function run(context: Context, operation: Operation, variables: Variables) {
     const budget = new RecordBudget(maxRecords);
     const warnings: GraphQLError[] = [];
-    const maxList = settings.GRAPHQL_MAX_LIST;
     const inOperation = { context, load: makeLoad(), budget, maxList, warnings };
     const result = await execute(app, operation, variables, inOperation);
     if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);

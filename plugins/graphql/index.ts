@@ -5,15 +5,19 @@ import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import { AppError } from '../../src/core/errors.ts';
+import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { inProgress } from '../../src/services/idempotency.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
+import { extensionsOf } from './errors.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
+import { maximumsOf } from './limits/maximums.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
 import type { SchemaPart } from './schema.ts';
@@ -38,25 +42,18 @@ const refused = (code: string, message: string) =>
   as(GraphQLErrors, 'Nothing was changed; `errors` says why.', {
     errors: [{ message, extensions: { code, requestId } }],
   });
+/** The refusals with these codes of REST. */
+const refusalsOf = (...codes: ErrorCode[]) =>
+  Object.fromEntries(
+    codes.map(code => [statusOf[code], refused(extensionsOf(new AppError(code, '')).code, messageOf(code))]),
+  );
 const refusals = {
+  ...refusalsOf('unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'),
   400: refused('GRAPHQL_VALIDATION_FAILED', 'Cannot query field "nmae" on type "User". Did you mean "name"?'),
-  401: refused('UNAUTHENTICATED', 'Credentials are required: send `Authorization: Bearer <key>`.'),
-  403: refused('FORBIDDEN', 'The scope "write" is missing.'),
-  429: refused('RATE_LIMITED', 'Too many requests.'),
-  500: refused('INTERNAL_SERVER_ERROR', 'Internal error.'),
-  503: refused('UNAVAILABLE', 'The service cannot reach its database. Try again shortly.'),
 };
 const refusalsOfBodies = {
-  409: refused('IDEMPOTENCY_IN_PROGRESS', 'The first request with this Idempotency-Key is still running.'),
-  413: refused('TOO_LARGE', 'The body is too large.'),
-  415: refused(
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The media type of the body is not supported. Send application/json.',
-  ),
-  422: refused(
-    'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key was sent with another request. Each request needs a new key.',
-  ),
+  ...refusalsOf('too_large', 'unsupported_media_type', 'idempotency_key_reused'),
+  409: refused('IDEMPOTENCY_IN_PROGRESS', inProgress.error().message),
 };
 
 const post = {
@@ -109,7 +106,8 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
 async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
   const { schema, run } = await openExecutor(app, settings, parts);
-  const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
+  const maximums = maximumsOf(settings);
+  const read = makeReader(maximums.tokens, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
 
@@ -124,7 +122,7 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: 
     }
     const variables = body.variables ?? {};
     checkVariables(variables);
-    const price = checkQueryLimits({ schema, operation, variables, settings });
+    const price = checkQueryLimits({ schema, operation, variables, maximums });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
     const runIn = (context: Context) => run(context, operation, variables);

@@ -1,4 +1,4 @@
-import { eq, getTableColumns, sql, type WithSubquery } from '../../drizzle/orm.ts';
+import { getTableColumns, sql } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
@@ -44,55 +44,30 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
-/** The records of a table, with their name in the log. */
-type Audited<T extends ResourceTable> = { name: string; table: T };
 
 /** A function that inserts a new record and its audit entry in one statement, and returns the record. */
-export function insertionOf<T extends ResourceTable>({ name, table }: Audited<T>) {
+export function insertionOf<T extends ResourceTable>({ name, table }: { name: string; table: T }) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
-  const write = builder.insert(table).values(row).returning({ id: table.id });
-  const insert = withEntry(builder.$with('written').as(write));
-  type Members = Omit<T['$inferSelect'], keyof NewRecord>;
-  return async (context: Context, members: Members): Promise<Members & NewRecord> => {
-    const record = { ...members, ...newRecord(context) };
-    await insert(context.db, { ...record, ...entryValues(context, `${name}.create`, record.id) });
-    return record;
-  };
-}
-
-/** The same for a deletion; it returns whether there was a row. */
-export function deletionOf({ name, table }: Audited<ResourceTable>) {
-  const ofRecord = eq(table.id, sql.placeholder('deleted'));
-  const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
-  const deletion = withEntry(builder.$with('written').as(write));
-  return async (context: Context, id: string): Promise<boolean> => {
-    const entries = await deletion(context.db, {
-      deleted: id,
-      ...entryValues(context, `${name}.delete`, id),
-    });
-    return entries.length > 0;
-  };
-}
-
-/** The statement of a write, followed by its audit entry for each row that it returns. */
-function withEntry(written: WithSubquery) {
-  const values = Object.entries(getTableColumns(auditLog)).map(
+  const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
+  const entry = Object.entries(getTableColumns(auditLog)).map(
     ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
   );
-  return rowsOf(
+  const insert = rowsOf(
     builder
       .with(written)
       .insert(auditLog)
-      .select(sql`select ${sql.join(values, sql`, `)} from ${written}`)
-      .returning({ id: auditLog.id }),
+      .select(sql`select ${sql.join(entry, sql`, `)} from ${written}`),
   );
+  type Members = Omit<T['$inferSelect'], keyof NewRecord>;
+  return async (context: Context, members: Members): Promise<Members & NewRecord> => {
+    const record = { ...members, ...newRecord(context) };
+    const values = Object.entries(entryOf(context, `${name}.create`, { recordId: record.id }));
+    const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
+    await insert(context.db, { ...record, ...ofEntry });
+    return record;
+  };
 }
-
-const entryValues = (context: Context, action: AuditAction, recordId: string) =>
-  Object.fromEntries(
-    Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
-  );
 
 type Filter = 'record' | 'actor' | 'action';
 const list = new PagedList<AuditEntry, Filter, 'createdAt'>({

@@ -88,7 +88,7 @@ t.test('a client that disconnects frees its slot', async t => {
 });
 
 t.test('requests are refused while the event loop lags, and no longer', async t => {
-  const { app, call } = await build(t, { settings: { MAX_EVENT_LOOP_DELAY: 50 } });
+  const { app, call } = await build(t, { maxDelay: 50 });
   const status = async () => (await app.inject('/api/posts')).statusCode;
   t.equal(await status(), 200);
   await until('requests are refused', async () => {

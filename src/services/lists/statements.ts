@@ -141,13 +141,13 @@ const placeholderOf = (filter: string, { perParent }: Selection): SQLWrapper =>
   filter === perParent ? parent : placeholder(filter);
 
 /** What the filters select, and the period: a range of ids, because they begin with their time. */
-function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL | undefined {
+function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL {
   const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
   const conditions = selection.used.map(name => {
     const [filter, value] = [filters[name], placeholderOf(name, selection)];
     return is(filter, Column) ? eq(filter, value) : filter?.(value);
   });
-  return and(selection.hasPeriod ? period : sql`true`, ...conditions);
+  return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
 }
 
 /**
