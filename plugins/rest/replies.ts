@@ -104,9 +104,3 @@ function isMinimal(reply: FastifyReply): boolean {
   if (preferred) reply.header('preference-applied', `return=${preferred}`);
   return preferred === 'minimal';
 }
-
-/** No body, once the record is deleted. */
-export async function sendDeleted(reply: FastifyReply, deletion: Promise<void>) {
-  await deletion;
-  return reply.code(204).send();
-}
