@@ -32,7 +32,7 @@ const keptFor = keptDays * 24 * 3_600_000;
  * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
  * kept: what failed has changed nothing, so it can be sent again with the same key.
  */
-export async function once(
+export async function withIdempotencyKey(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
