@@ -44,14 +44,11 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
 type Removable = Pick<AnyResource, 'table' | 'name'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
-function conflictsOfRemoval(resource: Removable, seen = new Set<PgTable>()): Conflict[] {
-  if (seen.has(resource.table)) return [];
-  seen.add(resource.table);
-  const all = childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
-    ...(cascade === 'always' ? [] : [hasChildren]),
-    tooMany,
-    ...conflictsOfRemoval(child, seen),
-  ]);
+function conflictsOfRemoval(resource: Removable): Conflict[] {
+  const relations = [resource, ...descendantsOf(resource)].flatMap(childrenOf);
+  const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
+    cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
+  );
   return [...new Map(all.map(each => [each.code, each])).values()];
 }
 
