@@ -46,7 +46,7 @@ export const listParameters = <T extends string>(sorts: readonly T[]) => ({
   ...period,
 });
 
-/** The same for a log: by cursor alone, the newest first. */
+/** The same for a log: only by cursor, the newest first. */
 export const logParameters = { limit, ...cursors, ...period };
 
 /** A filter by a member of the records. Null is no value of a filter. */

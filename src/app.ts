@@ -147,7 +147,7 @@ function serverOf(settings: Settings, log: Log) {
   server.setErrorHandler(sendError);
   // Node keeps the address of a peer once it was read. Of a client that sends and resets at once it is unknown later.
   server.server.on('connection', socket => void socket.remoteAddress);
-  // And with an empty 417; an expectation that is not known may be left unmet.
+  // By default Node answers an unknown Expect header with an empty 417; the header may be ignored.
   server.server.on('checkExpectation', (request, reply) => server.server.emit('request', request, reply));
   return server.withTypeProvider<TypeBoxTypeProvider>();
 }

@@ -18,11 +18,11 @@ const descriptionOf = (
 ) => `${capitalize(list.format(resources.map(({ nouns }) => nouns)))} over REST. The same data is available over GraphQL.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
-- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have cursors alone. Filters compare for equality.
+- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have only cursors. Filters compare for equality.
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
 - **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
-- **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made meanwhile is never overwritten. Send it as \`If-None-Match\` to read only what is new.
+- **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made after you read it is never overwritten. Send it as \`If-None-Match\` to read only what is new.
 - **Safe retries**: send an \`Idempotency-Key\` with a \`POST\`, and repeat it until there is an answer: it takes effect once.
 - Every response has an \`X-Request-Id\`, which is also in the log.
 - The paths are unversioned. Before a breaking change, the same routes move under \`/api/v1\`.

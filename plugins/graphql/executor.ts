@@ -16,15 +16,14 @@ import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
 import { maximumsOf } from './limits/maximums.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
-import { makeLoad } from './loaders.ts';
-import type { OperationContext, Part } from './part.ts';
-import { makeResolvers, makeSchema } from './schema.ts';
+import { makeLoad, type OperationContext } from './operation.ts';
+import { makeResolvers, makeSchema, type SchemaPart } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
-export async function openExecutor(app: FastifyInstance, settings: Settings, parts: Part[]) {
+export async function openExecutor(app: FastifyInstance, settings: Settings, parts: SchemaPart[]) {
   const schema = makeSchema(parts);
   const validation = validationOf(settings);
   const { list: maxList } = maximumsOf(settings);
@@ -32,7 +31,7 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
     schema,
     resolvers: makeResolvers(parts),
     routes: false,
-    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/13-graphql.md).
+    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
     cache: keptDocuments,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },

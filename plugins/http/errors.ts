@@ -121,7 +121,7 @@ export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: 
   const last = lastExchangeOf(socket);
   const unfinished = last && !last.request.raw.complete ? last : undefined;
   const pending = unfinished ? unfinished.earlier : last?.reply;
-  // Sent earlier, ours would be taken for the response to a request that arrived completely, and was perhaps carried out.
+  // If this response were sent now, the client would take it for that of an earlier request, which was perhaps carried out.
   if (pending && !pending.raw.writableFinished && socket.writable) {
     socket.pause();
     return void pending.raw.once('close', () => answerBrokenHttp.call(this, error, socket));

@@ -8,7 +8,7 @@ const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Successes are logged at `debug` alone: probes ask every second, and a page has many files. */
+    /** Successes are logged only at `debug`: probes ask every second, and a page has many files. */
     quiet?: boolean;
   }
   interface FastifyRequest {

@@ -14,5 +14,5 @@ export const routesOf =
     schema: { ...(schema as object as S), tags: [tag], operationId, summary },
   });
 
-/** Path and query alone: a request line may be an absolute URL with a host that the client made up. */
+/** Only path and query: a request line may be an absolute URL with a host that the client made up. */
 export const targetOf = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');

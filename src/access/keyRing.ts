@@ -121,7 +121,7 @@ async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Pr
   await orm(writes)
     .update(apiKeys)
     .set({ lastUsedAt: new Date(time).toISOString() })
-    // Another instance may have written a use of the same key meanwhile.
+    // Another instance may have written a use of the same key since then.
     .where(and(inArray(apiKeys.id, ids), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, longAgo))));
   for (const key of due) key.writtenAt = time;
 }

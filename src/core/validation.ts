@@ -49,7 +49,7 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  // Added, not compiled: most are in answers alone.
+  // Added, not compiled: most are only in responses.
   for (const [id, component] of components) if (!Object.hasOwn(ajv.schemas, id)) ajv.addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>

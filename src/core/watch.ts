@@ -9,7 +9,7 @@ interface Watched {
   every: number;
   /** The pause while the service is away. No pause ends before it: a check may itself call for the next one. */
   retryEvery?: number;
-  /** Whether nothing can be learned now: before a check, which is then left out, or from the error of one. */
+  /** Whether a check would say nothing about the service, or the error of a check says nothing about it. */
   cannotTell?: (error?: unknown) => boolean;
   onAway?: () => void;
   log: Log;

@@ -14,8 +14,8 @@ export interface Connection {
 }
 
 /**
- * Does the work on the connection of an open transaction. What the work leaves behind can no longer use it: the driver
- * would send it, and by then the connection may be in the transaction of somebody else.
+ * Does the work on the connection of an open transaction. Statements that the work sends after its end fail: the driver
+ * would send them on a connection that may be in another transaction by then.
  */
 export async function workInside<T>(
   rows: Connection['rows'],

@@ -6,7 +6,7 @@ export interface Database {
   readonly kind: 'embedded' | 'postgres';
   /** For writes and transactions, which may wait for a lock. */
   readonly writes: Connection;
-  /** For reads alone, on their own connections: they wait for no lock, and for no write that does. */
+  /** Only for reads, on their own connections: they wait for no lock, and for no write that waits for one. */
   readonly reads: Connection;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
@@ -14,11 +14,11 @@ export interface Database {
   readonly ready: Promise<void>;
   /** Rejects when the server does not answer. */
   readonly ping: () => Promise<void>;
-  /** False while statements wait for a connection in vain. */
+  /** False while statements that wait for a connection get none. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
-  /** Calls the workers of other processes, and hears their calls. Some get lost. Only a server has other processes. */
+  /** Calls the workers of other processes, and hears calls from them. Calls may get lost. Only a server has other processes. */
   readonly calls?: { send: () => Promise<void>; onCall: (work: () => void) => void };
   /** The embedded Postgres itself, for backups. */
   readonly embedded?: PGlite;

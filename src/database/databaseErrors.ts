@@ -11,7 +11,7 @@ const sqlState = /^[0-9A-Z]{5}$/;
 /** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
-/** A node of Citus lost another one: it passes on the words of its driver, as an internal error. */
+/** When a node of Citus loses another one, it reports an internal error with the message of its own driver. */
 const lostNode =
   /^(SSL (SYSCALL )?error|server closed the connection|could not (send|receive) data|lost connection|failure on connection)/;
 const internalError = 'XX000';

@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** After a lock or a claim in vain: pauses in the first case, and gives the turns to those that wait. */
+  /** After a lock or a claim that was refused: pauses after a lock, then gives the turns to the writes that wait. */
   async release(end: number): Promise<void> {
     const pause = this.#claimedInVain ? 0 : 100 + Math.random() * 200;
     for (const line of this.#taken.values()) if (pause > 0) line.width = 1;

@@ -31,7 +31,7 @@ const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)
 
 /**
  * Does a write of one statement. It waits for its turn, and begins again after a lost race, and while another transaction
- * holds a lock; meanwhile it holds no connection. Inside a transaction it neither waits nor begins again: the whole
+ * holds a lock. It holds no connection while it waits. Inside a transaction it neither waits nor begins again: the whole
  * transaction does, with the turns that its writes needed.
  */
 export async function write<C extends Writer, T>(

@@ -71,7 +71,7 @@ const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken })
 interface ChangeRules<Stored> {
   /**
    * A rule of the resource: throws when this record may not be changed like this. It runs under the lock of the record, so
-   * `stored` is what the change is made to. Other records that it reads may change meanwhile, unless it locks them.
+   * `stored` is what the change is made to. Other records that it reads may change at the same time, unless it locks them.
    */
   check?: (stored: Stored, changes: Partial<Stored>, inside: Context) => void | Promise<void>;
   /** The 409s of the rule. */

@@ -117,7 +117,7 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
   const storeAll = () => storeEvents(db, rows.valuesOf(groups));
-  // One that is being processed or replayed is locked for a moment. In a group, most are not: there each is then tried for itself.
+  // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, { turns: groups.map(eventKeyOf) }));

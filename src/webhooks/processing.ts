@@ -66,14 +66,14 @@ export async function processBatch(
     if (!ours) return [];
     const free = new Set(claimed.filter(({ isFree }) => isFree).map(eventKeyOf));
     const events = found.filter(event => free.has(eventKeyOf(event)));
-    // Those of busy customers, and those that a crashed node does not show yet, must not come first again.
+    // Events of busy customers, and events that a crashed node does not show yet, must not come first at the next look.
     const handled = new Set(events.map(eventKeyOf));
     const left = claimed.filter(key => !handled.has(eventKeyOf(key)));
     if (left.length > 0) await postpone(inside.db, left, pause);
     if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
   }
-  // It waits for locks inside the transaction: without its lock, the row of the batch would be that of a dead worker.
+  // It waits for locks inside the transaction: a batch whose row is not locked counts as that of a dead worker.
   return inTransaction(context, work);
 }
 
@@ -103,7 +103,7 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
   const reasons = new Map<string, string>();
   for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event))) {
     if (typeof handler === 'string') {
-      // Replayed, or received by a version that had a handler.
+      // The event was replayed, or received by a version that had a handler for it.
       for (const event of own) {
         ignored.add(event);
         reasons.set(event.id, handler);
@@ -148,7 +148,10 @@ interface Failure {
   outcome: 'failed' | 'dead';
 }
 
-/** Ends a batch that failed, or without one, one whose process died. Of several events, each is then tried alone; one alone has failed. */
+/**
+ * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried alone;
+ * a single event has failed its attempt.
+ */
 export async function giveUp(
   context: Context,
   batch: Batch | undefined,
@@ -159,7 +162,7 @@ export async function giveUp(
   return inTransaction(context, async inside => {
     const ended = await endBatch(inside.db, batch?.id);
     if (!ended) return undefined;
-    // Not those that an operator has dismissed, or replayed, since.
+    // Without the events that an operator has dismissed or replayed since then.
     const left = await lockInQueue(inside.db, ended.keys, ended.begun);
     const [key] = left;
     if (!key) return undefined;

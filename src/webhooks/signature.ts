@@ -42,7 +42,7 @@ const timed = (time: string, signature: string, separator: string, mark: string)
   }),
 });
 
-/** One signature over the body alone. */
+/** One signature, only over the body. */
 const untimed = (encoding: 'hex' | 'base64', before = ''): Scheme => ({
   key: asText,
   read: (headers, header) => {

@@ -64,13 +64,6 @@ t.test('a nested list has the sorts, filters and pages of the REST list, for eac
     }
 });
 
-t.test('a nested list has all members of its records', async t => {
-  const members = 'id title status authorId version createdAt updatedAt';
-  const { data } = await ask(`{ users { id posts(sort: title) { ${members} } } }`);
-  for (const { id, posts } of data.users)
-    t.same(posts, (await call('GET', `/api/posts?author=${id}&sort=title&limit=100`, 200)).body.data);
-});
-
 t.test(
   'a nested list reads the members that fragments and directives select, and the ids of relations',
   async t => {
@@ -129,15 +122,4 @@ t.test('a list without a page is cut at the maximum, nested or not, and says so 
   t.same(paths.sort(), [['all'], ['users', 0, 'desc'], ['users', 1, 'desc']], 'with integers in the path');
   t.match(errors, Array(3).fill({ extensions: { code: 'LIST_TRUNCATED', maximum: 200 } }));
   t.equal(data.all.length, 200);
-});
-
-t.test('a nested list with filters costs its limit', async t => {
-  const { post, errorsOf, database } = await buildGraphQL(t);
-  await fill(database, 10, 30);
-  const query = (limit: string | number) =>
-    `users(limit: 50) { posts(sort: title, status: draft, limit: ${limit}, createdSince: "2020-01-01T00:00:00Z") { id } }`;
-  t.equal((await post(`{ ${query(99)} }`)).body.errors, undefined, '50 + 4950');
-  const refused = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', value: 5050 } }];
-  t.match(await errorsOf(`{ ${query(100)} }`), refused);
-  t.match(await errorsOf(`query($n: Int) { ${query('$n')} }`, { n: 100 }), refused);
 });

@@ -120,16 +120,3 @@ t.test(
     await call('POST', '/api/users', 201, { body });
   },
 );
-
-t.test('a statement that takes too long gets 503', onPostgres, async t => {
-  const url = await createPostgres(t);
-  const database = openPostgres({ url, connections: 2, statementTimeout: 1000 }, testLog);
-  t.teardown(() => database.close());
-  await database.ready;
-  const { call } = await build(t, { database });
-  const release = await holdUsers(database);
-  // The lock is still held when the answer comes.
-  t.match(await call('GET', '/api/users', 503), refused);
-  await release();
-  await call('GET', '/api/users', 200);
-});

@@ -6,9 +6,9 @@ import { openTestDatabase } from '../helper/database.ts';
 const database = await openTestDatabase(t);
 
 /** An application that allows three requests, and a function that sends one and returns how many remain. */
-async function limited(t: Test, TRUST_PROXY = '', RATE_LIMIT_WINDOW = 60) {
+async function limited(t: Test, TRUST_PROXY = '') {
   t.ok(trustedProxies(TRUST_PROXY) !== undefined);
-  const built = await build(t, { database, settings: { RATE_LIMIT_MAX: 3, RATE_LIMIT_WINDOW, TRUST_PROXY } });
+  const built = await build(t, { database, settings: { RATE_LIMIT_MAX: 3, TRUST_PROXY } });
   async function left(remoteAddress: string, forwarded?: string, url = '/api/users/x') {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
     const reply = await built.app.inject({ url, remoteAddress, headers });
@@ -87,13 +87,6 @@ t.test('health and docs do not count, and answer a caller that is over the limit
   for (const path of free) await call('GET', path, 200);
 });
 
-t.test('the count starts again when the window ends', async t => {
-  const { left } = await limited(t, '', 1);
-  for (const remaining of [2, 1, 0, 'none']) t.equal(await left('192.0.2.1'), remaining);
-  await new Promise(resolve => setTimeout(resolve, 1100));
-  t.equal(await left('192.0.2.1'), 2);
-});
-
 t.test('with one hop the address that the proxy wrote counts, not those before it', async t => {
   const { left } = await limited(t, '1');
   t.equal(await left('10.0.0.1', '198.51.100.1'), 2);
@@ -117,15 +110,6 @@ t.test('with a list of addresses only those proxies are trusted, however many th
 });
 
 t.test('a port that a proxy appends to the address does not make another caller', async t => {
-  for (const trusted of ['1', '10.0.0.0/8']) {
-    const { left } = await limited(t, trusted);
-    t.equal(await left('10.0.0.1', '198.51.100.1:1024'), 2, `TRUST_PROXY=${trusted}`);
-    t.equal(await left('10.0.0.1', '203.0.113.9:1,198.51.100.1:1025'), 1);
-    t.equal(await left('10.0.0.1', '198.51.100.1'), 0);
-    t.equal(await left('10.0.0.1', '[2001:db8:1:2::1]:443'), 2);
-    t.equal(await left('10.0.0.1', '[2001:db8:1:2::2]'), 1);
-    t.equal(await left('10.0.0.1', '2001:db8:1:2::443'), 0, 'IPv6 without brackets has no port');
-  }
   const { left } = await limited(t, '10.0.0.0/8, fd00::/8');
   const behindThree = '203.0.113.9, 198.51.100.1:1024, 10.2.3.4:80, [fd00::2]:80';
   t.equal(await left('10.0.0.1', behindThree), 2, 'a trusted proxy is recognized with its port');

@@ -58,7 +58,7 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
     if (scope === undefined || (scope === 'public' && !identified)) return;
     vary(reply, 'authorization');
     if (authorization === undefined) return;
-    // What needed credentials is for their owner alone.
+    // A response to credentials is only for their owner.
     reply.header('cache-control', 'private, no-cache');
     try {
       request.caller = credentials.recall(authorization) ?? (await find(request, authorization));

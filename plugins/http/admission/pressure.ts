@@ -99,7 +99,7 @@ function openShedding(app: FastifyInstance, { settings, metrics, maxDelay = 500 
   };
 }
 
-/** Whether the event loop was late in two samples in a row: one long task alone is no overload. */
+/** Whether the event loop was late in two samples in a row: a single long task is no overload. */
 function watchDelay(app: FastifyInstance, maximum: number): () => boolean {
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();

@@ -32,7 +32,7 @@ async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
 /** The tag of a record. */
 export const tagOf = (version: number) => `"${version}"`;
 
-/** The tag of what has no version: of its bytes, and weak, because compression may change them on their way. */
+/** The tag of a representation without a version, made from its bytes. It is weak, because compression may change the bytes. */
 export const weakTagOf = (body: string | Buffer) => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /**
@@ -62,7 +62,7 @@ export function ifMatch(request: FastifyRequest): Condition | undefined {
   );
 }
 
-/** Whether a route of REST writes something without a version: it creates, acts, or deletes what never changes. */
+/** Whether a REST route writes without returning a version: POSTs, and deletions of records that have none. */
 export const isUntagged = ({ url, method, config = {} }: RouteOptions) =>
   url.startsWith('/api/') &&
   // Not a method that the path lacks, and neither GraphQL nor a webhook.

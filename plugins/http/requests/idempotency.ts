@@ -41,7 +41,7 @@ const usable = /^[\x21-\x7e]{1,255}$/;
 function readKey(request: FastifyRequest): KeyedRequest | undefined {
   const key = keyOf(request);
   if (key === undefined) return undefined;
-  // GraphQL knows only now that the request writes.
+  // A GraphQL request is known to write only now.
   need(request, 'write');
   if (!usable.test(key)) throw wrongKey('must be 1 to 255 visible ASCII characters');
   const { method, rawBody } = request;

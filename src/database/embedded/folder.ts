@@ -54,7 +54,7 @@ export function lockFolder(folder: string): () => void {
 }
 const sqliteBusy = 5;
 
-/** Whether a process uses this folder. Asks by reading, so that a service which starts meanwhile is not refused. */
+/** Whether a process uses this folder. It only reads, so that a service that starts at the same time is not refused. */
 export function isOwned(folder: string): boolean {
   let lock: DatabaseSync | undefined;
   try {

@@ -32,7 +32,7 @@ type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 /** Settings that a pooler keeps for each client. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
-/** What no pooler passes on: it refuses the settings of a session, or drops those that it was told to ignore. */
+/** A setting that no pooler passes on: it refuses the settings of a session, or drops those that it was told to ignore. */
 const mark = 'triport.session';
 
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
@@ -41,7 +41,7 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => (
   statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
-  // A count on several processes is faster alone and three times slower under load. The driver drops the number 0.
+  // Parallel workers make a single count faster, and counts under load three times slower. The driver drops the number 0.
   max_parallel_workers_per_gather: '0',
   // With millions of rows, compiling a page and its total took ten times as long as running it.
   jit: 'off',
@@ -75,11 +75,11 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
 }
 
 interface ProbeOptions extends ClientOptions {
-  /** For each notification of a channel that the connection listens to. The types of the driver do not know it. */
+  /** Called for each notification of a channel that the connection listens to. The driver's types lack this option. */
   onnotify?: (channel: string) => void;
 }
 
-/** One connection for health checks and notifications alone. */
+/** One connection that is used only for health checks and notifications. */
 export const connectProbe = (server: Server, log: Log, options: ProbeOptions = {}): Pool =>
   connectTo({ ...server, connections: 1 }, log, {
     max_lifetime: null,
@@ -87,7 +87,7 @@ export const connectProbe = (server: Server, log: Log, options: ProbeOptions = {
     ...options,
   });
 
-/** Through a pooler that nobody told us about, prepared statements fail, and pipelined ones are never answered. */
+/** Through a pooler that DATABASE_POOLER does not name, prepared statements fail, and pipelined ones are never answered. */
 export async function refuseHiddenPooler(db: Connection): Promise<void> {
   const [[own] = []] = await db.rows(`select current_setting('${mark}', true)`, []).catch(error => {
     if (error.message.startsWith('unsupported startup parameter')) return [];
@@ -121,8 +121,9 @@ const rowsBy =
     sql.unsafe(text, params as never[], { prepare }).values();
 
 /**
- * Does the work with prepared statements. When the schema has changed since one was prepared, the server refuses it, and
- * the transaction around it: nothing was done. The work is done again without them; other connections have old ones too.
+ * Does the work with prepared statements. When the schema has changed since a statement was prepared, the server refuses
+ * the statement and its transaction, so nothing was done. The work is then done again without prepared statements, because
+ * other connections have outdated ones too.
  */
 async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) => Promise<T>): Promise<T> {
   try {
@@ -133,6 +134,6 @@ async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) =>
   }
 }
 
-/** Whether the driver met such a statement. It has forgotten it: the next call prepares it. */
+/** Whether the driver met an outdated statement. It has dropped the statement: the next call prepares it. */
 const isOutdated = (error: unknown): boolean =>
   error instanceof Error && ('outdated' in error || isOutdated(error.cause));

@@ -20,7 +20,7 @@ function open(connect: () => postgres.Sql): postgres.Sql & Patched {
   );
 }
 
-/** Connections that can be dropped all at once. No statement waits for one without a limit. */
+/** Connections that can be dropped all at once. No statement waits for a connection without a limit. */
 export class Pool {
   readonly #connect: () => postgres.Sql;
   readonly #sweep: NodeJS.Timeout;

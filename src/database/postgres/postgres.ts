@@ -94,10 +94,10 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
 
 /** Asks for connections as requests do, which are refused when they get none. */
 function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
-  /** In a row. After one alone, a server that is busy for a moment would be taken out of the balancer. */
+  /** In a row. Counting a single one would take a server out of the balancer that is busy for a moment. */
   let refusals = 0;
   return watchService({
-    // Apart from the check of the server: a connection that is refused calls for that at once, again and again.
+    // Not part of the check of the server: each refused connection would start that check at once.
     check: async () => {
       const answers = pools.map(({ sql }) => sql.unsafe('select 1'));
       const error: unknown = await Promise.all(answers).catch(error => error);

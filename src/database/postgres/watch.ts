@@ -39,7 +39,7 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
       onAnswer();
     },
     every: checkEvery,
-    // Never shorter: what a check begins may lose its connection, too, and ask for the next check.
+    // Keep this pause: a check can itself lose its connection, which asks for another check at once.
     retryEvery,
     onAway: onSilence,
     log,
@@ -50,7 +50,7 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
   return {
     ...watch,
     ping,
-    /** Now, and with each check, in case that the connection is a new one. A pooler gives its session away. */
+    /** Listens now, and again with each check, because the connection may be a new one. A pooler cannot listen. */
     listen: () => {
       if (server.pooled) return;
       question = listenToCalls;

@@ -6,7 +6,7 @@ import { watchService } from '../../core/watch.ts';
 
 /** Milliseconds. */
 const probeEvery = 250;
-/** By then the probe of every other instance has failed, too. */
+/** By this time the probe of every other instance has failed too. */
 const noticedAfter = 2 * probeEvery;
 const retryEvery = 100;
 /** How much later than this instance another one may reach Redis again. */

@@ -17,9 +17,9 @@ export interface LogPosition {
   position: bigint;
 }
 
-/** Everything that is committed is in the log up to here: a commit is answered after its flush. */
+/** The log up to this position has everything that is committed: a commit is answered after its flush. */
 const flushed = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
-/** Null on a server that is not a replica, or no longer one. */
+/** Null on a server that is no replica, or was promoted. */
 const applied = `select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0')::text end as position`;
 
 async function positionOf(probe: Pool, text: string): Promise<bigint | undefined> {
@@ -80,7 +80,7 @@ const withFallback = (
   rows: (text, params) =>
     replica.rows(text, params).catch(error => {
       const failure = databaseFailure(error);
-      // What took too long here would on the primary too, and hold up writes there.
+      // A statement that took too long here would take too long on the primary too, and hold up writes there.
       if (!failure || !isOutage(failure) || isTooSlow(failure)) throw error;
       if (failure.code !== recoveryConflict) onLost(error);
       return primary.rows(text, params);

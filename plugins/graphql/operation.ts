@@ -1,9 +1,25 @@
 import DataLoader from 'dataloader';
+import type { GraphQLError } from 'graphql';
+import type { Context } from '../../src/core/context.ts';
 import { keptIn } from '../../src/core/keptIn.ts';
+import type { RecordBudget } from './limits/recordBudget.ts';
+
+/** What the resolvers of one operation share. */
+export interface OperationContext {
+  context: Context;
+  load: ReturnType<typeof makeLoad>;
+  budget: RecordBudget;
+  maxList: number;
+  /** What the caller must know besides errors: a list that was cut. */
+  warnings: GraphQLError[];
+}
+
+declare module 'mercurius' {
+  interface MercuriusContext extends OperationContext {}
+}
 
 /** Loads the values of keys; `timesOf` tells how often each was asked for. */
 type Batch<V> = (keys: string[], timesOf: (key: string) => number) => Promise<Map<string, V>>;
-export type Load = ReturnType<typeof makeLoad>;
 
 /**
  * The function that loads the value of a key in one call with the other keys of a service and of the same arguments. Never
