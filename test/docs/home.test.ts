@@ -25,7 +25,7 @@ t.test('a browser gets a page with the same facts and links', async t => {
   t.equal(headers.vary, 'accept');
   const { body } = await call('GET', '/', 200);
   t.match(text, body.description);
-  t.match(text, /<a href="\/api\/users">users<\/a><\/dt><dd>1<\/dd>/);
+  t.match(text, '<a href="/api/users">users</a> 1');
   const links = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, path = '']) => path);
   const known = Object.values<string>(body.links);
   for (const path of links) t.ok(known.includes(path), path);
@@ -41,24 +41,13 @@ t.test('the page runs no script and loads nothing from other hosts', async t => 
   t.notMatch(text, /<script|style="|@import|url\(|{{/);
 });
 
-t.test('only a Host header that is a host name reaches the page and its commands', async t => {
-  const textFor = async (host: string) =>
-    (await call('GET', '/', 200, { headers: { ...html, host } })).text.replaceAll('127.0.0.1', 'x');
-  for (const host of ['triport.example:8443', '[::1]:3000', 'a-b.example'])
-    t.match(await textFor(host), `curl http://${host}/api/users`);
-  const usual = await textFor('api.example.com');
-  for (const host of ['"><script>alert(1)</script>', 'a;{id,-u};.example', '$(id).example', 'a&b', '`id`'])
-    t.equal(await textFor(host), usual.replaceAll('http://', 'https://'), host);
-});
-
-t.test('where keys are required, the page says how to get one, and its commands send it', async t => {
+t.test('where keys are required, the page says how to get one', async t => {
   const open = await call('GET', '/', 200, { headers: html });
-  t.notMatch(open.text, /KEY/);
+  t.notMatch(open.text, 'requires a key');
   const guarded = await build(t, { settings: { AUTH_MODE: 'required' } });
   const { text } = await guarded.call('GET', '/', 200, { headers: html });
   t.match(text, 'npm run -s keys -- create');
-  t.match(text, '/api/users -H "Authorization: Bearer $KEY"');
-  t.notMatch(text, '<dd>', 'strangers see no counts');
+  t.notMatch(text, 'users</a>', 'strangers see no counts');
 });
 
 t.test('where keys are required, a caller who may read gets the counts, as JSON and as a page', async t => {
@@ -68,7 +57,7 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
   const counted = await get({ authorization });
   t.match(counted, { status: 200, body: { counts: { users: 0 } } });
   t.match(counted.headers, { vary: /authorization/, 'cache-control': 'private, no-cache' });
-  t.match((await get({ ...html, authorization })).text, '>users</a></dt><dd>0</dd>');
+  t.match((await get({ ...html, authorization })).text, '>users</a> 0');
   for (const credentials of [{}, bearer('nonsense'), { authorization: `${authorization}x` }]) {
     const { status, body } = await get(credentials);
     t.equal(status, 200);
@@ -90,7 +79,7 @@ t.test('without a database, both are there, without counts', async t => {
     const countsAre = async (shown: boolean) => {
       const page = await call('GET', '/', 200, { headers: { ...html, ...bearer(key) } });
       const { body } = await call('GET', '/', 200, { headers: bearer(key) });
-      t.same([page.text.includes('<dd>'), 'counts' in body], [shown, shown]);
+      t.same([page.text.includes('users</a>'), 'counts' in body], [shown, shown]);
     };
     await countsAre(true);
     isBroken = true;
