@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-export type { GetColumnData, Query, SQLWrapper, WithSubquery } from 'drizzle-orm';
+export type { GetColumnData, SQLWrapper, WithSubquery } from 'drizzle-orm';
 export type { PgColumn, PgTable, PgUpdateSetSource } from 'drizzle-orm/pg-core';
 export type { PgRemoteDatabase } from 'drizzle-orm/pg-proxy';
 
@@ -46,6 +46,7 @@ export const {
   index,
   integer,
   jsonb,
+  PgDialect,
   pgTable,
   primaryKey,
   text,

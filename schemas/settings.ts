@@ -112,27 +112,13 @@ export const Settings = strict({
     'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs.',
     { minLength: 1 },
   ),
-  GRAPHQL_MAX_LIST: whole(
-    1,
-    50000,
-    1000,
-    'Records returned by a GraphQL list without a `limit`. The answer says when there are more.',
-  ),
   GRAPHQL_MAX_DEPTH: whole(1, 100, 8, 'The depth of a GraphQL query, not counting introspection.'),
-  GRAPHQL_MAX_ALIASES: whole(0, 10000, 30, 'Aliases in a GraphQL query.'),
-  GRAPHQL_MAX_NODES: whole(
-    500,
-    100000,
-    1000,
-    'Fields and fragments in a GraphQL query, counted each time they are spread.',
-  ),
   GRAPHQL_MAX_COST: whole(
-    500,
-    10000000,
+    2500,
+    250000,
     5000,
-    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`.',
+    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of it is the limit for tokens, for nodes (fields and fragments, counted each time they are spread) and for the records of a list without a `limit`; 6 aliases are allowed for each 1,000.',
   ),
-  GRAPHQL_MAX_TOKENS: whole(500, 100000, 1000, 'Tokens in a GraphQL document.'),
   REQUEST_TIMEOUT: whole(
     2,
     60,
@@ -144,12 +130,6 @@ export const Settings = strict({
     1000000,
     1000,
     'Requests worked on at once. More are answered with 503 and `Retry-After`. Health checks are always answered.',
-  ),
-  MAX_EVENT_LOOP_DELAY: whole(
-    0,
-    60000,
-    500,
-    'The average event loop delay, in milliseconds, above which new requests are answered with 503. 0 means no limit.',
   ),
   DRAIN_SECONDS: whole(
     0,

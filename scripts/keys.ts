@@ -5,7 +5,7 @@ import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { printable } from '../src/core/text.ts';
 import { compileCheck } from '../src/core/validation.ts';
-import { createKey, listKeys, revokeKey } from '../src/services/apiKeys.ts';
+import { createKey, keyList, revokeKey } from '../src/services/apiKeys.ts';
 import { withDatabase } from './lib/database.ts';
 
 const usage = `API keys for clients, used when AUTH_MODE is required.
@@ -62,7 +62,7 @@ const lineOf = (key: ApiKey) =>
 
 const list: Command = () => async context => {
   for (let page = 1; ; page++) {
-    const { data, meta } = await listKeys(context, { page, limit: 100, sort: 'createdAt' });
+    const { data, meta } = await keyList.byNumber(context, { page, limit: 100, sort: 'createdAt' });
     for (const key of data) console.log(lineOf(key));
     if (meta.total === 0) console.log('There are no keys.');
     if (page >= meta.totalPages) return;

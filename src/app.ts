@@ -53,6 +53,8 @@ export interface Parts {
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
   leaving?: () => boolean;
+  /** The delay of the event loop above which requests are refused, in milliseconds. Tests make a machine busy. */
+  maxDelay?: number;
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
@@ -72,7 +74,7 @@ export async function buildApp(parts: Parts) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
-  await app.register(pressure, { settings, metrics });
+  await app.register(pressure, { settings, metrics, maxDelay: parts.maxDelay });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });

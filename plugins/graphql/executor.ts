@@ -14,23 +14,24 @@ import type { Context } from '../../src/core/context.ts';
 import { inChildSpan } from '../../src/telemetry/tracing.ts';
 import { keptDocuments, type Operation } from './documents/reader.ts';
 import { DocumentError, withCode } from './errors.ts';
+import { maximumsOf } from './limits/maximums.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
-import { makeLoad } from './loaders.ts';
-import type { OperationContext, Part } from './part.ts';
-import { makeResolvers, makeSchema } from './schema.ts';
+import { makeLoad, type OperationContext } from './operation.ts';
+import { makeResolvers, makeSchema, type SchemaPart } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
-export async function openExecutor(app: FastifyInstance, settings: Settings, parts: Part[]) {
+export async function openExecutor(app: FastifyInstance, settings: Settings, parts: SchemaPart[]) {
   const schema = makeSchema(parts);
   const validation = validationOf(settings);
+  const { list: maxList } = maximumsOf(settings);
   await app.register(mercurius, {
     schema,
     resolvers: makeResolvers(parts),
     routes: false,
-    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/13-graphql.md).
+    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
     cache: keptDocuments,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },
@@ -41,7 +42,6 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
   async function run(context: Context, operation: Operation, variables: Variables) {
     const budget = new RecordBudget(maxRecords);
     const warnings: GraphQLError[] = [];
-    const maxList = settings.GRAPHQL_MAX_LIST;
     const inOperation = { context, load: makeLoad(), budget, maxList, warnings };
     const result = await execute(app, operation, variables, inOperation);
     if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);

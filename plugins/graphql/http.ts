@@ -4,8 +4,6 @@ import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../src/core/errors.ts';
 import { headersOf, logFailure, translate } from '../http/errors.ts';
 import { vary } from '../http/headers.ts';
-import { acceptsGzip, compress } from '../pages/assets.ts';
-import type { Operation } from './documents/reader.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
@@ -51,14 +49,6 @@ const typed = (reply: FastifyReply): FastifyReply =>
 
 export const sendBody = (reply: FastifyReply, body: string, status = 200): FastifyReply =>
   typed(reply).code(status).send(body);
-
-/** For an answer that is the same for everybody: it is compressed once, and has no secret that its length could tell. */
-export async function sendFixed(reply: FastifyReply, body: string, operation: Operation) {
-  vary(typed(reply), 'accept-encoding');
-  if (!acceptsGzip(reply.request)) return reply.send(body);
-  operation.compressed ??= compress(body);
-  return reply.header('content-encoding', 'gzip').send(await operation.compressed);
-}
 
 /** The refusal of a request of which nothing ran. */
 function sendRefusal(reply: FastifyReply, errors: readonly GraphQLError[], status?: number): FastifyReply {

@@ -1,11 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { type FieldNode, Kind, valueFromASTUntyped } from 'graphql';
+import { Kind } from 'graphql';
 import type { Context } from '../../src/core/context.ts';
 import { type KeyedRequest, once } from '../../src/services/idempotency.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { headersOf } from '../http/errors.ts';
 import type { Operation } from './documents/reader.ts';
-import { mutationsIn } from './documents/selection.ts';
 import { limitError, refuse } from './errors.ts';
 import { bodyOf, type Outcome } from './http.ts';
 
@@ -41,11 +40,9 @@ export async function answerOnce(
   request: FastifyRequest,
   keyed: KeyedRequest,
   operation: Operation,
-  variables: Record<string, unknown>,
   run: (context: Context) => Promise<Ran>,
 ): Promise<Answer> {
-  const [mutation, ...others] = mutationsIn(operation);
-  if (!mutation || others.length > 0)
+  if (mutationsIn(operation).size !== 1)
     throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
   let records = 0;
   try {
@@ -58,21 +55,28 @@ export async function answerOnce(
         throw new Failed({ data: null, errors: [tooLong(body.length)], records });
       return { status: 200, location: null, version: null, body };
     };
-    const id = idOf(mutation, variables);
-    const answer = await once(request.context, keyed, work, id === undefined ? [] : [id]);
-    return { ...answer, records };
+    return { ...(await once(request.context, keyed, work)), records };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     return answerOf(request, error.ran);
   }
 }
 
-/** The record that a mutation changes. Its turn is taken before the transaction, which would otherwise begin in vain. */
-function idOf({ arguments: given = [] }: FieldNode, variables: Record<string, unknown>): string | undefined {
-  const value = given.find(({ name }) => name.value === 'id')?.value;
-  const id =
-    value?.kind === Kind.VARIABLE ? variables[value.name.value] : value && valueFromASTUntyped(value);
-  return typeof id === 'string' ? id : undefined;
+/** The mutations that an operation selects, by fragments too; one with two aliases is two. */
+function mutationsIn({ definition, fragments }: Operation): Set<string> {
+  const mutations = new Set<string>();
+  const sets = new Set([definition.selectionSet]);
+  // The set grows while it is read.
+  for (const { selections } of sets)
+    for (const node of selections) {
+      if (node.kind === Kind.FIELD) {
+        if (node.name.value !== '__typename') mutations.add((node.alias ?? node.name).value);
+      } else {
+        const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragments.get(node.name.value);
+        if (fragment) sets.add(fragment.selectionSet);
+      }
+    }
+  return mutations;
 }
 
 const tooLong = (length: number) =>

@@ -5,19 +5,22 @@ import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
-import { AppError } from '../../src/core/errors.ts';
+import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { inProgress } from '../../src/services/idempotency.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
 import { makeReader } from './documents/reader.ts';
-import { isIntrospection } from './documents/selection.ts';
+import { extensionsOf } from './errors.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendBody, sendFailure, sendFixed } from './http.ts';
+import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
+import { maximumsOf } from './limits/maximums.ts';
 import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
 import { checkVariables } from './limits/variables.ts';
-import type { Part } from './part.ts';
+import type { SchemaPart } from './schema.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
@@ -39,25 +42,18 @@ const refused = (code: string, message: string) =>
   as(GraphQLErrors, 'Nothing was changed; `errors` says why.', {
     errors: [{ message, extensions: { code, requestId } }],
   });
+/** The refusals with these codes of REST. */
+const refusalsOf = (...codes: ErrorCode[]) =>
+  Object.fromEntries(
+    codes.map(code => [statusOf[code], refused(extensionsOf(new AppError(code, '')).code, messageOf(code))]),
+  );
 const refusals = {
+  ...refusalsOf('unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'),
   400: refused('GRAPHQL_VALIDATION_FAILED', 'Cannot query field "nmae" on type "User". Did you mean "name"?'),
-  401: refused('UNAUTHENTICATED', 'Credentials are required: send `Authorization: Bearer <key>`.'),
-  403: refused('FORBIDDEN', 'The scope "write" is missing.'),
-  429: refused('RATE_LIMITED', 'Too many requests.'),
-  500: refused('INTERNAL_SERVER_ERROR', 'Internal error.'),
-  503: refused('UNAVAILABLE', 'The service cannot reach its database. Try again shortly.'),
 };
 const refusalsOfBodies = {
-  409: refused('IDEMPOTENCY_IN_PROGRESS', 'The first request with this Idempotency-Key is still running.'),
-  413: refused('TOO_LARGE', 'The body is too large.'),
-  415: refused(
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The media type of the body is not supported. Send application/json.',
-  ),
-  422: refused(
-    'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key was sent with another request. Each request needs a new key.',
-  ),
+  ...refusalsOf('too_large', 'unsupported_media_type', 'idempotency_key_reused'),
+  409: refused('IDEMPOTENCY_IN_PROGRESS', inProgress.error().message),
 };
 
 const post = {
@@ -73,13 +69,10 @@ const post = {
   },
 };
 
-/** Characters. */
-const worthCompressing = 10_000;
-
 interface Options {
   settings: Settings;
   metrics: Metrics;
-  parts: Part[];
+  parts: SchemaPart[];
 }
 
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
@@ -113,7 +106,8 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
 /** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
 async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
   const { schema, run } = await openExecutor(app, settings, parts);
-  const read = makeReader(settings.GRAPHQL_MAX_TOKENS, metrics);
+  const maximums = maximumsOf(settings);
+  const read = makeReader(maximums.tokens, metrics);
   const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
   const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
 
@@ -128,20 +122,19 @@ async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: 
     }
     const variables = body.variables ?? {};
     checkVariables(variables);
-    const price = checkQueryLimits({ schema, operation, variables, settings });
+    const price = checkQueryLimits({ schema, operation, variables, maximums });
     if (price > 1) await request.charge(reply, price - 1);
     documents.keep(body, text);
     const runIn = (context: Context) => run(context, operation, variables);
     const keyed = isQuery ? undefined : request.keyed;
     const answer = keyed
-      ? await answerOnce(request, keyed, operation, variables, runIn)
+      ? await answerOnce(request, keyed, operation, runIn)
       : answerOf(request, await runIn(isQuery ? readingContext : request.context));
     // A list was longer than estimated: the caller is charged for it and still gets the result.
     const more = priceOf(answer.records) - price;
     if (more > 0) await request.charge(reply, more, { refuse: false });
     if (answer.replayed) reply.header('idempotency-replayed', 'true');
     if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-    const isWorthIt = answer.body.length > worthCompressing && isIntrospection(operation);
-    return isWorthIt ? sendFixed(reply, answer.body, operation) : sendBody(reply, answer.body);
+    return sendBody(reply, answer.body);
   };
 }

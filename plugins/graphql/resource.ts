@@ -1,15 +1,55 @@
-import { relationsOf } from '../../src/services/relations.ts';
-import type { Operations } from '../../src/services/resource.ts';
-import { listFields } from './fields/lists.ts';
+import { orNotFound } from '../../src/core/errors.ts';
+import { capitalize } from '../../src/core/text.ts';
+import { type Relation, relationsOf } from '../../src/services/relations.ts';
+import type { AnyResource, Operations } from '../../src/services/resource.ts';
+import { childFields, listFields } from './fields/lists.ts';
 import { mutationFields } from './fields/mutations.ts';
-import { recordFields } from './fields/records.ts';
-import { relationFields } from './fields/relations.ts';
-import type { Part } from './part.ts';
+import { toType } from './fields/sdl.ts';
+import type { OperationContext } from './operation.ts';
+import type { Resolver, SchemaPart } from './schema.ts';
 
 /** A resource over GraphQL: its type, the queries, both directions of each relation, and the operations that it has. */
-export const resourceFields = (operations: Operations): Part[] => [
+export const resourceFields = (operations: Operations): SchemaPart[] => [
   recordFields(operations.resource),
-  listFields(operations.resource),
-  ...relationsOf(operations.resource).flatMap(relationFields),
+  ...listFields(operations.resource),
+  ...relationsOf(operations.resource).flatMap(relation => [parentField(relation), childFields(relation)]),
   ...mutationFields(operations),
 ];
+
+/** The type of a record, and the field that reads one. */
+const recordFields = (resource: AnyResource): SchemaPart => ({
+  sdl: [
+    ...toType(resource.contract.record),
+    /* GraphQL */ `
+extend type Query {
+  "One ${resource.noun}, or null."
+  ${resource.name}(id: ID!): ${resource.title}
+}`,
+  ],
+  resolvers: {
+    Query: { [resource.name]: (_, { id }: { id: string }, operation) => loadRecord(resource, id, operation) },
+  },
+});
+
+/** The field of a child for its parent. */
+function parentField({ parent, child, member, name }: Relation): SchemaPart {
+  const isOptional = [child.contract.record.properties[member]?.type].flat().includes('null');
+  const resolve: Resolver = async (record, _, operation) =>
+    record[member] === null
+      ? null
+      : orNotFound(capitalize(parent.noun), await loadRecord(parent, record[member], operation));
+  return {
+    sdl: [
+      /* GraphQL */ `
+extend type ${child.title} {
+  "The ${parent.noun} that the ${child.noun} belongs to."
+  ${name}: ${parent.title}${isOptional ? '' : '!'}
+}`,
+    ],
+    resolvers: { [child.title]: { [name]: resolve } },
+  };
+}
+
+/** A record, or undefined, in one call of the service with the other ids of the turn. */
+const loadRecord = (resource: AnyResource, id: string, { context, load }: OperationContext) =>
+  load<unknown>(resource, [], id, ids => resource.ofIds(context, ids));

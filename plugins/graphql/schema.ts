@@ -1,6 +1,14 @@
 import { buildSchema, printSchema } from 'graphql';
-import type { IResolvers, MercuriusContext } from 'mercurius';
-import type { Part, Resolver, Resolvers } from './part.ts';
+import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
+
+export type Resolver = NonNullable<IResolverOptions['resolve']>;
+
+/** Types and fields of the schema. */
+export interface SchemaPart {
+  sdl: string[];
+  /** The resolvers of fields that are more than a member of their record, by type. */
+  resolvers?: Record<string, Record<string, Resolver>>;
+}
 
 const base = /* GraphQL */ `
 "A time, RFC 3339 in UTC."
@@ -28,27 +36,22 @@ const scalars = {
   JSON: 'Any JSON value but null.',
 };
 
-export function makeSchema(parts: Part[]) {
+export function makeSchema(parts: SchemaPart[]) {
   const fields = parts.flatMap(({ sdl }) => sdl).join('\n\n');
   const used = Object.entries(scalars).filter(([name]) => fields.includes(`: ${name}`));
   return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
 }
 
-export const schemaText = (parts: Part[]) => `${printSchema(makeSchema(parts))}\n`;
+export const schemaText = (parts: SchemaPart[]) => `${printSchema(makeSchema(parts))}\n`;
 
-/** The resolvers of all parts by type; several parts may add fields to one type. */
-export function makeResolvers(parts: Part[]): IResolvers {
-  const resolvers: Record<string, Resolvers> = {};
-  const add = (type: string, fields: Resolvers = {}, wrap = (resolver: Resolver) => resolver) => {
-    for (const [name, resolver] of Object.entries(fields))
-      resolvers[type] = { ...resolvers[type], [name]: wrap(resolver) };
-  };
-  for (const { Query, Mutation, types = {} } of parts) {
-    add('Query', Query);
-    add('Mutation', Mutation);
-    for (const [type, fields] of Object.entries(types)) add(type, fields, counted);
+/** The resolvers by type; several parts may add fields to one type. */
+export function makeResolvers(parts: SchemaPart[]): IResolvers {
+  const all: Record<string, Record<string, Resolver>> = {};
+  for (const [type, fields] of parts.flatMap(({ resolvers = {} }) => Object.entries(resolvers))) {
+    const wrap = type === 'Query' || type === 'Mutation' ? (resolve: Resolver) => resolve : counted;
+    for (const [name, resolve] of Object.entries(fields)) all[type] = { ...all[type], [name]: wrap(resolve) };
   }
-  return resolvers;
+  return all;
 }
 
 /**

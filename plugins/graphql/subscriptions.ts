@@ -3,15 +3,15 @@ import { AppError } from '../../src/core/errors.ts';
 import { getSubscription, subscription } from '../../src/services/subscriptions/read.ts';
 import { listFields } from './fields/lists.ts';
 import { toPartType, toType } from './fields/sdl.ts';
-import type { Part } from './part.ts';
+import type { SchemaPart } from './schema.ts';
 
 // In GraphQL, Subscription is the name of a root type.
 const type = 'CustomerSubscription';
 
 type OfCustomer = { customer: string; provider?: string | null };
 
-export const subscriptionFields: Part[] = [
-  listFields({ ...subscription, type }),
+export const subscriptionFields: SchemaPart[] = [
+  ...listFields({ ...subscription, type }),
   {
     sdl: [
       ...toType(Subscription, type),
@@ -22,9 +22,11 @@ extend type Query {
   subscription(customer: ID!, provider: String): ${type}
 }`,
     ],
-    Query: {
-      subscription: (_, { customer, provider }: OfCustomer, { context }) =>
-        orNull(getSubscription(context, customer, provider ?? undefined)),
+    resolvers: {
+      Query: {
+        subscription: (_, { customer, provider }: OfCustomer, { context }) =>
+          orNull(getSubscription(context, customer, provider ?? undefined)),
+      },
     },
   },
 ];

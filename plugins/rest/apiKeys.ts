@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
-import { createKey, getKey, listKeys, revokeKey } from '../../src/services/apiKeys.ts';
+import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendDeleted, sendPage } from './replies.ts';
 
@@ -21,7 +21,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
       querystring: ApiKeyQuery,
       response: { 200: ref(ApiKeyList) },
     }),
-    async (request, reply) => sendPage(reply, await listKeys(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await keyList.page(request.context, request.query)),
   );
   app.post(
     '/keys',

@@ -52,7 +52,7 @@ const reads =
         querystring: contract.query,
         response: { 200: ref<TSchema>(contract.list) },
       }),
-      async ({ context, query }, reply) => sendPage(reply, await resource.list(context, query as never)),
+      async ({ context, query }, reply) => sendPage(reply, await resource.list.page(context, query as never)),
     );
     app.get(
       each,

@@ -8,8 +8,8 @@ import {
 } from '../../schemas/subscription.ts';
 import {
   getSubscription,
-  listSubscriptions,
   severalProviders,
+  subscriptionList,
 } from '../../src/services/subscriptions/read.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendRecord } from './replies.ts';
@@ -26,7 +26,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: SubscriptionQuery,
       response: { 200: ref(SubscriptionList) },
     }),
-    async (request, reply) => sendPage(reply, await listSubscriptions(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await subscriptionList.page(request.context, request.query)),
   );
   app.get(
     '/subscriptions/:customer',

@@ -4,7 +4,7 @@ import { OperatorError } from '../core/errors.ts';
 import { compileCheck } from '../core/validation.ts';
 import { contradictions } from './contradictions.ts';
 import { checkEnvFile } from './envFile.ts';
-import { unknownNames } from './settingNames.ts';
+import { misspeltNames, warningAbout } from './settingNames.ts';
 
 const check = compileCheck(Settings, 'body');
 export type Environment = Record<string, string | undefined>;
@@ -23,12 +23,15 @@ export class SettingsError extends OperatorError {
 export function loadSettings(): Settings {
   if (!existsSync('.env')) return readSettings(process.env);
   process.loadEnvFile('.env');
-  return readSettings(process.env, readFileSync('.env', 'utf8'));
+  const { names, problems } = checkEnvFile(readFileSync('.env', 'utf8'));
+  const warning = warningAbout(names);
+  if (warning) console.warn(warning);
+  return readSettings(process.env, problems);
 }
 
-/** The settings of an environment, complete and checked. `envFile` is the text of the file that was read into it. */
-export function readSettings(env: Environment, envFile = ''): Settings {
-  const { names, problems } = checkEnvFile(envFile);
+/** The settings of an environment, complete and checked, unless there are problems. */
+export function readSettings(env: Environment, found: readonly string[] = []): Settings {
+  const problems = [...found];
   const given: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const value = schema.secret ? readSecret(name, env, problems) : env[name];
@@ -38,7 +41,7 @@ export function readSettings(env: Environment, envFile = ''): Settings {
   }
   for (const { path, message } of check(given) ?? []) problems.push(`${path.slice(1)} ${message}`);
   const settings = given as Settings;
-  problems.push(...unknownNames(env, names), ...contradictions(settings));
+  problems.push(...misspeltNames(env), ...contradictions(settings));
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }

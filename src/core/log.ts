@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Settings } from '../../schemas/settings.ts';
 import { isTracing, traceIds } from '../telemetry/tracing.ts';
-import { LogOutput } from './logOutput.ts';
+import { openLogOutput } from './logOutput.ts';
 import { readableLines } from './readableLines.ts';
 import { printableJson } from './text.ts';
 
@@ -24,7 +24,7 @@ export function openLog(
   };
   const output =
     destination ??
-    new LogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
+    openLogOutput(lines => log.warn({ lines }, 'The log was not read in time: lines were dropped.'));
   const log = pino(options, terminal ? readableLines(output) : jsonLines(output));
   return log;
 }

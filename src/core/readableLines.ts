@@ -1,61 +1,52 @@
-import { inspect, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import type { DestinationStream } from 'pino';
-import { printable, printableLines } from './text.ts';
+import { printable, printableJson, printableLines } from './text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Without colours where NO_COLOR is set. */
-const paint = (style: Style, text: string) => styleText(style, text, { stream: process.stdout });
+const paint = (style: Style, text: string | number) =>
+  styleText(style, String(text), { stream: process.stdout });
 
 /** For people at a terminal: one line for each request and message; an error has its stack below. */
 export const readableLines = (destination: DestinationStream): DestinationStream => ({
   write: line => destination.write(`${readable(JSON.parse(line))}\n`),
 });
 
-interface Entry {
-  time: number;
-  level: number;
-  msg?: string;
-  [field: string]: unknown;
+/** What the log has of an error. */
+interface Failure {
+  message: string;
+  stack?: string;
+  cause?: Failure;
 }
-
-function readable({ time, level, msg = '', pid, hostname, ...fields }: Entry): string {
-  const clock = paint('dim', new Date(time).toTimeString().slice(0, 8));
-  if (isRequest(fields)) return `${clock} ${requestLine(fields, msg)}`;
-  const { err, ...rest } = fields;
-  const more = Object.keys(rest).length > 0 && inspect(rest, { breakLength: Number.POSITIVE_INFINITY });
-  const words = [labelOf(level), printable(msg), more && paint('dim', printableLines(more))]
-    .filter(Boolean)
-    .join(' ');
-  return `${clock} ${words}${err ? stackOf(err as Failure) : ''}`;
-}
-
-function labelOf(level: number): string {
-  if (level >= 50) return paint('red', level >= 60 ? 'FATAL' : 'ERROR');
-  if (level >= 40) return paint('yellow', 'WARN');
-  return level >= 30 ? '' : paint('dim', 'debug');
-}
-
 interface Request {
   method: string;
   path: string;
   status: number;
   ms: number;
 }
+type Entry = { time: number; level: number; msg?: string; err?: Failure } & Record<string, unknown>;
 
-const isRequest = (fields: object): fields is Request =>
-  'method' in fields && 'status' in fields && 'ms' in fields;
+const labels: Record<number, [Style, string]> = {
+  10: ['dim', 'trace'],
+  20: ['dim', 'debug'],
+  40: ['yellow', 'WARN'],
+  50: ['red', 'ERROR'],
+  60: ['red', 'FATAL'],
+};
 
-function requestLine({ method, path, status, ms }: Request, msg: string): string {
-  const shown = paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', String(status));
-  const note = msg === 'answered' ? '' : paint('yellow', ` ${msg}`);
-  return `${method.padEnd(6)} ${printable(path)} ${shown} ${paint('dim', `${ms} ms`)}${note}`;
+function readable({ time, level, msg = '', err, pid, hostname, ...fields }: Entry): string {
+  const clock = paint('dim', new Date(time).toTimeString().slice(0, 8));
+  if ('ms' in fields) return `${clock} ${requestLine(fields as unknown as Request, msg)}`;
+  const label = labels[level];
+  const more = Object.keys(fields).length > 0 && paint('dim', printableJson(JSON.stringify(fields)));
+  const words = [clock, label && paint(...label), printable(msg), more].filter(Boolean).join(' ');
+  return words + (err ? stackOf(err) : '');
 }
 
-/** What the log has of an error. */
-interface Failure {
-  message: string;
-  stack?: string;
-  cause?: Failure;
+function requestLine({ method, path, status, ms }: Request, msg: string): string {
+  const shown = paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', status);
+  const note = msg === 'answered' ? '' : paint('yellow', ` ${msg}`);
+  return `${method.padEnd(6)} ${printable(path)} ${shown} ${paint('dim', `${ms} ms`)}${note}`;
 }
 
 const stackOf = ({ message, stack = message, cause }: Failure): string =>

@@ -1,3 +1,5 @@
+import leven from 'leven';
+
 /** The first characters of a text. Counted by code point, as JSON Schema and PostgreSQL do: a cut must not halve an emoji. */
 export function truncate(text: string, length: number): string {
   return [...text.slice(0, 2 * length)].slice(0, length).join('');
@@ -12,25 +14,11 @@ export function suggestName(name: string, known: readonly string[]): string | un
   // Cut, because the work grows with its length.
   const typed = name.slice(0, 64).toLowerCase();
   const [best] = known
-    .map(candidate => ({ candidate, edits: distance(typed, candidate.toLowerCase()) }))
+    .map(candidate => ({ candidate, edits: leven(typed, candidate.toLowerCase()) }))
     .sort((a, b) => a.edits - b.edits);
   if (best === undefined) return undefined;
   const { candidate, edits } = best;
   return edits < candidate.length && edits <= Math.max(2, candidate.length / 3) ? candidate : undefined;
-}
-
-/** The Levenshtein distance: how many letters to add, drop or change. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (const [j, other] of [...b].entries()) {
-      const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }
 
 /** Characters that a terminal obeys, or that reorder a line. */

@@ -10,13 +10,13 @@ import { readInstant } from '../core/instants.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
-import { pagedList } from './lists/pagedList.ts';
+import { PagedList } from './lists/pagedList.ts';
 
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);
 
-/** A page of keys, the revoked and expired ones too. */
-export const listKeys = pagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
+/** The revoked and expired keys too. */
+export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
   scope: 'admin',
   name: 'keys',
   table: apiKeys,

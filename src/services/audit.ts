@@ -1,4 +1,4 @@
-import { eq, getTableColumns, sql, type WithSubquery } from '../../drizzle/orm.ts';
+import { getTableColumns, sql } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
@@ -7,7 +7,8 @@ import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf, statement } from '../database/statements/statement.ts';
-import { cursorLog } from './lists/pagedList.ts';
+import { PagedList } from './lists/pagedList.ts';
+import type { LogQuery } from './lists/rules.ts';
 import type { ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
@@ -43,63 +44,43 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
-/** The records of a table, with their name in the log. */
-type Audited<T extends ResourceTable> = { name: string; table: T };
 
 /** A function that inserts a new record and its audit entry in one statement, and returns the record. */
-export function insertionOf<T extends ResourceTable>({ name, table }: Audited<T>) {
+export function insertionOf<T extends ResourceTable>({ name, table }: { name: string; table: T }) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
-  const write = builder.insert(table).values(row).returning({ id: table.id });
-  const insert = withEntry(builder.$with('written').as(write));
+  const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
+  const entry = Object.entries(getTableColumns(auditLog)).map(
+    ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
+  );
+  const insert = rowsOf(
+    builder
+      .with(written)
+      .insert(auditLog)
+      .select(sql`select ${sql.join(entry, sql`, `)} from ${written}`),
+  );
   type Members = Omit<T['$inferSelect'], keyof NewRecord>;
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
     const record = { ...members, ...newRecord(context) };
-    await insert(context.db, { ...record, ...entryValues(context, `${name}.create`, record.id) });
+    const values = Object.entries(entryOf(context, `${name}.create`, { recordId: record.id }));
+    const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
+    await insert(context.db, { ...record, ...ofEntry });
     return record;
   };
 }
 
-/** The same for a deletion; it returns whether there was a row. */
-export function deletionOf({ name, table }: Audited<ResourceTable>) {
-  const ofRecord = eq(table.id, sql.placeholder('deleted'));
-  const write = builder.delete(table).where(ofRecord).returning({ id: table.id });
-  const deletion = withEntry(builder.$with('written').as(write));
-  return async (context: Context, id: string): Promise<boolean> => {
-    const entries = await deletion(context.db, {
-      deleted: id,
-      ...entryValues(context, `${name}.delete`, id),
-    });
-    return entries.length > 0;
-  };
-}
-
-/** The statement of a write, followed by its audit entry for each row that it returns. */
-function withEntry(written: WithSubquery) {
-  const values = Object.entries(getTableColumns(auditLog)).map(
-    ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
-  );
-  return rowsOf(
-    builder
-      .with(written)
-      .insert(auditLog)
-      .select(sql`select ${sql.join(values, sql`, `)} from ${written}`)
-      .returning({ id: auditLog.id }),
-  );
-}
-
-const entryValues = (context: Context, action: AuditAction, recordId: string) =>
-  Object.fromEntries(
-    Object.entries(entryOf(context, action, { recordId })).map(([name, value]) => [`entry ${name}`, value]),
-  );
-
-/** A page of the audit log. */
-export const listAudit = cursorLog<AuditEntry, 'record' | 'actor' | 'action'>({
+type Filter = 'record' | 'actor' | 'action';
+const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
   scope: 'admin',
   name: 'audit',
   table: auditLog,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
+  sorts: { createdAt: [] },
 });
+
+/** A page of the audit log, the newest first. */
+export const listAudit = (context: Context, query: LogQuery<Filter>) =>
+  list.byCursor(context, { ...query, sort: '-createdAt' });
 
 /** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {

@@ -4,12 +4,11 @@ import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { notFound, orNotFound } from '../core/errors.ts';
-import { isId } from '../core/ids.ts';
+import { orNotFound } from '../core/errors.ts';
 import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction, write } from '../database/write.ts';
-import { deletionOf, recordWrites } from './audit.ts';
+import { inTransaction } from '../database/write.ts';
+import { recordWrites } from './audit.ts';
 import { lockRecord } from './records.ts';
 import { childrenOf, type Relation } from './relations.ts';
 import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
@@ -29,7 +28,6 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: RemovalRules<T['$inferSelect']> = {},
 ) {
-  const removeAlone = deletionOf(resource);
   const title = capitalize(resource.noun);
   async function remove(
     context: Context,
@@ -38,8 +36,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
     condition?: Condition,
   ): Promise<void> {
     need(context, 'write');
-    if (!isId(id)) throw notFound(title);
-    const removeAll = async (inside: Context) => {
+    const work = async (inside: Context) => {
       // The stronger lock keeps new children out.
       const stored = orNotFound(title, await lockRecord(inside, resource.table, id, 'update'));
       requireVersion(condition, stored.version);
@@ -49,12 +46,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
       for (const each of [...descendantsOf(resource), resource])
         await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
     };
-    const removeOne = async (inside: Context) => {
-      if (!(await removeAlone(inside, id))) throw notFound(title);
-    };
-    const options = { turns: [id] };
-    const needsLock = condition || check || childrenOf(resource).length > 0;
-    return needsLock ? inTransaction(context, removeAll, options) : write(context, removeOne, options);
+    await inTransaction(context, work, { turns: [id] });
   }
   return Object.assign(remove, { conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { eq, lt, sql } from '../../drizzle/orm.ts';
+import { eq, lt } from '../../drizzle/orm.ts';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { need } from '../access/need.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
+import { orm } from '../database/connection.ts';
 import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { statement } from '../database/statements/statement.ts';
 import { inTransaction } from '../database/write.ts';
 
 /** A request that takes effect once, however often it arrives. */
@@ -36,7 +36,6 @@ export async function once(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
-  turns: string[] = [],
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write');
   const hash = hashOf(context, request.key);
@@ -47,11 +46,11 @@ export async function once(
     hasKey = true;
     if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
     const answer = await work(inside);
-    await keepAnswer(inside.db, { ...answer, hash });
+    await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
     return { ...answer, replayed: false };
   }
   try {
-    return await inTransaction(context, attempt, { turns: [hash, ...turns] });
+    return await inTransaction(context, attempt, { turns: [hash] });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
     const waitsForWork = hasKey || (error instanceof LockedOut && error.turn !== hash);
@@ -66,52 +65,30 @@ const hashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
     .update(JSON.stringify([kind, issuer, id, key]))
     .digest('base64url');
 
-const { hash, fingerprint, createdAt, status, location, version, body } = idempotencyKeys;
-const isOfKey = eq(hash, sql.placeholder('hash'));
-
-/** Inserts a key; or takes it over, when its time is over. While another transaction holds it, it is locked. */
-const insertKey = statement({ hash }, (builder, columns) =>
-  builder
-    .insert(idempotencyKeys)
-    .values({
-      hash: sql.placeholder('hash'),
-      fingerprint: sql.placeholder('fingerprint'),
-      createdAt: sql.placeholder('now'),
-    })
-    .onConflictDoUpdate({
-      target: hash,
-      set: { fingerprint: sql`excluded.fingerprint`, createdAt: sql`excluded.created_at` },
-      setWhere: lt(createdAt, sql.placeholder('oldest')),
-    })
-    .returning(columns),
-);
-const findKey = statement({ fingerprint, status, location, version, body }, (builder, columns) =>
-  builder.select(columns).from(idempotencyKeys).where(isOfKey),
-);
-const keepAnswer = statement({ hash }, (builder, columns) =>
-  builder
-    .update(idempotencyKeys)
-    .set({
-      status: sql`${sql.placeholder('status')}`,
-      location: sql`${sql.placeholder('location')}`,
-      version: sql`${sql.placeholder('version')}`,
-      body: sql`${sql.placeholder('body')}`,
-    })
-    .where(isOfKey)
-    .returning(columns),
-);
-
-/** Whether the key is new. */
+/** Inserts a key, or takes it over when its time is over; says whether it did. While another transaction holds it, it is locked. */
 async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
-  const at = now();
-  const oldest = new Date(at.getTime() - keptFor).toISOString();
-  return (await insertKey(db, { hash, fingerprint, now: at.toISOString(), oldest })).length > 0;
+  const createdAt = now().toISOString();
+  const oldest = new Date(now().getTime() - keptFor).toISOString();
+  const taken = await orm(db)
+    .insert(idempotencyKeys)
+    .values({ hash, fingerprint, createdAt })
+    .onConflictDoUpdate({
+      target: idempotencyKeys.hash,
+      set: { fingerprint, createdAt },
+      setWhere: lt(idempotencyKeys.createdAt, oldest),
+    })
+    .returning({ hash: idempotencyKeys.hash });
+  return taken.length > 0;
 }
 
 async function recall({ db }: Context, hash: string, given: string): Promise<Answer> {
-  const [known] = await findKey(db, { hash });
+  const { fingerprint, status, location, version, body } = idempotencyKeys;
+  const [known] = await orm(db)
+    .select({ fingerprint, status, location, version, body })
+    .from(idempotencyKeys)
+    .where(eq(idempotencyKeys.hash, hash));
   if (known?.fingerprint !== given) throw reused();
-  const { fingerprint, ...answer } = known;
+  const { fingerprint: _, ...answer } = known;
   return answer;
 }
 
@@ -135,6 +112,7 @@ const reused = () =>
 /** Deletes a batch of the keys from before a time; returns how many. */
 export async function trimKeys(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
+  const { hash, createdAt } = idempotencyKeys;
   const matching = lt(createdAt, before.toISOString());
   return deleteBatch(context.db, { key: hash, matching, order: createdAt });
 }

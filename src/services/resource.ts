@@ -10,7 +10,7 @@ import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
 import { statement } from '../database/statements/statement.ts';
 import { totalOf } from '../database/totals.ts';
-import { type PagedList, pagedList } from './lists/pagedList.ts';
+import { PagedList } from './lists/pagedList.ts';
 import type { ListRules } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
 
@@ -61,7 +61,6 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   get: (context: Context, id: string) => Promise<T['$inferSelect']>;
   /** The records with these ids, by id. Unknown ids are absent. */
   ofIds: (context: Context, ids: string[]) => Promise<Map<string, T['$inferSelect']>>;
-  /** A page of the list. */
   list: PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>;
 }
 interface Unique {
@@ -107,7 +106,7 @@ export function resourceOf<
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
   if (contract.record.$id !== title)
     throw new Error(`The contract of ${plural} is called ${contract.record.$id}.`);
-  const list = pagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
+  const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     name: plural,
     scope: 'read',
     table,

@@ -30,7 +30,7 @@ import { type Connection, orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from '../services/audit.ts';
-import { cursorLog } from '../services/lists/pagedList.ts';
+import { PagedList } from '../services/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
 import { dequeue, enqueue, type Key, lockInQueue } from './queue.ts';
 
@@ -40,7 +40,7 @@ const traceId = sql<string | null>`split_part(${traceparent}, '-', 2)`;
 const { body, failures, replays, ...columns } = detailed;
 
 type Filter = 'event' | 'customer' | 'type' | 'status' | 'provider';
-const listFiltered = cursorLog<WebhookEvent, Filter>({
+const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   scope: 'admin',
   name: 'webhook events',
   table: webhookEvents,
@@ -54,12 +54,14 @@ const listFiltered = cursorLog<WebhookEvent, Filter>({
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
       : ['customer', 'status', 'type'],
+  sorts: { createdAt: [] },
 });
 
-/** A page of events, without their bodies. */
+/** A page of events, without their bodies, the newest first. */
 export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
-  listFiltered(context, {
+  list.byCursor(context, {
     ...query,
+    sort: '-createdAt',
     // The column with the id has no index, its fingerprint has one.
     ...(event !== undefined && { event: fingerprintOf(event).toString('hex') }),
   });

@@ -124,19 +124,6 @@ t.test('a token without any scope gets 403 for the whole request', async t => {
   t.match(answer['www-authenticate'], 'scope="read"');
 });
 
-t.test('the page of the GraphQL tool is public; its queries need a key', async t => {
-  const { app } = await build(t, { settings: { AUTH_MODE: 'required' } });
-  const accept = { accept: 'text/html' };
-  const page = await app.inject({ url: '/api/graphql', headers: accept });
-  t.equal(page.statusCode, 200);
-  const scripts = [...page.body.matchAll(/(?:src|href)="(\/api[^"]+)"/g)].map(([, url = '']) => url);
-  t.ok(scripts.length > 3);
-  for (const url of scripts) t.equal((await app.inject(url)).statusCode, 200, url);
-  for (const url of ['/api/graphql?query={usersCount}', '/api/graphql?query=', '/api/graphql?query'])
-    t.equal((await app.inject({ url, headers: accept })).statusCode, 401, url);
-  t.equal((await app.inject('/api/graphql')).statusCode, 401);
-});
-
 t.test('a GraphQL request is charged for as many requests as REST would need', async t => {
   const database = await openTestDatabase(t);
   await fill(database, 300, 2);

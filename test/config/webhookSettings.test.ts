@@ -23,13 +23,9 @@ t.test('no secret is generated for a PostgreSQL server, or where secrets are set
   t.throws(() => readFileSync(`${DATA_DIR}/webhook-secrets.json`), { code: 'ENOENT' });
 });
 
-t.test('secrets can come from a file, and invalid settings stop the start', async t => {
-  const folder = t.testdir({ secrets: '{"stripe":["from a file"]}\n' });
-  const settings = readSettings({ WEBHOOK_SECRETS_FILE: `${folder}/secrets` });
-  t.equal(settings.WEBHOOK_SECRETS, '{"stripe":["from a file"]}');
-  t.throws(() => readSettings({ WEBHOOK_SECRETS: 'whsec_x', WORKER: 'apart' }), {
-    message: /WEBHOOK_SECRETS: must be a JSON object.*\n.*WORKER=apart requires DATABASE_URL/,
-  });
+t.test('secrets that are no JSON object stop the start', async t => {
+  const start = () => readSettings({ WEBHOOK_SECRETS: 'whsec_x' });
+  t.throws(start, { message: /WEBHOOK_SECRETS: must be a JSON object(?!.*whsec_x)/ });
 });
 
 t.test('a Standard Webhooks secret that is not base64 stops the start: it would be an empty key', async t => {
@@ -61,11 +57,7 @@ t.test('a secret in the place of a name is not repeated', async t => {
 t.test('bug: a damaged file of kept secrets turned all webhooks off, and nobody knew', async t => {
   for (const damaged of ['', 'garbage{', '{"stripe":["a"],"paddle":"pdl_secret"}']) {
     const DATA_DIR = t.testdir({ 'webhook-secrets.json': damaged });
-    const start = () => withKeptSecrets(readSettings({ DATA_DIR }));
-    t.throws(
-      start,
-      { message: /webhook-secrets\.json is damaged: WEBHOOK_SECRETS: (?!.*pdl_secret)/ },
-      damaged,
-    );
+    const message = /webhook-secrets\.json is damaged: WEBHOOK_SECRETS: (?!.*pdl_secret)/;
+    t.throws(() => withKeptSecrets(readSettings({ DATA_DIR })), { message }, damaged);
   }
 });

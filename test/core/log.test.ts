@@ -30,7 +30,7 @@ t.test('on a terminal, a request is one line, and so is a message', async t => {
       'GET    /api/users 200 1.5 ms',
       'DELETE /api/users 499 1.5 ms client left',
       'hello',
-      'WARN careful { a: { b: [ 1 ] } }',
+      'WARN careful {"a":{"b":[1]}}',
     ],
   );
 });

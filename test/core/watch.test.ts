@@ -96,20 +96,6 @@ t.test('a call ends no pause that the check returned', async t => {
   t.equal(checks(), 1);
 });
 
-t.test('checks that call for the next one make no tight loop, there or away', async t => {
-  const { next, checkNow } = watch(t, { every: hour, retryEvery: 200 });
-  for (const end of ['resolve', 'reject', 'reject'] as const) {
-    const check = await next();
-    const began = performance.now();
-    checkNow();
-    check[end](undefined);
-    const following = await next();
-    t.ok(performance.now() - began > 100);
-    following[end](undefined);
-    checkNow();
-  }
-});
-
 t.test('while nothing can be learned no check begins, and no failure counts', async t => {
   let isBlind = true;
   const { next, lines, checks, isAway } = watch(t, { cannotTell: () => isBlind });

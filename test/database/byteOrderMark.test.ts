@@ -47,19 +47,3 @@ t.test('every text that is read keeps its leading U+FEFF', async t => {
     { seed, numRuns: 200 },
   );
 });
-
-t.test('an error of the database keeps a leading U+FEFF', async t => {
-  const db = orm((await openTestDatabase(t)).writes);
-  const raised = db.execute(
-    sql.raw(
-      `do $$ begin raise exception '${mark}%', 'text' using detail = '${mark}detail', hint = '${mark}hint'; end $$`,
-    ),
-  );
-  await t.rejects(raised, {
-    cause: { message: `${mark}text`, detail: `${mark}detail`, hint: `${mark}hint` },
-  });
-  await t.rejects(db.execute(sql`select ${`${mark}1`}::text::integer`), {
-    cause: { message: `"${mark}1"`, code: '22P02' },
-  });
-  t.same(await db.select({ value: sql`${mark}::text` }).from(sql`(select) as nothing`), [{ value: mark }]);
-});

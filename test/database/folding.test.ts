@@ -1,6 +1,5 @@
 import t from 'tap';
 import { backend } from '../helper/database.ts';
-import { until } from '../rig/process.ts';
 import { authors, foldAll, openSessions, type Session, wrongLists } from './sessions.ts';
 
 // The embedded database has one session.
@@ -17,15 +16,6 @@ function insertPosts(amount = 1): string {
 }
 const fold = 'select list_fold(5000) as moved';
 const waiting = `select count(*)::int as waiting from list_log`;
-
-const place = (skip: number) => `select * from list_place('posts', ${skip}, false)`;
-
-/** The pages that a query reads. */
-async function pagesOf({ run }: Session, query: string): Promise<number> {
-  const [row] = await run(`explain (analyze, buffers, format json) ${query}`);
-  const plan = (row?.['QUERY PLAN'] as { Plan: Record<string, number> }[] | undefined)?.[0]?.Plan;
-  return Number(plan?.['Shared Hit Blocks']) + Number(plan?.['Shared Read Blocks']);
-}
 
 /** A session that fails instead of waiting for a lock. */
 async function impatient(session: () => Session): Promise<Session> {
@@ -76,31 +66,6 @@ test('folds beside an open transaction wait for nobody, and leave every snapshot
   t.same(await wrongLists(folder, tables), []);
 });
 
-test('while a transaction stays open and others write, a list costs less than count(*)', async t => {
-  const session = await openSessions(t);
-  const [open, writer] = [session(), session()];
-  await writer.run(insertPosts(20_000));
-  await foldAll(writer);
-  await writer.run('vacuum analyze');
-  await open.run('begin isolation level repeatable read');
-  await open.run(insertPosts());
-  for (let i = 0; i < 60; i++) {
-    await writer.run(insertPosts(100));
-    await foldAll(writer);
-  }
-  await writer.run(place(15_000));
-  const [first, deep, all] = [
-    await pagesOf(writer, place(0)),
-    await pagesOf(writer, place(15_000)),
-    await pagesOf(writer, 'select count(*) from posts'),
-  ];
-  t.ok(2 * first < all && deep < all, `${first} and ${deep} pages, where count(*) reads ${all}`);
-  t.same(await wrongLists(open, tables), []);
-  t.same(await wrongLists(writer, tables), []);
-  await open.run('commit');
-  t.same(await wrongLists(writer, tables), []);
-});
-
 test('truncate is refused with the reason under every isolation level', async t => {
   const { run } = (await openSessions(t))();
   for (const level of ['read committed', 'repeatable read', 'serializable']) {
@@ -125,21 +90,4 @@ test('a fold or a count that cannot see what others committed fails', async t =>
   await t.rejects(run(`select list_repair('posts')`), { message: /^Counting needs read committed/ });
   await run('rollback');
   t.same(await wrongLists(other, tables), []);
-});
-
-test('a plan that was made for an empty log, and is kept, reads no dead rows', async t => {
-  const session = await openSessions(t);
-  const [reader, writer] = [session(), session()];
-  await foldAll(writer);
-  await writer.run('alter table list_log set (autovacuum_enabled = false)');
-  await writer.run('vacuum analyze list_log');
-  // PostgreSQL keeps a plan from the sixth time on.
-  for (let i = 0; i < 10; i++) await reader.run(place(0));
-  for (let i = 0; i < 40; i++) {
-    await writer.run(insertPosts(200));
-    await foldAll(writer);
-  }
-  const [size] = await reader.run(`select pg_relation_size('list_log') / 8192 as pages`);
-  // A reader marks the entries of the index that are dead, as soon as no transaction can need them.
-  await until('few pages are read', async () => 3 * (await pagesOf(reader, place(0))) < Number(size?.pages));
 });

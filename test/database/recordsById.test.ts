@@ -8,7 +8,8 @@ import { recordsById } from '../../src/database/statements/recordsById.ts';
 import { inTransaction } from '../../src/database/write.ts';
 import { user as kind, users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
-import { backend, countRows, noDatabase, openTestDatabase } from '../helper/database.ts';
+import { backend, countRows, openTestDatabase } from '../helper/database.ts';
+import { noDatabase } from '../helper/noDatabase.ts';
 
 const person = (name: string) => ({ name, email: `${name}@example.com` });
 
@@ -26,7 +27,7 @@ function watchedReads() {
   };
   const { one } = recordsById(users);
   const db = { ...noDatabase, rows };
-  return { sent, db, nameOf: async (id: string, on = db) => (await one(on, id))?.name };
+  return { sent, nameOf: async (id: string) => (await one(db, id))?.name };
 }
 
 t.test('the reads of one turn of the event loop are one statement, of a bounded size', async t => {
@@ -57,24 +58,7 @@ t.test('no read joins a statement that was sent: no answer is older than its que
   t.equal(await before, 'old');
 });
 
-t.test('a statement that fails fails its own readers, and no later one', async t => {
-  let isFailing = true;
-  const rows = async () => {
-    if (isFailing) throw new Error('gone');
-    return [];
-  };
-  const { nameOf, db } = watchedReads();
-  const failing = { ...db, rows };
-  const results = await Promise.allSettled([nameOf(newId(0), failing), nameOf(newId(0), failing)]);
-  t.same(
-    results.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  );
-  isFailing = false;
-  t.equal(await nameOf(newId(0), failing), undefined);
-});
-
-t.test('reads inside a transaction run there, each for itself at once', async t => {
+t.test('reads inside a transaction run there', async t => {
   const context = inside(await openTestDatabase(t));
   const ada = await people.create(context, person('ada'));
   const outcome = inTransaction(context, async within => {
@@ -87,15 +71,6 @@ t.test('reads inside a transaction run there, each for itself at once', async t 
     throw new Error('undone');
   });
   await t.rejects(outcome, { message: 'undone' });
-  const { sent, nameOf, db } = watchedReads();
-  const within = { ...db, isTransaction: true };
-  const answers = [1, 2].map(() => nameOf(newId(0), within));
-  t.same(
-    sent.map(({ ids }) => ids.length),
-    [1, 1],
-  );
-  for (const { answer } of sent) answer('x');
-  await Promise.all(answers);
   t.equal((await kind.get(context, ada.id)).name, 'ada');
   t.equal(await countRows(context.db, users), 1);
 });

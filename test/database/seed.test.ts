@@ -1,13 +1,8 @@
-import { spawn } from 'node:child_process';
 import t from 'tap';
 import { seed } from '../../scripts/lib/seed.ts';
 import { userOf } from '../../scripts/lib/seedRecords.ts';
-import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { build } from '../helper/app.ts';
-import { backend, createPostgres, openTestDatabase, testLog } from '../helper/database.ts';
-
-// Starting whole processes takes long on a busy machine.
-t.setTimeout(180_000);
+import { openTestDatabase } from '../helper/database.ts';
 
 const size = { users: 60, posts: 2100 };
 const quietly = () => {};
@@ -64,41 +59,5 @@ t.test('a second seed adds what is missing and changes nothing', async t => {
   t.same((await call('GET', '/api/posts?limit=100', 200)).body, before.body);
 });
 
-t.test('the command seeds the configured database, and prints no bar without a terminal', async t => {
-  const folder = t.testdir();
-  const target: Record<string, string> =
-    backend === 'postgres'
-      ? { DATABASE_URL: await createPostgres(t, { empty: true }) }
-      : { DATA_DIR: folder };
-  const first = await run(target, '--users', '30', '--posts', '970');
-  t.match(first, {
-    code: 0,
-    out: /(?<!%.*\n)users: 30, 30 of them new\nposts: 970, 970 of them new\n/,
-  });
-  t.notMatch(first.out, '\r');
-  const second = await run(target, '--users', '30', '--posts', '970');
-  t.match(second, { code: 0, out: /users: 30, 0 of them new\nposts: 970, 0 of them new\n/ });
-
-  if (backend === 'postgres') return;
-  const owner = await openEmbedded({ folder }, testLog);
-  t.teardown(() => owner.close());
-  const refused = `Another process uses the data folder ${folder}. Stop it, or set DATA_DIR or DATABASE_URL.\n`;
-  t.match(await run(target), { code: 1, err: refused }, 'a data folder in use is left alone');
-});
-
 type Created = { id: string; createdAt: string };
 const created = ({ id, createdAt }: Created) => `${createdAt} ${id}`;
-
-/** Runs the command without the environment variables of the test runner. */
-async function run(settings: Record<string, string>, ...flags: string[]) {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'scripts/seed.ts', ...flags],
-    { env: { PATH: process.env.PATH, ...settings } },
-  );
-  const output = { out: '', err: '' };
-  child.stdout.on('data', data => (output.out += data));
-  child.stderr.on('data', data => (output.err += data));
-  const code = await new Promise<number | null>(resolve => child.on('close', resolve));
-  return { code, ...output };
-}

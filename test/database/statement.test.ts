@@ -1,5 +1,5 @@
 import t from 'tap';
-import { eq, getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
@@ -39,25 +39,6 @@ t.test('rows are mapped as Drizzle maps them', async t => {
     );
     t.strictSame(await all(writes), await orm(writes).select().from<PgTable>(table), getTableName(table));
   }
-});
-
-t.test('values are sent as parameters, and rows that a write returns are mapped too', async t => {
-  const { writes } = await openTestDatabase(t);
-  await fillTables(writes);
-  const rename = statement(
-    { name: users.name, updatedAt: users.updatedAt, total: sql<number>`1::int` },
-    (builder, columns) =>
-      builder
-        .update(users)
-        .set({ name: sql`${sql.placeholder('name')}` })
-        .where(eq(users.email, sql.placeholder('email')))
-        .returning(columns),
-  );
-  t.strictSame(await rename(writes, { name: 'Countess', email: 'a@x.org' }), [
-    { name: 'Countess', updatedAt: '1999-01-01T00:00:00.000Z', total: 1 },
-  ]);
-  t.strictSame(await rename(writes, { name: 'X', email: 'nobody' }), []);
-  await t.rejects(rename(writes, {}), /No value for placeholder/);
 });
 
 t.test(

@@ -119,13 +119,6 @@ t.test('a table that has rows is counted when it is watched, again with other co
   t.same(await run(`select total::int from list_place('notes', 0, false)`), [{ total: 2700 }]);
 });
 
-t.test('a value that no row has is an empty list', async t => {
-  const { run } = (await openSessions(t))();
-  t.same(await run(`select total::int, rest::int from list_place('posts.status=a.b=c', 5, false)`), [
-    { total: 0, rest: 0 },
-  ]);
-});
-
 /** Inserts posts of the first author. */
 const posts = (amount: number) => `
   insert into posts (id, title, status, author_id, created_at, updated_at)

@@ -4,8 +4,7 @@ import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
 import { makeProject, problemsOf, writeClient } from '../helper/clientProject.ts';
 import { backend } from '../helper/database.ts';
-import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/servers/lossyProxy.ts';
-import { blocksOf, command, runBlocks, succeeds } from './handbook.ts';
+import { blocksOf, runBlocks, succeeds } from './handbook.ts';
 
 t.setTimeout(120_000);
 const page = 'docs/client.md';
@@ -37,27 +36,4 @@ t.test('the files of docs/client.md compile strictly, and print what the page sh
   writeFiles(guide, origin, page, 'docs/safe-writes.md');
   t.equal(await problemsOf(guide), '');
   await runBlocks(t, page, origin, { folder: guide });
-});
-
-t.test('the example of the README compiles and runs in a folder of `npm init`', { skip }, async t => {
-  const { app, call } = await build(t);
-  const folder = makeProject(t);
-  await writeClient(t, join(folder, 'api'));
-  writeFiles(folder, await app.listen({ port: 0, host: '127.0.0.1' }), 'README.md');
-  await follow(t, folder, 'README.md', 'A typed client');
-  t.equal((await call('GET', '/api/users', 200)).body.data.length, 1);
-  t.match(await command('node example.ts', folder), { code: 0, output: /^email_taken \/email\n$/ });
-});
-
-t.test('the client of the guide creates one record, however often the answer is lost', { skip }, async t => {
-  const { app, call } = await build(t);
-  const service = await app.listen({ port: 0, host: '127.0.0.1' });
-  const proxy = await serveBehind(t, service, [lose, cut, refuse, fail, pass]);
-  writeFiles(guide, proxy.origin, page, 'docs/safe-writes.md');
-  t.match(await command('node retrying.ts', guide), {
-    code: 0,
-    output: 'Barbara Liskov was created once\n',
-  });
-  t.equal(proxy.count(), 5);
-  t.equal((await call('GET', '/api/users', 200)).body.data.length, 1);
 });

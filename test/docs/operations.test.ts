@@ -23,15 +23,6 @@ const exampleOf = ({ responses }: Operation, status: number) =>
 const sampleBody = (operation: Operation) =>
   JSON.parse(/-d '(.*)'/s.exec(operation['x-codeSamples'][0]?.source ?? '')?.[1] ?? '{}');
 
-t.test('every operation has a description, which says the scope', async t => {
-  for (const { path, method, operation } of operations) {
-    const [scope] = (operation.security ?? []).flatMap(({ bearer = [] }) => bearer);
-    const [own = '', needs] = operation.description.split(/\n\n(?=Needs )/);
-    t.match(own, /^[A-Z][\s\S]{30,}/, `${method} ${path}`);
-    t.equal(needs, scope ? `Needs the scope \`${scope}\`.` : 'Needs no credentials.', `${method} ${path}`);
-  }
-});
-
 t.test('the example of a 400 is what the service answers to this mistake', async t => {
   const checked: string[] = [];
   for (const { path, method, operation } of operations) {

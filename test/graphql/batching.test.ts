@@ -1,6 +1,4 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import t from 'tap';
-import { oncePerField } from '../../plugins/graphql/fields/inputs.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
 t.test('20 users with their posts and the authors of those take as many statements as 2', async t => {
@@ -28,21 +26,6 @@ t.test('records requested by id are read together', async t => {
   const answer = await post(`{ ${fields.join(' ')} }`);
   t.equal(statements.length, 1);
   t.equal(answer.body.data.u19.name, 'User 20');
-});
-
-t.test('a field is read once for all parents of a list, and refused once', async t => {
-  const [first, second] = [{ fieldNodes: [] }, { fieldNodes: [] }] as unknown as GraphQLResolveInfo[];
-  if (!first || !second) throw new Error('never');
-  const seen: unknown[] = [];
-  const read = oncePerField(args => {
-    seen.push(args);
-    if (args.isWrong) throw new Error('wrong');
-    return args;
-  });
-  t.equal(read({}, first), read({}, first));
-  await t.rejects(read({ isWrong: true }, second), /wrong/);
-  await t.rejects(read({ isWrong: true }, second), /wrong/);
-  t.same(seen, [{}, { isWrong: true }]);
 });
 
 t.test('a mutation sees what an earlier one in the same request wrote', async t => {

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
 import t from 'tap';
+import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
+import { inside } from '../helper/access.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { statusEvent } from '../helper/webhooks.ts';
 
 t.test('the schema has the types and operations of the contract exactly', async t => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
@@ -55,4 +58,30 @@ t.test('lists have the pages and filters of REST, and refuse what REST refuses',
   t.match(await errorsOf('{ posts(author: "me") { id } }'), [
     { extensions: { code: 'BAD_USER_INPUT', details: [{ path: '/author', message: 'must be an id' }] } },
   ]);
+});
+
+t.test('GraphQL and REST return the same subscriptions', async t => {
+  const { ask, call, database } = await buildGraphQL(t);
+  const context = inside(database);
+  for (const customer of ['cus_1', 'cus_2'])
+    await changeSubscriptions(context, [statusEvent('active', { customer })]);
+  await changeSubscriptions(context, [statusEvent('active', { customer: 'cus_2', provider: 'other' })]);
+
+  const items = 'items { id status statusAt currentPeriodEnd cancelAtPeriodEnd }';
+  const fields = `customer provider status activatedAt ${items} version createdAt updatedAt`;
+  const { data } = await ask(
+    `{ subscriptions(provider: "stripe", status: active, sort: customer_desc) { ${fields} } subscriptionsCount }`,
+  );
+  const listed = await call('GET', '/api/subscriptions?provider=stripe&status=active&sort=-customer', 200);
+  t.same(data.subscriptions, listed.body.data);
+  t.equal(data.subscriptionsCount, 3);
+
+  const one = await ask(`{ subscription(customer: "cus_1") { ${fields} } }`);
+  t.same(one.data.subscription, (await call('GET', '/api/subscriptions/cus_1', 200)).body);
+  t.same((await ask('{ subscription(customer: "cus_9") { customer } }')).data, { subscription: null });
+
+  const several = await ask('{ subscription(customer: "cus_2") { customer } }');
+  t.match(several.errors, [{ extensions: { code: 'CONFLICT', details: { code: 'several_providers' } } }]);
+  const named = await ask('{ subscription(customer: "cus_2", provider: "other") { provider } }');
+  t.same(named.data.subscription, { provider: 'other' });
 });

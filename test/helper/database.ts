@@ -33,13 +33,6 @@ export function watchStatements(database: Database): { database: Database; sent:
   return { database: { ...database, reads: watched }, sent };
 }
 
-/** For what only passes its connection on. */
-export const noDatabase: Connection = {
-  isTransaction: false,
-  rows: async () => [],
-  transaction: work => work(noDatabase),
-};
-
 /** What a query selects, as objects. */
 export async function select(db: Connection, query: SQL): Promise<Record<string, unknown>[]> {
   const rows = await orm(db)

@@ -1,6 +1,106 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
 
+t.test('every answer carries the headers that protect a browser', async t => {
+  const { app, newUser } = await build(t, { settings: { TRUST_PROXY: '1' } });
+  for (const [method, url] of [
+    ...['/', '/api/users', '/nowhere', '/docs', '/health/live', '/api/users/%ZZ'].map(url => ['GET', url]),
+    ['DELETE', `/api/users/${(await newUser()).id}`],
+    ['POST', '/api/users'],
+    ['PUT', '/api/users'],
+  ] as ['GET', string][]) {
+    const { headers } = await app.inject({ method, url, headers: { accept: 'text/html' } });
+    t.match(headers, {
+      'content-security-policy': /default-src 'none';.*frame-ancestors 'none'/,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+    });
+    t.notOk(headers['strict-transport-security'], 'HSTS is sent over TLS only');
+    for (const name of ['server', 'x-powered-by', 'access-control-allow-origin', 'set-cookie'])
+      t.notOk(headers[name], `${url} has no ${name}`);
+  }
+  const { headers } = await app.inject({ url: '/api/users', headers: { 'x-forwarded-proto': 'https' } });
+  t.match(headers['strict-transport-security'], /max-age=\d{8}/);
+});
+
+const page = 'https://app.example';
+const preflight = { origin: page, 'access-control-request-method': 'PUT' };
+
+t.test('an origin that is not listed may not call', async t => {
+  const { app } = await build(t);
+  const plain = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.notOk(plain.headers['access-control-allow-origin']);
+  const refused = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.notOk(refused.headers['access-control-allow-origin']);
+});
+
+t.test('a listed origin may call with a key, but never with cookies', async t => {
+  const settings = { CORS_ORIGINS: `https://other.example, ${page}`, AUTH_MODE: 'required' } as const;
+  const { app } = await build(t, { settings });
+  const allowed = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
+  t.equal(allowed.statusCode, 204);
+  t.match(allowed.headers, {
+    'access-control-allow-origin': page,
+    'access-control-allow-methods': /PUT/,
+    'access-control-allow-headers': /Authorization/,
+    vary: /origin/i,
+  });
+  const refused = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.equal(refused.statusCode, 401);
+  t.equal(refused.headers['access-control-allow-origin'], page, 'a page can read why it was refused');
+  t.match(refused.headers['access-control-expose-headers'], /WWW-Authenticate/);
+  const stranger = await app.inject({ url: '/api/users', headers: { origin: 'https://evil.example' } });
+  t.notOk(stranger.headers['access-control-allow-origin']);
+  const plain = await app.inject({ method: 'OPTIONS', url: '/api/users' });
+  t.match([plain.statusCode, plain.headers.allow], [204, /GET/], 'OPTIONS still lists the methods');
+  for (const { headers } of [allowed, refused, stranger])
+    t.notOk(headers['access-control-allow-credentials']);
+});
+
+t.test(
+  'a page may send every header that the document names, and read every header of a response',
+  async t => {
+    const { app, call } = await build(t, { settings: { CORS_ORIGINS: page } });
+    const { components, paths } = app.swagger() as { components?: Components; paths?: object };
+    const parameters = Object.values(components?.parameters ?? {}).filter(each => each.in === 'header');
+    const asked = [...parameters.map(({ name }) => name), 'Authorization', 'Content-Type', 'X-Request-Id'];
+    t.ok(asked.length >= 7);
+    const listed = (value = '') => value.toLowerCase().split(/, */);
+    const { headers } = await call('OPTIONS', '/api/users', 204, {
+      headers: { ...preflight, 'access-control-request-headers': asked.join().toLowerCase() },
+    });
+    for (const name of asked)
+      t.ok(listed(headers['access-control-allow-headers']).includes(name.toLowerCase()), name);
+    const answer = await call('GET', '/api/users', 200, { headers: { origin: page } });
+    const exposed = listed(answer.headers['access-control-expose-headers']);
+    const documented = JSON.stringify(paths).matchAll(/"([\w-]+)":\{"\$ref":"#\/components\/headers\//g);
+    const names = new Set([...documented].map(([, name = '']) => name));
+    for (const name of [
+      'ETag',
+      'Link',
+      'Location',
+      'Idempotency-Replayed',
+      'Preference-Applied',
+      'Retry-After',
+    ])
+      t.ok(names.has(name), `${name} is documented`);
+    for (const name of names) t.ok(exposed.includes(name.toLowerCase()), name);
+  },
+);
+interface Components {
+  parameters?: Record<string, { name: string; in: string }>;
+}
+
+t.test('with * every origin may call, still without cookies', async t => {
+  const { app } = await build(t, { settings: { CORS_ORIGINS: '*' } });
+  const { headers } = await app.inject({ url: '/api/users', headers: { origin: page } });
+  t.equal(headers['access-control-allow-origin'], '*');
+  t.notOk(headers['access-control-allow-credentials']);
+});
+
 const { call } = await build(t);
 
 t.test('every answer has a request id: the one of the client if it is valid', async t => {

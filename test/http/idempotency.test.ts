@@ -1,14 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
-import { readSettings } from '../../src/config/settings.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
-import { startJobs } from '../../src/jobs.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import { openCalls } from '../../src/webhooks/calls.ts';
 import { build } from '../helper/app.ts';
-import { countRows, openTestDatabase, testLog } from '../helper/database.ts';
+import { countRows } from '../helper/database.ts';
 import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
 
@@ -24,7 +17,7 @@ const create = (key: string, body: object, status = 201, headers: Record<string,
 
 const stored = () => countRows(database.writes, idempotencyKeys);
 
-for (const key of ['a', '!', '~', 'x'.repeat(255), '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted-key"'])
+for (const key of ['!', 'x'.repeat(255), '"quoted-key"'])
   t.test(`2.1: ${key.slice(0, 40)} is a key`, async t => {
     const body = newPerson();
     const first = await create(key, body);
@@ -39,7 +32,7 @@ t.test('2.1: quotes are a part of the key', async t => {
 });
 
 // Node joins two headers by a comma and a space.
-for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007f'])
+for (const key of ['', 'x'.repeat(256), 'a, b', 'ä', '\u007f'])
   t.test(
     `2.1, 2.7: ${JSON.stringify(key.slice(0, 10))} is not a key, and the 400 names the header`,
     async t => {
@@ -50,13 +43,6 @@ for (const key of ['', ' ', 'x'.repeat(256), 'a b', 'a, b', 'a\tb', 'ä', '\u007
       t.equal(await stored(), before);
     },
   );
-
-t.test('2.2: another key is another request', async t => {
-  const body = newPerson();
-  await create(newKey(), body);
-  t.match((await create(newKey(), body, 409)).body.error.details, { code: 'email_taken' });
-  t.notOk(isReplayed(await create(newKey(), newPerson())));
-});
 
 t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t => {
   const [key, body, start] = [newKey(), newPerson(), time];
@@ -69,28 +55,6 @@ t.test('2.3: a key is kept for 24 hours, and is a new one after that', async t =
   t.notOk(isReplayed(next), 'not a 422: the first request is forgotten');
   time = start + 47 * 3_600_000;
   t.same(essence(await create(key, other)), essence(next), 'and is kept as long');
-});
-
-t.test('2.3: old keys are trimmed in the background, and no others', async t => {
-  const [old, young] = [newKey(), newKey()];
-  const body = newPerson();
-  await create(old, newPerson());
-  time += 24 * 3_600_000;
-  await create(young, body);
-  time += 1000;
-  const settings = readSettings({ NODE_ENV: 'test' });
-  const jobs = startJobs({
-    settings,
-    database,
-    calls: openCalls(database),
-    metrics: new Metrics(),
-    log: testLog,
-    now,
-  });
-  for (let tries = 0; tries < 500 && (await stored()) > 1; tries++) await sleep(20);
-  await jobs.close();
-  t.equal(await stored(), 1);
-  t.ok(isReplayed(await create(young, body)));
 });
 
 t.test('2.4: the same key with any other byte, or another path, is refused', async t => {
@@ -166,52 +130,4 @@ t.test('2.6: of twenty requests at once, one takes effect and all get its answer
   t.equal(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
   t.equal(answers.filter(isReplayed).length, 19);
   t.equal(await total(), before + 1);
-});
-
-/** A database whose first transaction, once its work is done, does not commit before it may. */
-function slow(database: Database) {
-  let transactions = 0;
-  const [begun, may] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const transaction: Connection['transaction'] = work =>
-    database.writes.transaction(async tx => {
-      const isFirst = ++transactions === 1;
-      const result = await work(tx);
-      if (isFirst) begun.resolve();
-      if (isFirst) await may.promise;
-      return result;
-    });
-  const writes = { ...database.writes, transaction };
-  return { database: { ...database, writes }, begun, may, count: () => transactions };
-}
-
-t.test(
-  '2.6, 2.7: while the first request runs, another waits without a connection and then gets 409',
-  async t => {
-    const { database, begun, may, count } = slow(await openTestDatabase(t));
-    const { call } = await build(t, { database });
-    const options = { body: newPerson(), headers: keyed('k') };
-    const first = call('POST', '/api/users', 201, options);
-    await begun.promise;
-    const { body, headers } = await call('POST', '/api/users', 409, options);
-    t.same(body.error.details, { code: 'idempotency_in_progress', retryAfter: 1 });
-    t.match(body.error.message, /Idempotency-Key/);
-    t.equal(headers['retry-after'], '1');
-    t.equal(count(), 1, 'it never began a transaction');
-    may.resolve();
-    await first;
-    t.ok(isReplayed(await call('POST', '/api/users', 201, options)));
-  },
-);
-
-t.test('2.6: a request that waits gets the answer of the first one', async t => {
-  const { database, begun, may } = slow(await openTestDatabase(t));
-  const { call } = await build(t, { database });
-  const options = { body: newPerson(), headers: keyed('k') };
-  const first = call('POST', '/api/users', 201, options);
-  await begun.promise;
-  const second = call('POST', '/api/users', 201, options);
-  await sleep(100);
-  may.resolve();
-  t.same(essence(await second), essence(await first));
-  t.ok(isReplayed(await second));
 });

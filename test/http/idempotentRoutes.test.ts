@@ -159,19 +159,6 @@ t.test('an operation in GraphQL with a key has exactly one mutation', async t =>
   t.match(first.body, { data: { a: { id: String } } });
   t.equal((await graphql('k', query)).text, first.text);
 });
-t.test('a mutation that failed is tried again', async t => {
-  const { id, email } = await newUser();
-  const { query } = mutation({ name: 'A', email });
-  for (let i = 0; i < 2; i++)
-    t.match((await graphql('failed', query)).body.errors, [
-      { extensions: { details: { code: 'email_taken' } } },
-    ]);
-  await call('DELETE', `/api/users/${id}`, 204);
-  const first = await graphql('failed', query);
-  t.match(first.body, { data: { createUser: { id: String } }, errors: undefined });
-  t.notOk(isReplayed(first));
-  t.ok(isReplayed(await graphql('failed', query)));
-});
 
 t.test('a response that is too long to be kept undoes the mutation', async t => {
   const user = await newUser();

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -100,40 +99,6 @@ t.test('a client that leaves before its response is sent is logged and counted a
   t.same(Object.fromEntries(counts), { '{method="POST",route="/api/users",status="499"}': 1 });
 });
 
-t.test('a request that is answered before its body arrives gets one response', async t => {
-  const { log, all } = memoryLog();
-  const { app } = await build(t, { log });
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
-  let received = '';
-  socket.on('data', data => {
-    received += data;
-    // Not a length of a chunk.
-    socket.write('ZZ\r\n');
-  });
-  socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
-  await once(socket, 'close');
-  t.equal(received.match(/HTTP\/1\.1 \d+/g)?.join(), 'HTTP/1.1 200');
-  t.same(
-    all().flatMap(({ status }) => status ?? []),
-    [200],
-  );
-});
-
-t.test('a request that breaks is logged with the status of its response', async t => {
-  const { log, all } = memoryLog();
-  const { app } = await build(t, { log });
-  const head = 'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
-  const { status, headers } = parse(await exchange(app, `${head}transfer-encoding: chunked\r\n\r\nZZ\r\n`));
-  t.equal(status, 400);
-  const lines = all().filter(line => line.status !== undefined);
-  t.match(lines, [
-    { msg: 'broken HTTP', status: 400 },
-    { msg: 'answered', status: 400 },
-  ]);
-  for (const { reqId } of lines) t.equal(reqId, headers['x-request-id']);
-});
-
 t.test('the longest path does not slow the log down', async t => {
   const { call } = await build(t);
   await call('GET', '/api/users/x', 404);
@@ -169,16 +134,4 @@ t.test('invalid HTTP gets an error in the envelope', async t => {
       'logged',
     );
   }
-});
-
-t.test('a client that disconnects in the middle of its body is not logged as an error', async t => {
-  const { log, all } = memoryLog();
-  const { app } = await build(t, { log });
-  const head = request('POST /api/users', { 'Content-Type': 'application/json', 'Content-Length': '100' });
-  const leaving = exchange(app, `${head}{"name"`);
-  await sleep(100);
-  app.server.closeAllConnections();
-  await leaving;
-  await sleep(50);
-  t.notOk(all().find(({ level }) => level >= 40));
 });

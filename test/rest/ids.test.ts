@@ -1,28 +1,21 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
 
-const { call, newUser, newPost } = await build(t);
+const { call, newUser } = await build(t);
 const unknown = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 const odd = [
   unknown,
-  unknown.toUpperCase(),
-  unknown.replaceAll('-', ''),
-  `{${unknown}}`,
-  '1',
-  '0',
-  '-1',
-  'null',
-  'undefined',
-  'x'.repeat(101),
-  'x'.repeat(10_000),
-  '%00',
-  '%F0%9F%98%80',
-  'a%2Fb',
-  '..%2F..%2Fetc%2Fpasswd',
-  "1'%20or%20'1'='1",
-  '%25zz',
-  '*',
-  '__proto__',
+  ...[unknown.toUpperCase(), unknown.replaceAll('-', ''), `{${unknown}}`, '1', 'null', 'x'.repeat(10_000)],
+  ...[
+    '%00',
+    '%F0%9F%98%80',
+    'a%2Fb',
+    '..%2F..%2Fetc%2Fpasswd',
+    "1'%20or%20'1'='1",
+    '%25zz',
+    '*',
+    '__proto__',
+  ],
 ];
 
 t.test('an unknown or malformed id is a 404 for every method', async t => {
@@ -41,13 +34,6 @@ t.test('an unknown or malformed id is a 404 for every method', async t => {
       await call('PATCH', path, 404, { body: {} });
       await call('DELETE', path, 404);
     }
-});
-
-t.test('the id of another resource is a 404', async () => {
-  const user = await newUser();
-  const post = await newPost({ authorId: user.id });
-  await call('GET', `/api/posts/${user.id}`, 404);
-  await call('GET', `/api/users/${post.id}`, 404);
 });
 
 t.test('a malformed id in a body or a query is invalid', async t => {

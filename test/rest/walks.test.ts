@@ -30,8 +30,20 @@ function newBase(): Base {
   const id = `${lowestId(at).slice(0, 14)}7${hex(3)}-8${hex(3)}-${hex(12)}`;
   return { id, createdAt: at.toISOString(), updatedAt: at.toISOString() };
 }
-// Many ties, and in no order that the ids have.
-const text = () => any(['a', 'A', 'B', 'ä', 'z'.repeat(200)]);
+// Many ties, values of any length, and in no order that the ids have.
+const texts = [
+  'a',
+  'A',
+  'B',
+  'ä',
+  '😀',
+  ' ',
+  '\u0001"\\',
+  '\ufeffa',
+  'z'.repeat(200),
+  '\u{10FFFF}'.repeat(200),
+];
+const text = () => any(texts);
 const secretHash = '0'.repeat(64);
 const body = Buffer.from('{}');
 const actor = { actorKind: 'key', actorId: null, actorName: 'k', door: 'rest', address: null } as const;
@@ -112,11 +124,18 @@ interface Page {
   ids: string[];
   /** Leads on in the direction of the walk. */
   cursor: string | null;
+  back: string | null;
 }
-type Read = (direction: Direction, cursor: string) => Promise<Page>;
+interface Reader {
+  limit: number;
+  read: (direction: Direction, cursor: string) => Promise<Page>;
+  /** The ids of all records by number, of a list that has pages by number. */
+  readByNumber: () => Promise<string[] | undefined>;
+}
 
 /** Walks a list while records come and go. Those that were there all the time are seen once, in the same order. */
-async function walk(t: Test, list: List, direction: Direction, read: Read): Promise<void> {
+async function walk(t: Test, list: List, direction: Direction, reader: Reader): Promise<void> {
+  const { read } = reader;
   const stayed = new Set(await insert(list, 25));
   const others = await insert(list, 20);
   let pages = 0;
@@ -133,18 +152,28 @@ async function walk(t: Test, list: List, direction: Direction, read: Read): Prom
     for (const id of gone) if (others.includes(String(id))) others.splice(others.indexOf(String(id)), 1);
     others.push(...(await insert(list, 1 + below(2))));
   }
-  const all: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    if (++pages > 2000) throw new Error('the walk does not end');
-    const page: Page = await read('after', cursor);
-    all.push(...page.ids);
-    cursor = page.cursor;
-  }
+  const all = await readAll(t, reader);
   if (direction === 'before') all.reverse();
   t.equal(new Set(seen).size, seen.length, 'no record twice');
   const kept = (ids: string[]) => ids.filter(id => stayed.has(id));
   t.same(kept(seen), kept(all), 'each record that stayed, in its order');
   await remove(list, [...stayed, ...others]);
+}
+
+/** All records by cursor while nothing changes: in full pages, with cursors back on all but the first. */
+async function readAll(t: Test, { limit, read, readByNumber }: Reader): Promise<string[]> {
+  const all: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    if (all.length > 2000) throw new Error('the walk does not end');
+    const page: Page = await read('after', cursor);
+    t.equal(page.back === null, cursor === '', 'only the first page has no way back');
+    t.ok(page.ids.length === limit || (page.cursor === null && page.ids.length > 0), 'pages are full');
+    all.push(...page.ids);
+    cursor = page.cursor;
+  }
+  const byNumber = await readByNumber();
+  if (byNumber) t.same(all, byNumber, 'as by number');
+  return all;
 }
 
 type Named = Record<'id' | 'customer', string>;
@@ -162,6 +191,7 @@ const documented = Object.entries(
   .filter(({ parameters }) => parameters.some(({ name }) => name === 'after'))
   .map(({ path, parameters }) => ({
     path,
+    parameters,
     sorts: parameters.find(({ name }) => name === 'sort')?.schema.enum ?? [''],
   }));
 
@@ -170,18 +200,23 @@ t.test('every list with cursors is walked', async t => {
   t.ok(documented.flatMap(({ sorts }) => sorts).length >= 20, 'in every sort');
 });
 
-for (const { path, sorts } of documented)
+for (const { path, parameters, sorts } of documented)
   for (const sort of sorts)
     for (const direction of directions)
       t.test(`${path}?sort=${sort}&${direction}= while records come and go, TEST_SEED=${seed}`, async t => {
         const limit = 4 + below(3);
-        await walk(t, lists[path] as List, direction, async (direction, cursor) => {
-          const query = new URLSearchParams({
-            limit: String(limit),
-            ...(sort && { sort }),
-            [direction]: cursor,
-          });
-          const { data, meta } = (await call('GET', `${path}?${query}`, 200)).body;
-          return { ids: data.map(nameOf), cursor: direction === 'after' ? meta.next : meta.previous };
-        });
+        const get = async (query: object) => {
+          const parameters = new URLSearchParams({ ...(sort && { sort }), ...query });
+          return (await call('GET', `${path}?${parameters}`, 200)).body;
+        };
+        const read = async (direction: Direction, cursor: string) => {
+          const { data, meta } = await get({ limit, [direction]: cursor });
+          const [cursors, ids] = [[meta.next, meta.previous], data.map(nameOf)];
+          const [next, back] = direction === 'after' ? cursors : cursors.toReversed();
+          return { ids, cursor: next, back };
+        };
+        const hasNumbers = parameters.some(({ name }) => name === 'page');
+        const readByNumber = async () =>
+          hasNumbers ? (await get({ limit: 100, page: 1 })).data.map(nameOf) : undefined;
+        await walk(t, lists[path] as List, direction, { limit, read, readByNumber });
       });

@@ -13,9 +13,7 @@ export const folderOf = (program: string) =>
 
 /** Opens a cluster and closes it when the test ends. */
 export async function openCluster(t: Test, choices: Parameters<typeof Cluster.open>[0] = {}) {
-  // As in `spawnService`: on a busy machine the servers would take themselves for overloaded.
-  const env = { MAX_EVENT_LOOP_DELAY: '0', ...choices.env };
-  const cluster = await Cluster.open({ ...choices, env });
+  const cluster = await Cluster.open(choices);
   t.teardown(() => cluster.close());
   return cluster;
 }

@@ -54,8 +54,6 @@ export function spawnService(
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_MAX: '1000000',
-    // On a busy machine the service would take itself for overloaded.
-    MAX_EVENT_LOOP_DELAY: '0',
   };
   const args = [...flags, ...nodeOptions, pathOf(script)];
   const child = spawn(process.execPath, args, {

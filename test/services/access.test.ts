@@ -1,26 +1,9 @@
 import { globSync } from 'node:fs';
 import t from 'tap';
-import { need } from '../../src/access/need.ts';
-import { type Actor, anyone, nobody, system, withIncludedScopes } from '../../src/core/actor.ts';
+import { nobody } from '../../src/core/actor.ts';
 import { post } from '../../src/services/posts.ts';
 import { counterOf } from '../../src/services/resource.ts';
 import { user } from '../../src/services/users.ts';
-
-t.test('each scope includes the lower ones, and unknown scopes are ignored', async t => {
-  t.same(withIncludedScopes(['read']), ['read']);
-  t.same(withIncludedScopes(['write']), ['read', 'write']);
-  t.same(withIncludedScopes(['openid', 'admin']), ['read', 'write', 'admin']);
-  t.same(withIncludedScopes(['Admin', 'root', '']), []);
-});
-
-t.test('need() passes an actor with the scope, and tells others which one is missing', async t => {
-  const reader: Actor = { kind: 'key', id: '1', name: 'reader', scopes: withIncludedScopes(['read']) };
-  need({ actor: anyone }, 'admin');
-  need({ actor: system('job') }, 'admin');
-  need({ actor: reader }, 'read');
-  t.throws(() => need({ actor: reader }, 'write'), { code: 'forbidden', details: { scope: 'write' } });
-  t.throws(() => need({ actor: nobody }, 'read'), { code: 'unauthenticated' });
-});
 
 /** Functions without a check: their callers have checked, and an event is authorized by its signature. */
 const helpers = ['recordWrites', 'receiveEvent'];

@@ -73,17 +73,6 @@ t.test('a refused or rolled back write leaves no entry', async t => {
   t.match(body.data[0], { actorKind: 'anyone', actorId: null });
 });
 
-t.test('a parameter or a cursor that does not fit the log is refused', async t => {
-  const { call, newUser } = await build(t);
-  for (const _ of [1, 2, 3]) await newUser();
-  const { meta } = (await call('GET', '/api/audit?action=user.create&limit=2', 200)).body;
-  t.match(meta, { limit: 2, next: String, previous: null });
-  for (const refused of ['page=1', 'sort=createdAt', 'since=2001-01-01T00:00:00Z', 'record=%00', 'x=1'])
-    await call('GET', `/api/audit?${refused}`, 400);
-  for (const other of [`after=${meta.next}`, `action=post.create&after=${meta.next}`, 'before=x'])
-    await call('GET', `/api/audit?${other}`, 400);
-});
-
 // Bug: ids never go back, so after the clock stepped back the time in an id was later than `createdAt`. Time filters
 // compare ids and missed the entry.
 t.test('an entry is found by its time even after the clock steps back', async t => {

@@ -6,14 +6,6 @@ import { explain } from '../../src/services/refusals.ts';
 const failure = (members: object) =>
   new DrizzleQueryError('insert', ['ada@example.com'], Object.assign(new Error('x'), members));
 
-t.test(
-  'a database that is away is unavailable, and a statement timeout is not reported as an outage',
-  async t => {
-    t.equal(explain(failure({ code: 'ECONNREFUSED' })).code, 'unavailable');
-    t.match(explain(failure({ code: '57014' })), { code: 'unavailable', message: /took too long/ });
-  },
-);
-
 t.test('an unexpected error is hidden from the client', async t => {
   for (const error of [
     failure({ code: '42P01' }),

@@ -1,13 +1,13 @@
 import t from 'tap';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
-import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { buildDoor, paymentEvent, statusEvent } from '../helper/webhooks.ts';
 
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;
   const { call, deliver, eventually } = await buildDoor(t, {
+    retries: { delay: 0, delayMax: 0 },
     handle: async (context, event) => {
       const customer = `${event.customer}-${calls}`;
       await changeSubscriptions(context, [{ event: { ...event, customer }, status: 'active' }]);
@@ -81,46 +81,18 @@ t.test('every change of status is in the audit log with its event (bug: none was
   t.match(data[0], { actorKind: 'system', actorName: 'jobs', door: 'job' });
 });
 
-t.test('old events are trimmed in batches, dead ones never', async t => {
-  // Later than in any other test: ids never go back within a process.
-  let clock = new Date('2096-01-01T00:00:00Z');
-  const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
-    if (customer === 'cus_dead') throw new Error('never');
-  };
-  const settings = { WEBHOOK_RETRIES: 0 };
-  const service = await buildDoor(t, { handle, settings: { ...settings }, now: () => clock });
-  const at = () => Math.floor(clock.getTime() / 1000);
-  await service.deliver(paymentEvent({ id: 'old', customer: 'cus_old' }), 200, {}, at());
-  await service.deliver({ id: 'old_ignored' }, 200, {}, at());
-  await service.deliver(paymentEvent({ id: 'dead', customer: 'cus_dead' }), 200, {}, at());
-  await service.eventually('customer=cus_old', 'processed');
-  await service.eventually('customer=cus_dead', 'dead');
-  clock = new Date('2096-02-01T00:00:00Z');
-  await service.deliver({ id: 'new' }, 200, {}, at());
-  const context = inside(service.database, () => clock);
-  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 2);
-  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 0);
-  const { body } = await service.call('GET', '/api/webhook-events', 200);
-  t.same(
-    body.data.map(({ eventId }: { eventId: string }) => eventId),
-    ['new', 'dead'],
-  );
-});
-
 t.test('an event is picked up at once', async t => {
   const { deliver, eventually } = await buildDoor(t);
   const waits: number[] = [];
-  for (let i = 0; i < 8; i++) {
+  for (const i of [0, 1, 2, 3, 4]) {
     // Out of step with the polling interval.
     await new Promise(resolve => setTimeout(resolve, 137));
-    const { createdAt } = await deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` })).then(() =>
-      eventually(`customer=cus_${i}`, 'processed'),
-    );
-    const { processedAt } = await eventually(`customer=cus_${i}`, 'processed');
+    await deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }));
+    const { createdAt, processedAt } = await eventually(`customer=cus_${i}`, 'processed');
     waits.push(Date.parse(processedAt) - Date.parse(createdAt));
   }
-  waits.sort((a, b) => a - b);
-  t.ok((waits[4] ?? 1000) < 200, `in ${waits} ms; polling would take 500 on average`);
+  const [, , median = 1000] = waits.toSorted((a, b) => a - b);
+  t.ok(median < 200, `in ${waits} ms; polling would take 500 on average`);
 });
 
 t.test('without a worker events are still accepted, and wait for the next start', async t => {

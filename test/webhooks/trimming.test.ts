@@ -3,8 +3,10 @@ import { pino } from 'pino';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
+import { trimEvents } from '../../src/webhooks/events.ts';
+import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
-import { buildDoor } from '../helper/webhooks.ts';
+import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const hour = 3_600_000;
@@ -42,4 +44,30 @@ t.test('a locked event is trimmed an hour later, and the other tables meanwhile'
   mock.timers.tick(hour);
   await until('it is trimmed', () => messages.includes('Trimmed 1 webhook events.'));
   t.same(await select(database.reads, sql`select from webhook_events`), []);
+});
+
+t.test('old events are trimmed in batches, dead ones never', async t => {
+  // Later than in any other test: ids never go back within a process.
+  let clock = new Date('2096-01-01T00:00:00Z');
+  const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
+    if (customer === 'cus_dead') throw new Error('never');
+  };
+  const settings = { WEBHOOK_RETRIES: 0 };
+  const service = await buildDoor(t, { handle, settings: { ...settings }, now: () => clock });
+  const at = () => Math.floor(clock.getTime() / 1000);
+  await service.deliver(paymentEvent({ id: 'old', customer: 'cus_old' }), 200, {}, at());
+  await service.deliver({ id: 'old_ignored' }, 200, {}, at());
+  await service.deliver(paymentEvent({ id: 'dead', customer: 'cus_dead' }), 200, {}, at());
+  await service.eventually('customer=cus_old', 'processed');
+  await service.eventually('customer=cus_dead', 'dead');
+  clock = new Date('2096-02-01T00:00:00Z');
+  await service.deliver({ id: 'new' }, 200, {}, at());
+  const context = inside(service.database, () => clock);
+  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 2);
+  t.equal(await trimEvents(context, new Date('2096-01-15T00:00:00Z')), 0);
+  const { body } = await service.call('GET', '/api/webhook-events', 200);
+  t.same(
+    body.data.map(({ eventId }: { eventId: string }) => eventId),
+    ['new', 'dead'],
+  );
 });

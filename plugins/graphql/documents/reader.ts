@@ -23,8 +23,6 @@ export interface Operation {
   /** How many requests it counts as; set when that does not depend on variables. */
   price?: number;
   validationErrors?: readonly GraphQLError[];
-  /** Its answer, if that is the same for everybody. */
-  compressed?: Promise<Buffer>;
 }
 
 export const keptDocuments = 256;

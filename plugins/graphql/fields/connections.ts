@@ -2,9 +2,9 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
-import { type ListQuery, wrongParameter } from '../../../src/services/lists/rules.ts';
-import type { Part } from '../part.ts';
-import { type Arguments, listQuery, withoutNulls } from './inputs.ts';
+import { wrongParameter } from '../../../src/services/lists/rules.ts';
+import type { SchemaPart } from '../schema.ts';
+import { type Arguments, listQuery, type Query, withoutNulls } from './inputs.ts';
 import { toArguments } from './sdl.ts';
 
 interface Connection<T> {
@@ -15,7 +15,7 @@ interface Connection<T> {
 }
 
 /** The types of the connections to records of a type. The total is read only when it is selected. */
-export const connectionType = (type: string): Part => ({
+export const connectionType = (type: string): SchemaPart => ({
   sdl: [
     /* GraphQL */ `
 "${capitalize(withArticle(type))}, and its place in a list."
@@ -35,7 +35,7 @@ type ${type}Connection {
   totalCount: Int!
 }`,
   ],
-  types: { [`${type}Connection`]: { totalCount: ({ total }: Connection<unknown>) => total() } },
+  resolvers: { [`${type}Connection`]: { totalCount: ({ total }: Connection<unknown>) => total() } },
 });
 
 /** What a connection takes: a part of the list from one of its ends or from a cursor, and the sort and filters of the list. */
@@ -47,11 +47,11 @@ export const connectionArguments = (record: string, parameters: Record<string, T
 /** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
 export function connectionQuery(schema: TObject) {
   const toQuery = listQuery(schema);
-  return (args: Arguments): ListQuery<never, never> => {
+  return (args: Arguments): Query => {
     const { first, after, last, before, ...criteria } = withoutNulls(args);
     const { limit, ...cursor } = sliceOf({ first, after, last, before } as Size);
     // The limit of REST begins at 1.
-    return { ...toQuery({ ...criteria, ...cursor }).query, limit };
+    return { ...toQuery({ ...criteria, ...cursor }), limit };
   };
 }
 

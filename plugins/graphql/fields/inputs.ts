@@ -32,14 +32,15 @@ export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo
 export const withoutNulls = (args: Arguments): Arguments =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
-/** Turns the arguments of a list into the query of its REST list, and tells whether they select a page. */
+/** A query that was checked by its schema. */
+export type Query = ListQuery<never, never>;
+
+/** Turns the arguments of a list into the query of its REST list. */
 export function listQuery(schema: TObject) {
   const check = checkedBy(schema, 'query');
-  return (args: Arguments): { query: ListQuery<never, never>; paged: boolean } => {
+  return (args: Arguments): Query => {
     const { sort, ...rest } = withoutNulls(args);
-    // Before the check, which fills in the defaults of a page.
-    const paged = 'page' in rest || 'limit' in rest;
     const query = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
-    return { query: query as object as ListQuery<never, never>, paged };
+    return query as object as Query;
   };
 }

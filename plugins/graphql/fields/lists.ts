@@ -2,13 +2,11 @@ import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
-import type { ListQuery } from '../../../src/services/lists/rules.ts';
-import { childrenOf, type Relation, relationsOf } from '../../../src/services/relations.ts';
-import type { AnyResource } from '../../../src/services/resource.ts';
-import { selectedNames } from '../documents/selection.ts';
-import type { OperationContext, Part, Resolvers } from '../part.ts';
+import type { Relation } from '../../../src/services/relations.ts';
+import type { OperationContext } from '../operation.ts';
+import type { Resolver, SchemaPart } from '../schema.ts';
 import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
-import { type Arguments, listQuery, oncePerField } from './inputs.ts';
+import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
 /** A list, as GraphQL shows it. */
@@ -20,81 +18,74 @@ export interface Listed {
   /** The type of a record, when GraphQL has another use for the name of its schema. */
   type?: string;
 }
-/** A query that was checked by its schema. */
-type Query = ListQuery<never, never>;
 
 /** The list of a resource, how many records it has, and its connection. */
-export function listFields(listed: Listed): Part {
+export function listFields(listed: Listed): SchemaPart[] {
   const { record, query } = listed.contract;
-  const connection = connectionType(listed.type ?? record.$id ?? '');
   const sort = toSortEnum(record.$id ?? '', query.properties.sort);
-  const { sdl, resolvers } = fieldsOf(listed);
-  return { ...connection, sdl: [...connection.sdl, sort, sdl], Query: resolvers };
+  return [connectionType(listed.type ?? record.$id ?? ''), { sdl: [sort] }, fieldsOf(listed)];
 }
 
-/** The fields of a list on a type: a page by number, the total, and a page by cursor. */
-export function fieldsOf(
-  { plural, nouns, contract, list, type = contract.record.$id }: Listed,
-  relation?: Relation,
-): { sdl: string; resolvers: Resolvers } {
-  const { record, query: schema } = contract;
-  const { $id = '' } = record;
-  const { after, before, ...parameters } = schema.properties;
+/** The same fields on the parent of a relation, for the list of its children. */
+export function childFields(relation: Relation): SchemaPart {
+  const { child, name } = relation;
+  if (!Object.hasOwn(child.contract.query.properties, name))
+    throw new Error(`The list of ${child.nouns} has no filter "${name}".`);
+  return fieldsOf(child, relation);
+}
+
+function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {
+  const { plural, nouns, contract, type = contract.record.$id } = listed;
+  const { $id = '' } = contract.record;
+  const { after, before, ...parameters } = contract.query.properties;
   if (relation) delete parameters[relation.name];
   const { page, limit, sort, ...filters } = parameters;
-  const toQuery = oncePerField(listQuery(schema));
-  const isTimeless = oncePerField((_, info) => relation !== undefined && selectsNoTime(relation.child, info));
-  const toConnectionQuery = oncePerField(connectionQuery(schema));
+  const parent = relation?.parent.title ?? 'Query';
   const name = relation?.children ?? plural;
-  const of = relation ? ` of the ${relation.parent.noun}` : '';
-  const { pageOf, totalOf } = readsOf(list, relation?.name);
+  const what = relation ? `${nouns} of the ${relation.parent.noun}` : nouns;
   return {
-    sdl: /* GraphQL */ `
-extend type ${relation?.parent.title ?? 'Query'} {
-  "The ${nouns}${of}: all of them up to a maximum, or one page if page or limit is given."
+    sdl: [
+      /* GraphQL */ `
+extend type ${parent} {
+  "The ${what}: all of them up to a maximum, or one page if page or limit is given."
   ${name}(${toArguments($id, parameters)}): [${type}!]!
-  "How many ${nouns}${of} there are, on all pages together."
+  "How many ${what} there are, on all pages together."
   ${name}Count(${toArguments($id, filters)}): Int!
-  "The ${nouns}${of} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
+  "The ${what} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
   ${name}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
 }`,
-    resolvers: {
-      [name]: async ({ id }, args: Arguments, operation, info) => {
-        const { query, paged } = await toQuery(args, info);
-        const page = paged ? query : { ...query, page: 1, limit: operation.maxList };
-        const timeless = await isTimeless(args, info);
-        const { data, hasNext } = await pageOf(id, { ...page, timeless }, operation);
-        // As many records as are allowed, and a warning when there are more.
-        if (!paged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
-        return data;
-      },
-      [`${name}Count`]: async ({ id }, args: Arguments, operation, info) =>
-        totalOf(id, (await toQuery(args, info)).query, operation),
-      [`${name}Connection`]: async ({ id }, args: Arguments, operation, info) => {
-        const query = await toConnectionQuery(args, info);
-        const page = await pageOf(id, query, operation);
-        return connectionOf(page, () => totalOf(id, query, operation));
-      },
-    },
+    ],
+    resolvers: { [parent]: resolversOf(name, listed, relation?.name) },
   };
 }
 
-/**
- * Whether the records of a list can be read without times, which are a fifth of the cost of a query with 400 posts. A field
- * that is neither a member nor of a relation may need them.
- */
-function selectsNoTime(resource: AnyResource, info: GraphQLResolveInfo): boolean {
-  const { properties } = resource.contract.record;
-  const related = [
-    ...relationsOf(resource).map(({ name }) => name),
-    ...childrenOf(resource).flatMap(({ children }) => listNames(children)),
-  ];
-  const needsNoTime = (name: string) =>
-    Object.hasOwn(properties, name) ? properties[name]?.format !== 'date-time' : related.includes(name);
-  return [...selectedNames(info)].every(needsNoTime);
+/** The resolvers of the three fields of a list, or of the list of a parent, whose id is a value of the filter. */
+function resolversOf(
+  name: string,
+  { contract, list }: Listed,
+  filter: string | undefined,
+): Record<string, Resolver> {
+  const toQuery = oncePerField(listQuery(contract.query));
+  const toConnectionQuery = oncePerField(connectionQuery(contract.query));
+  const { pageOf, totalOf } = readsOf(list, filter);
+  return {
+    [name]: async ({ id }, args: Arguments, operation, info) => {
+      const query = await toQuery(args, info);
+      const isPaged = typeof (args.page ?? args.limit) === 'number';
+      const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
+      const { data, hasNext } = await pageOf(id, page, operation);
+      // As many records as are allowed, and a warning when there are more.
+      if (!isPaged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
+      return data;
+    },
+    [`${name}Count`]: async ({ id }, args: Arguments, operation, info) =>
+      totalOf(id, await toQuery(args, info), operation),
+    [`${name}Connection`]: async ({ id }, args: Arguments, operation, info) => {
+      const query = await toConnectionQuery(args, info);
+      return connectionOf(await pageOf(id, query, operation), () => totalOf(id, query, operation));
+    },
+  };
 }
-
-const listNames = (plural: string) => [plural, `${plural}Count`, `${plural}Connection`, '__typename'];
 
 /** What reads a list, or that of a parent, whose id is a value of the filter. */
 function readsOf(list: Listed['list'], filter: string | undefined) {
@@ -111,7 +102,7 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
           return pages;
         }),
       );
-    const page = await list(context, filter ? { ...query, [filter]: id } : query);
+    const page = await list.page(context, filter ? { ...query, [filter]: id } : query);
     budget.spend(page.data.length);
     return page as Slice<object>;
   }
@@ -121,8 +112,7 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
       return load(list, ['total', filter, criteria], id, ids =>
         list.totalOfEach(context, parents(ids), criteria),
       );
-    const { meta } = await list(context, { ...criteria, sort, limit: 1 });
-    return 'total' in meta ? meta.total : 0;
+    return (await list.byNumber(context, { ...criteria, sort, limit: 1 })).meta.total;
   }
   return { pageOf, totalOf };
 }

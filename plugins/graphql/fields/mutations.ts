@@ -4,7 +4,7 @@ import type { Removal } from '../../../schemas/contract.ts';
 import { expectVersion } from '../../../src/core/conditions.ts';
 import { withArticle } from '../../../src/core/text.ts';
 import type { AnyResource, Operations } from '../../../src/services/resource.ts';
-import type { Part, Resolver } from '../part.ts';
+import type { Resolver, SchemaPart } from '../schema.ts';
 import { checkedBy } from './inputs.ts';
 import { toInput } from './sdl.ts';
 
@@ -13,26 +13,22 @@ const byId =
   'id: ID!, "The version that the record must have: otherwise the error is CONFLICT." expectedVersion: Int';
 
 /** The mutations that mirror the REST writes of a resource, with the same inputs. */
-export function mutationFields({ resource, create, replace, change, remove }: Operations): Part[] {
+export function mutationFields({ resource, create, replace, change, remove }: Operations): SchemaPart[] {
   const { contract, noun } = resource;
   const one = withArticle(noun);
-  const byInput = { verb: 'replace', schema: contract.replace, description: `Replaces ${one} completely.` };
-  const byMembers = {
-    verb: 'update',
-    schema: contract.update,
-    description: `Updates ${one} partially: members that are absent stay as they are.`,
-  };
-  return [
-    ...(create ? [creation(resource, create)] : []),
-    ...(replace ? [changing(resource, replace, byInput)] : []),
-    ...(change ? [changing(resource, change, byMembers)] : []),
-    ...(remove ? [removal(resource, remove)] : []),
+  const byMembers = `Updates ${one} partially: members that are absent stay as they are.`;
+  const fields = [
+    create && creation(resource, create),
+    replace && changing('replace', `Replaces ${one} completely.`, resource, contract.replace, replace),
+    change && changing('update', byMembers, resource, contract.update, change),
+    remove && removal(resource, remove),
   ];
+  return fields.filter(field => field !== undefined);
 }
 
 type Write<K extends keyof Operations> = NonNullable<Operations[K]>;
 
-function creation({ contract, noun, title }: AnyResource, create: Write<'create'>): Part {
+function creation({ contract, noun, title }: AnyResource, create: Write<'create'>): SchemaPart {
   const check = bodyCheck(contract.create);
   return mutation(
     `Creates ${withArticle(noun)}.`,
@@ -43,17 +39,13 @@ function creation({ contract, noun, title }: AnyResource, create: Write<'create'
   );
 }
 
-interface Changing {
-  verb: string;
-  schema: TObject;
-  description: string;
-}
-
 function changing(
+  verb: string,
+  description: string,
   { title }: AnyResource,
+  schema: TObject,
   change: Write<'change'>,
-  { verb, schema, description }: Changing,
-): Part {
+): SchemaPart {
   const check = bodyCheck(schema);
   return mutation(
     description,
@@ -65,7 +57,7 @@ function changing(
   );
 }
 
-function removal({ noun, title }: AnyResource, remove: Write<'remove'>): Part {
+function removal({ noun, title }: AnyResource, remove: Write<'remove'>): SchemaPart {
   const description = `Deletes ${withArticle(noun)}, with cascade also what belongs to it. Returns the id.`;
   const resolver: Resolver = async (_, given: Expecting & Removal, { context }) => {
     await remove(context, given.id, { cascade: given.cascade }, conditionOf(given));
@@ -81,9 +73,9 @@ const mutation = (
   signature: string,
   resolver: Resolver,
   types: string[] = [],
-): Part => ({
+): SchemaPart => ({
   sdl: [...types, `extend type Mutation { "${description}" ${name}${signature} }`],
-  Mutation: { [name]: resolver },
+  resolvers: { Mutation: { [name]: resolver } },
 });
 
 const conditionOf = ({ expectedVersion }: Omit<Expecting, 'id'>) =>

@@ -1,27 +1,31 @@
 import {
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  getVariableValues,
+  type InlineFragmentNode,
   isListType,
   isObjectType,
   Kind,
   type SelectionNode,
   type SelectionSetNode,
+  valueFromASTUntyped,
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
-import type { Settings } from '../../../schemas/settings.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
+import type { Maximums } from './maximums.ts';
 
 /** The code of the error, and what there is too much of. */
 const exceeded = {
-  GRAPHQL_MAX_DEPTH: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
-  GRAPHQL_MAX_ALIASES: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
-  GRAPHQL_MAX_NODES: ['NODE_LIMIT_EXCEEDED', 'nodes'],
-  GRAPHQL_MAX_COST: ['COST_LIMIT_EXCEEDED', 'points of cost'],
+  depth: ['DEPTH_LIMIT_EXCEEDED', 'levels'],
+  aliases: ['ALIAS_LIMIT_EXCEEDED', 'aliases'],
+  nodes: ['NODE_LIMIT_EXCEEDED', 'nodes'],
+  cost: ['COST_LIMIT_EXCEEDED', 'points of cost'],
 } as const;
 type Limit = keyof typeof exceeded;
 
@@ -34,8 +38,18 @@ interface Query {
   schema: GraphQLSchema;
   operation: Operation;
   variables: Record<string, unknown>;
-  settings: Pick<Settings, Limit>;
+  maximums: Maximums;
 }
+
+type Found = Query & ReturnType<typeof nothing>;
+const nothing = () => ({
+  aliases: 0,
+  nodes: 0,
+  cost: 0,
+  roots: 0,
+  /** Whether other variables could have led to another result. */
+  usesVariables: false,
+});
 
 /** What a selection inherits from the fields around it. */
 interface Parent {
@@ -49,126 +63,89 @@ interface Parent {
 }
 
 /**
- * Visits an operation as it will run: a fragment counts wherever it is spread, a page counts its size, and variables have
- * their values. A connection counts its page once, as edges, as nodes or as both. It stops at the first limit that is
- * exceeded, so no document can keep it busy.
+ * Refuses an operation that exceeds a limit; returns how many requests it counts as: at least those that REST would need,
+ * one for each root field. It is visited as it will run: a fragment counts wherever it is spread, a page counts its size,
+ * and variables have their values. A connection counts its page once, as edges, as nodes or as both. The visit stops at the
+ * first limit that is exceeded, so no document can keep it busy.
  */
-class CostVisitor {
-  readonly #query: Query;
-  #aliases = 0;
-  #nodes = 0;
-  #cost = 0;
-  #roots = 0;
-  /** Whether other variables could have led to another result. */
-  usesVariables = false;
+export function checkQueryLimits(query: Query): number {
+  const { schema, operation } = query;
+  if (operation.price !== undefined) return operation.price;
+  const { selectionSet, operation: kind, variableDefinitions = [] } = operation.definition;
+  // With their defaults. Values that are not valid are refused before anything runs.
+  const { coerced = {} } = getVariableValues(schema, variableDefinitions, query.variables, { maxErrors: 1 });
+  const found: Found = { ...query, variables: coerced, ...nothing() };
+  const type = schema.getRootType(kind) ?? undefined;
+  visit(found, selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
+  const price = Math.max(1, found.roots, priceOf(found.cost));
+  if (!found.usesVariables) operation.price = price;
+  return price;
+}
 
-  constructor(query: Query) {
-    this.#query = query;
-  }
-
-  /** Returns the price of the operation: at least the requests that REST would need, one for each root field. */
-  visit(): number {
-    const { selectionSet, operation } = this.#query.operation.definition;
-    const type = this.#query.schema.getRootType(operation) ?? undefined;
-    this.#visitSelections(selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
-    return Math.max(1, this.#roots, priceOf(this.#cost));
-  }
-
-  #visitSelections({ selections }: SelectionSetNode, parent: Parent): void {
-    for (const node of selections) {
-      this.#check('GRAPHQL_MAX_NODES', ++this.#nodes, parent.path, node);
-      if (node.kind === Kind.FIELD) this.#visitField(node, parent);
-      else if (node.kind === Kind.FRAGMENT_SPREAD) this.#visitSpread(node.name.value, parent);
-      else this.#visitSelections(node.selectionSet, this.#narrow(parent, node.typeCondition?.name.value));
+function visit(found: Found, { selections }: SelectionSetNode, parent: Parent): void {
+  for (const node of selections) {
+    check(found, 'nodes', ++found.nodes, parent.path, node);
+    if (node.kind === Kind.FIELD) visitField(found, node, parent);
+    else if (node.kind === Kind.INLINE_FRAGMENT) visitFragment(found, node, parent);
+    else {
+      const name = node.name.value;
+      const fragment = found.operation.fragments.get(name);
+      // Unknown, or inside itself: the validation that follows refuses the document.
+      if (fragment && !parent.spreads.includes(name))
+        visitFragment(found, fragment, { ...parent, spreads: [...parent.spreads, name] });
     }
-  }
-
-  #visitSpread(name: string, parent: Parent): void {
-    const fragment = this.#query.operation.fragments.get(name);
-    // Unknown, or inside itself: the validation that follows refuses the document.
-    if (!fragment || parent.spreads.includes(name)) return;
-    const narrowed = this.#narrow(parent, fragment.typeCondition.name.value);
-    this.#visitSelections(fragment.selectionSet, { ...narrowed, spreads: [...parent.spreads, name] });
-  }
-
-  #narrow(parent: Parent, typeName: string | undefined): Parent {
-    return typeName === undefined ? parent : { ...parent, type: this.#query.schema.getType(typeName) };
-  }
-
-  #visitField(node: FieldNode, parent: Parent): void {
-    const name = node.name.value;
-    const path = [...parent.path, node.alias?.value ?? name];
-    if (node.alias) this.#check('GRAPHQL_MAX_ALIASES', ++this.#aliases, path, node);
-    if (path.length === 1) this.#roots++;
-    const introspection = parent.introspection || name.startsWith('__');
-    if (!introspection) this.#check('GRAPHQL_MAX_DEPTH', path.length, path, node);
-
-    const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
-    const pageLength = isConnection(field) ? this.#pageLengthOf(node) : undefined;
-    const length = isList(field) ? (parent.pageLength ?? this.#lengthOf(node)) : 1;
-    const records = parent.records * length;
-    if (!introspection) this.#cost += field?.resolve ? records * (pageLength ?? 1) : 0;
-    else if (!parent.introspection && node.selectionSet) this.#cost += introspectionCost;
-    this.#check('GRAPHQL_MAX_COST', this.#cost, path, node);
-    if (node.selectionSet) {
-      const type = field && getNamedType(field.type);
-      this.#visitSelections(node.selectionSet, { ...parent, type, path, records, pageLength, introspection });
-    }
-  }
-
-  #pageLengthOf(node: FieldNode): number {
-    const lengths = ['first', 'last'].map(argument => this.#numberOf(node, argument) ?? 0);
-    return Math.max(...lengths) || pageLimit.default;
-  }
-
-  #lengthOf(node: FieldNode): number {
-    const limit = this.#numberOf(node, 'limit');
-    if (limit !== undefined) return limit;
-    return this.#numberOf(node, 'page') === undefined ? estimatedLength : pageLimit.default;
-  }
-
-  #numberOf(node: FieldNode, argument: string): number | undefined {
-    const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
-    if (value?.kind === Kind.INT) return pageSize(Number(value.value));
-    if (value?.kind !== Kind.VARIABLE) return undefined;
-    this.usesVariables = true;
-    const variable = value.name.value;
-    // The default is for a variable that is absent, not for one that is null.
-    const { variables } = this.#query;
-    const given = Object.hasOwn(variables, variable) ? variables[variable] : this.#defaultOf(variable);
-    return typeof given === 'number' ? pageSize(given) : undefined;
-  }
-
-  #defaultOf(name: string): number | undefined {
-    const { variableDefinitions = [] } = this.#query.operation.definition;
-    const value = variableDefinitions.find(({ variable }) => variable.name.value === name)?.defaultValue;
-    return value?.kind === Kind.INT ? Number(value.value) : undefined;
-  }
-
-  #check(limit: Limit, value: number, path: string[], node: SelectionNode): void {
-    const maximum = this.#query.settings[limit];
-    if (value <= maximum) return;
-    const [code, what] = exceeded[limit];
-    throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
   }
 }
 
+function visitFragment(found: Found, { typeCondition: on, selectionSet }: Fragment, parent: Parent): void {
+  const type = on ? found.schema.getType(on.name.value) : parent.type;
+  visit(found, selectionSet, { ...parent, type });
+}
+
+function visitField(found: Found, node: FieldNode, parent: Parent): void {
+  const name = node.name.value;
+  const path = [...parent.path, node.alias?.value ?? name];
+  if (path.length === 1) found.roots++;
+  if (node.alias) check(found, 'aliases', ++found.aliases, path, node);
+  const introspection = parent.introspection || name.startsWith('__');
+  if (!introspection) check(found, 'depth', path.length, path, node);
+
+  const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
+  const pageSize = (...names: string[]) => sizeIn(found, node, ...names);
+  const pageLength = isConnection(field) ? (pageSize('first', 'last') ?? pageLimit.default) : undefined;
+  const unlimited = pageSize('page') ? pageLimit.default : estimatedLength;
+  const length = isList(field) ? (parent.pageLength ?? pageSize('limit') ?? unlimited) : 1;
+  const records = parent.records * length;
+  if (!introspection) found.cost += field?.resolve ? records * (pageLength ?? 1) : 0;
+  else if (!parent.introspection && node.selectionSet) found.cost += introspectionCost;
+  check(found, 'cost', found.cost, path, node);
+  if (node.selectionSet) {
+    const type = field && getNamedType(field.type);
+    visit(found, node.selectionSet, { ...parent, type, path, records, pageLength, introspection });
+  }
+}
+
+/** The size of a page that one of these arguments asks for. */
+function sizeIn(found: Found, { arguments: given = [] }: FieldNode, ...names: string[]): number | undefined {
+  const values = given.filter(({ name }) => names.includes(name.value)).map(({ value }) => value);
+  found.usesVariables ||= values.some(({ kind }) => kind === Kind.VARIABLE);
+  const sizes = values.map(value => valueFromASTUntyped(value, found.variables));
+  const numbers = sizes.filter(size => typeof size === 'number');
+  // A size that is not valid is refused when it is used. Here it only must not lower the cost.
+  return numbers.length > 0 ? Math.max(1, ...numbers) : undefined;
+}
+
+function check({ maximums }: Query, limit: Limit, value: number, path: string[], node: SelectionNode): void {
+  const maximum = maximums[limit];
+  if (value <= maximum) return;
+  const [code, what] = exceeded[limit];
+  throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
+}
+
+type Fragment = InlineFragmentNode | FragmentDefinitionNode;
 type Field = GraphQLField<unknown, unknown> | undefined;
 const isList = (field: Field) => field !== undefined && isListType(getNullableType(field.type));
 const isConnection = (field: Field) => field?.args.some(({ name }) => name === 'first') ?? false;
 
-/** A limit that is invalid is refused when it is used. Here it only must not lower the cost. */
-const pageSize = (limit: number) => Math.max(1, limit);
-
 /** In requests: a request of REST reads one page, and that many points of cost. */
 export const priceOf = (cost: number) => Math.ceil(cost / pageLimit.maximum);
-
-/** Refuses an operation that exceeds a limit; returns how many requests it counts as. */
-export function checkQueryLimits(query: Query): number {
-  const { operation } = query;
-  if (operation.price !== undefined) return operation.price;
-  const visitor = new CostVisitor(query);
-  const price = visitor.visit();
-  if (!visitor.usesVariables) operation.price = price;
-  return price;
-}

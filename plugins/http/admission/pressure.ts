@@ -28,11 +28,19 @@ const sampleEvery = 250;
 const resolution = 20;
 const warnEvery = 10_000;
 
+interface Options {
+  settings: Settings;
+  metrics: Metrics;
+  /** The average delay of the event loop above which new requests are refused. */
+  maxDelay?: number | undefined;
+}
+
 /**
  * Sheds load that would make every response late, and ends requests that take too long. A request is in flight from its
  * arrival until its response is ready: clients that send or read slowly do not count.
  */
-export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settings, metrics }) => {
+export default fp<Options>(async (app, options) => {
+  const { settings, metrics } = options;
   app.decorate('pressure', { inFlight: 0 });
   const { pressure } = app;
   app.decorateRequest('deadline', Number.POSITIVE_INFINITY);
@@ -40,7 +48,7 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
   const timeout = handlerTimeout(settings);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
-  const refusal = openShedding(app, settings, metrics);
+  const refusal = openShedding(app, options);
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
@@ -76,9 +84,9 @@ export default fp<{ settings: Settings; metrics: Metrics }>(async (app, { settin
 
 const isCounted = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
 
-function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics) {
+function openShedding(app: FastifyInstance, { settings, metrics, maxDelay = 500 }: Options) {
   const { pressure } = app;
-  const isDelayed = watchDelay(app, settings.MAX_EVENT_LOOP_DELAY);
+  const isDelayed = watchDelay(app, maxDelay);
   let lastWarning = Number.NEGATIVE_INFINITY;
   return (): AppError | undefined => {
     if (pressure.inFlight < settings.MAX_IN_FLIGHT && !isDelayed()) return undefined;
@@ -93,7 +101,6 @@ function openShedding(app: FastifyInstance, settings: Settings, metrics: Metrics
 
 /** Whether the event loop was late in two samples in a row: a single long task is no overload. */
 function watchDelay(app: FastifyInstance, maximum: number): () => boolean {
-  if (maximum === 0) return () => false;
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
   let wasLate = false;

@@ -6,7 +6,6 @@ import { readOnly } from '../../../schemas/common.ts';
 import { listParameters } from '../../../schemas/lists.ts';
 import { UsageError } from '../../../src/command.ts';
 import { capitalize } from '../../../src/core/text.ts';
-import { ownPlaceholders } from '../../../src/services/lists/statements.ts';
 import { uniquesOf } from './files.ts';
 import type { Plan } from './plan.ts';
 
@@ -16,7 +15,6 @@ export function refuseTakenNames(plan: Plan, files: Record<string, string>, list
   if (existing) throw new UsageError(`The file ${existing} already exists: choose another name or --plural`);
   refuseKnown('member', membersOf(plan), [
     ...Object.keys({ ...readOnly, ...listParameters([]), first: 1, last: 1 }),
-    ...ownPlaceholders,
     // GraphQL has no such words to sort by, and an object with this member would be a promise.
     ...['true', 'false', 'null', 'then'],
   ]);

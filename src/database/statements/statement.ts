@@ -5,8 +5,9 @@ import {
   fillPlaceholders,
   type GetColumnData,
   is,
-  type Query,
+  PgDialect,
   type SQL,
+  type SQLWrapper,
 } from '../../../drizzle/orm.ts';
 import type { Connection, Orm } from '../connection.ts';
 
@@ -28,16 +29,18 @@ export const builder: Orm = drizzle(() => Promise.reject(new Error('Only a conne
  */
 export function statement<C extends Columns>(
   columns: C,
-  build: (builder: Orm, columns: C) => { toSQL(): Query },
+  build: (builder: Orm, columns: C) => SQLWrapper,
 ): (connection: Connection, values?: Values) => Promise<Row<C>[]> {
   const run = rowsOf(build(builder, columns));
   const toRecord = rowMapper(columns);
   return async (connection, values) => (await run(connection, values)).map(toRecord);
 }
 
+const dialect = new PgDialect();
+
 /** The same without the mapping, for statements whose rows are more than a record. */
-export function rowsOf(query: { toSQL(): Query }) {
-  const { sql: text, params } = query.toSQL();
+export function rowsOf(query: SQLWrapper) {
+  const { sql: text, params } = dialect.sqlToQuery(query.getSQL());
   return async (connection: Connection, values: Values = {}): Promise<unknown[][]> => {
     const filled = fillPlaceholders(params, values);
     try {

@@ -1,65 +1,222 @@
-import { getTableColumns } from '../../../drizzle/orm.ts';
+import {
+  Column,
+  getTableColumns,
+  getTableConfig,
+  is,
+  type PgColumn,
+  type SQLWrapper,
+} from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
-import type { CursorPage, Page, Slice } from './pages.ts';
-import { ListReader, type Parents } from './reader.ts';
+import { keptIn } from '../../core/keptIn.ts';
+import { databaseFailure } from '../../database/databaseErrors.ts';
+import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
+import { makeCursor, type Position, readCursor } from './cursors.ts';
+import { type CursorPage, type Page, pageOf, type Slice, skipped } from './pages.ts';
 import {
   type Criteria,
   type Cursors,
+  hasPeriod,
   type ListQuery,
   type ListRules,
   namesIn,
+  periodOf,
+  type Range,
   wrongParameter,
 } from './rules.ts';
+import {
+  columnsOf,
+  type Order,
+  pageStatement,
+  positionColumns,
+  positionValue,
+  type Reading,
+  sortedBy,
+  totalsStatement,
+} from './statements.ts';
 
-type ByNumber = { [K in keyof Cursors]?: never };
-
-export interface PagedList<T, F extends string, S extends string> {
-  (context: Context, query: ListQuery<F, S> & ByNumber): Promise<Page<T>>;
-  (context: Context, query: ListQuery<F, S>): Promise<Page<T> | CursorPage<T>>;
-  /** A page for each parent, by number or at an end of the list. At most so many records of all of them together. */
-  ofEach(
-    context: Context,
-    parents: Parents<F>,
-    query: ListQuery<F, S>,
-    most: number,
-  ): Promise<Map<string, Slice<T>>>;
-  totalOfEach(context: Context, parents: Parents<F>, criteria: Criteria<F>): Promise<Map<string, number>>;
+/** Records with a list each, as values of the filter that selects it. */
+export interface Parents<Filter extends string = string> {
+  filter: Filter;
+  ids: string[];
 }
+type Rows = unknown[][];
 
-/** A function that reads one page of a list: by cursor if the query has one, else by number, with the total. */
-export function pagedList<T, F extends string, S extends string>(rules: ListRules<F, S>): PagedList<T, F, S> {
-  type Query = ListQuery<F, S>;
-  const reader = new ListReader<T, F, S>(rules);
-  const columns = Object.entries(rules.columns ?? getTableColumns(rules.table));
-  const withoutTimes = columns.filter(([, column]) => !column.getSQLType().startsWith('timestamp'));
-  const timelessReader = new ListReader<T, F, S>({ ...rules, columns: Object.fromEntries(withoutTimes) });
-  async function list(context: Context, query: Query): Promise<Page<T> | CursorPage<T>> {
-    need(context, rules.scope);
-    const [cursor] = namesIn(['after', 'before'], query);
-    if (cursor === undefined) return reader.byNumber(context.db, query);
-    if (query.page !== undefined) throw wrongParameter('page', `cannot be combined with "${cursor}"`);
-    return reader.byCursor(context.db, query);
+/**
+ * A list of records of type T, read for itself or for each of many parents. A page by number comes with the total. A page by
+ * cursor costs the same at any depth, because nothing is counted or skipped: it begins at a position in an index.
+ */
+export class PagedList<T, Filter extends string, Sort extends string> {
+  readonly #rules: ListRules;
+  readonly #toRecord: (row: unknown[]) => T;
+  readonly #indexed: string[];
+  readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
+
+  constructor(rules: ListRules<Filter, Sort>) {
+    this.#rules = rules as object as ListRules;
+    this.#toRecord = rowMapper(rules.columns ?? getTableColumns(rules.table)) as (row: unknown[]) => T;
+    for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts))
+      if (columns.some(column => is(column, Column) && !column.notNull))
+        throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
+    this.#indexed = Object.keys(rules.filters).filter(name => hasIndexWithId(this.#rules, name));
   }
-  return Object.assign(list as PagedList<T, F, S>, {
-    ofEach: async (context: Context, parents: Parents<F>, query: Query, most: number) => {
-      need(context, rules.scope);
-      return (query.timeless ? timelessReader : reader).ofEach(context.db, parents, query, most);
-    },
-    totalOfEach: async (context: Context, parents: Parents<F>, criteria: Criteria<F>) => {
-      need(context, rules.scope);
-      return reader.totalOfEach(context.db, parents, criteria);
-    },
-  });
+
+  /** A page by cursor if the query has one, else by number. */
+  async page(context: Context, query: ListQuery<Filter, Sort>): Promise<Page<T> | CursorPage<T>> {
+    const [cursor] = namesIn(['after', 'before'], query as Cursors);
+    if (cursor === undefined) return this.byNumber(context, query);
+    if (query.page !== undefined) throw wrongParameter('page', `cannot be combined with "${cursor}"`);
+    return this.byCursor(context, query);
+  }
+
+  async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<Page<T>> {
+    need(context, this.#rules.scope);
+    const run = this.#statementOf({ ...this.#orderOf(query), from: 'number' });
+    const rows = await run(context.db, { ...query, ...bounds(periodOf(query)), $skip: skipped(query) });
+    const records = rows.filter(([first]) => first !== null).map(this.#toRecord);
+    return pageOf(records, Number(rows[0]?.at(-1)), query);
+  }
+
+  async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
+    need(context, this.#rules.scope);
+    const order = this.#orderOf(query);
+    const length = positionColumns(this.#rules, order).length;
+    const period = periodOf(query);
+    const start = positionIn(query, this.#nameOf(query), length);
+    const read = async (descending: boolean, position: Position, limit: number): Promise<Rows> => {
+      const isById = length === 1;
+      const from = !isById && position.length > 0 ? 'position' : 'end';
+      const values = Object.fromEntries(position.map((value, index) => [positionValue(index), value]));
+      const range = isById ? rangeFrom(period, position[0], descending) : period;
+      const run = this.#statementOf({ ...order, descending, from });
+      return run(context.db, { ...query, ...bounds(range), ...values, limit });
+    };
+    const rows = await read(order.descending, start, query.limit + 1).catch(error => {
+      throw isNoValue(error) ? wrongCursor(query) : error;
+    });
+    // From an empty page, the way back begins at the other end of the list.
+    const hasBehind =
+      start.length > 0 && (await read(!order.descending, this.#positionOf(rows[0], order), 1)).length > 0;
+    const slice = this.#sliceOf(query, order, rows, hasBehind);
+    const next = slice.hasNext ? slice.cursorAt(-1) : null;
+    const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
+    return { ...slice, meta: { limit: query.limit, next, previous } };
+  }
+
+  /** The page of each parent, by number or at an end of the list: one statement, and at most so many records in all. */
+  async ofEach(
+    context: Context,
+    { filter, ids }: Parents<Filter>,
+    query: ListQuery<Filter, Sort>,
+    most: number,
+  ): Promise<Map<string, Slice<T>>> {
+    need(context, this.#rules.scope);
+    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter };
+    const from = namesIn(['after', 'before'], query as Cursors).length > 0 ? 'end' : 'number';
+    const limits = { $skip: skipped(query), limit: query.limit + 1, $most: most + ids.length };
+    const values = { ...query, ...bounds(periodOf(query)), ...limits, $parents: ids.join() };
+    const rows = await this.#statementOf({ ...order, from })(context.db, values);
+    const parent = columnsOf(this.#rules, order).indexOf(this.#rules.filters[filter] as PgColumn);
+    const byParent = Map.groupBy(rows, row => row[parent]);
+    const sliceOf = (id: string) =>
+      this.#sliceOf({ ...query, [filter]: id }, order, byParent.get(id) ?? [], false);
+    return new Map(ids.map(id => [id, sliceOf(id)]));
+  }
+
+  /** The total of each parent: one statement. */
+  async totalOfEach(
+    context: Context,
+    { filter, ids }: Parents<Filter>,
+    criteria: Criteria<Filter>,
+  ): Promise<Map<string, number>> {
+    need(context, this.#rules.scope);
+    const used = this.#usedIn({ ...criteria, [filter]: '' });
+    const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
+    const make = () => rowsOf(totalsStatement(this.#rules, selection));
+    const run = keptIn(this.#statements, JSON.stringify(selection), make);
+    const values = { ...criteria, ...bounds(periodOf(criteria)), $parents: ids.join() };
+    return new Map((await run(context.db, values)) as [string, number][]);
+  }
+
+  /** The filters that have a value, in one order. */
+  #usedIn(criteria: Criteria): string[] {
+    return namesIn(Object.keys(this.#rules.filters), criteria);
+  }
+
+  /** The records of these rows, of which one may be beyond the limit. */
+  #sliceOf(query: ListQuery, order: Order, rows: Rows, hasBehind: boolean): Slice<T> {
+    const backward = query.before !== undefined;
+    const page = rows.slice(0, query.limit);
+    if (backward) page.reverse();
+    const hasAhead = rows.length > query.limit;
+    const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
+    const cursorAt = (index: number) =>
+      makeCursor(this.#nameOf(query), this.#positionOf(page.at(index), order));
+    return { data: page.map(this.#toRecord), hasNext, hasPrevious, cursorAt };
+  }
+
+  /** The position of a row: the values of the sort, then the id. */
+  #positionOf(row: unknown[] | undefined, order: Order): Position {
+    if (row === undefined) return [];
+    const columns = columnsOf(this.#rules, order);
+    return positionColumns(this.#rules, order).map(part => String(row[columns.indexOf(part)]));
+  }
+
+  #orderOf(query: ListQuery): Order {
+    const used = this.#usedIn(query);
+    const sort = query.sort.replace('-', '');
+    const hasIndex = (filter: string) => used.includes(filter) && this.#indexed.includes(filter);
+    const isById = sortedBy(this.#rules, { sort, used }).length === 0;
+    const prefix = isById ? (this.#rules.rarestFirst?.(query) ?? used).find(hasIndex) : undefined;
+    const descending = query.sort.startsWith('-') !== (query.before !== undefined);
+    return { used, hasPeriod: hasPeriod(query), prefix, sort, descending };
+  }
+
+  /** The list with its order and its filters: what a cursor fits. */
+  #nameOf(query: ListQuery): string {
+    const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
+    return JSON.stringify([this.#rules.name, query.sort, periodOf(query), filters]);
+  }
+
+  #statementOf(reading: Reading) {
+    return keptIn(this.#statements, JSON.stringify(reading), () =>
+      rowsOf(pageStatement(this.#rules, reading)),
+    );
+  }
 }
 
-type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
+/** Whether an index has the column together with the id: the records of a value are in the order of creation there. */
+const hasIndexWithId = ({ table, filters }: ListRules, name: string) =>
+  getTableConfig(table).indexes.some(({ config: { columns } }) =>
+    [filters[name], table.id].every(
+      (each, i) => is(each, Column) && each.name === (columns[i] as PgColumn)?.name,
+    ),
+  );
 
-/** A function that reads one page of a log: only by cursor, the newest records first, and never counted. */
-export function cursorLog<T, Filter extends string>(rules: Omit<ListRules<Filter, never>, 'sorts'>) {
-  const reader = new ListReader<T, Filter, 'createdAt'>({ ...rules, sorts: { createdAt: [] } });
-  return async function list(context: Context, query: LogQuery<Filter>): Promise<CursorPage<T>> {
-    need(context, rules.scope);
-    return reader.byCursor(context.db, { ...query, sort: '-createdAt' } as ListQuery<Filter, 'createdAt'>);
-  };
+/** The values of a range of ids in a statement. */
+const bounds = ({ above, below }: Range) => ({ $above: above, $below: below });
+
+/** The ids of a period on one side of an id. */
+function rangeFrom({ above, below }: Range, id: string | undefined, descending: boolean): Range {
+  if (id === undefined) return { above, below };
+  return descending ? { above, below: id < below ? id : below } : { above: id > above ? id : above, below };
 }
+
+/** The position of the cursor, after which a page begins. */
+function positionIn(query: Cursors, list: string, values: number): Position {
+  if (namesIn(['after', 'before'], query).length > 1)
+    throw wrongParameter('before', 'cannot be combined with "after"');
+  const cursor = query.before ?? query.after;
+  const position = cursor ? readCursor(list, cursor, values) : [];
+  if (position === undefined) throw wrongCursor(query);
+  return position;
+}
+
+const wrongCursor = ({ before }: Cursors) =>
+  wrongParameter(
+    before === undefined ? 'after' : 'before',
+    'is not a cursor of this list with these filters and this sort',
+  );
+
+/** A forged cursor may hold a value that its column cannot have, such as a word as a number. */
+const isNoValue = (error: unknown) => databaseFailure(error)?.code.startsWith('22');

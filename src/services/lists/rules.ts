@@ -6,7 +6,7 @@ import { readBound } from '../../core/instants.ts';
 import type { RecordTable } from '../../database/statements/recordsById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
-export interface ListRules<Filter extends string, Sort extends string> {
+export interface ListRules<Filter extends string = string, Sort extends string = string> {
   scope: Scope;
   /** Tells the cursors of different lists apart. */
   name: string;
@@ -36,15 +36,15 @@ export interface Cursors {
   before?: string;
 }
 /** What records a list has. */
-export type Criteria<Filter extends string> = FilterValues<Filter> & Period;
-export type ListQuery<Filter extends string, Sort extends string> = Criteria<Filter> &
+export type Criteria<Filter extends string = string> = FilterValues<Filter> & Period;
+export type ListQuery<Filter extends string = string, Sort extends string = string> = Criteria<Filter> &
   Cursors & {
     page?: number;
     limit: number;
     sort: Sort | `-${Sort}`;
-    /** Whether the records of a parent may lack their times, which cost more to write than all other members. */
-    timeless?: boolean;
   };
+/** A log is read by cursor only. */
+export type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
 
 /** Those names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>

@@ -6,7 +6,7 @@ import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
 import { orNotFound } from '../../core/errors.ts';
 import { statement } from '../../database/statements/statement.ts';
-import { pagedList } from '../lists/pagedList.ts';
+import { PagedList } from '../lists/pagedList.ts';
 
 // The items have a member of ours besides: no schema of an answer names it.
 const { id: _, ...columns } = getTableColumns(subscriptions);
@@ -19,8 +19,7 @@ const ofCustomer = statement(columns, (builder, columns) =>
     .orderBy(subscriptions.id),
 );
 
-/** A page of subscriptions. */
-export const listSubscriptions = pagedList<
+export const subscriptionList = new PagedList<
   Subscription,
   'status' | 'provider',
   (typeof subscriptionSorts)[number]
@@ -41,7 +40,7 @@ export const subscription = {
   nouns: 'subscriptions',
   path: 'subscriptions',
   contract: { record: Subscription, query: SubscriptionQuery },
-  list: listSubscriptions,
+  list: subscriptionList,
 };
 
 export const severalProviders = conflict('several_providers', {

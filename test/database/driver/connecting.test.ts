@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { connectTo } from '../../../src/database/postgres/client.ts';
@@ -31,24 +30,6 @@ t.test('a server that hangs up fails the statement, and is asked once for each',
       t.equal(seen.count, before + 1);
     }
   }
-});
-
-t.test('a statement fails when each of several hosts refuses', async t => {
-  const sql = openClient(t, 'postgres://x:x@127.0.0.1:1,127.0.0.1:2/x');
-  for (const _ of [1, 2]) t.equal(await outcome(sql`select 1`), 'ECONNREFUSED');
-});
-
-t.test('a password that arrives after the connection is lost does no harm', async t => {
-  const askForPassword = (socket: Socket) =>
-    void socket.once('data', () => {
-      socket.end(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
-    });
-  const { url } = await startFakeServer(t, askForPassword);
-  const uncaught = watchUncaught(t);
-  const sql = openClient(t, url, { password: () => sleep(50, 'secret') });
-  t.equal(await outcome(sql`select 1`), 'CONNECTION_CLOSED');
-  await sleep(100);
-  t.same(uncaught, []);
 });
 
 t.test('a connection lost while it learns the types fails only its statement', onPostgres, async t => {
@@ -110,26 +91,17 @@ t.test('a closed database leaves no timer that keeps the process alive', onPostg
 });
 
 // Bug: a refused connection makes the watch check at once, and the check led to the next connection, without a pause.
-for (const [when, most] of Object.entries({ 'from the start': 25, later: 10 }))
-  t.test(`a server that is full ${when} is asked again only after a pause`, onPostgres, async t => {
-    const target = await createPostgres(t);
-    let full = when === 'from the start';
-    const isRefused = (chunk: Buffer) => full && isStartOf('triport', chunk);
-    const { seen, url } = await startFakeServer(t, passOnUntil(target, isRefused, refuseClient));
-    const through = Object.assign(new URL(target), { host: new URL(url).host });
-    const database = openPostgres({ url: through.href, connections: 2 }, testLog);
-    t.teardown(() => database.close());
-    if (!full) {
-      await database.ready;
-      full = true;
-      await queryPostgres(target, endClients);
-    }
-    const before = seen.count;
-    await sleep(3000);
-    const tried = seen.count - before;
-    t.ok(tried > 0 && tried <= most, `${tried} connections were tried`);
-    await database.ping();
-  });
+t.test('a server that is full is asked again only after a pause', onPostgres, async t => {
+  const target = await createPostgres(t);
+  const isRefused = (chunk: Buffer) => isStartOf('triport', chunk);
+  const { seen, url } = await startFakeServer(t, passOnUntil(target, isRefused, refuseClient));
+  const through = Object.assign(new URL(target), { host: new URL(url).host });
+  const database = openPostgres({ url: through.href, connections: 2 }, testLog);
+  t.teardown(() => database.close());
+  await sleep(1000);
+  t.ok(seen.count > 0 && seen.count <= 12, `${seen.count} connections were tried`);
+  await database.ping();
+});
 
 /** Whether a client of this name begins a connection. */
 const isStartOf = (name: string, chunk: Buffer) => chunk.includes(`application_name\0${name}\0`);

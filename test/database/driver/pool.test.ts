@@ -68,8 +68,3 @@ t.test('a statement that waits too long for a connection fails and is never sent
   t.same([...(await pool.sql`select text from notes`)], []);
   t.same(pool.load(), { used: 0, waiting: 0 });
 });
-
-t.test('the limit of the wait does not apply to a statement that runs', onPostgres, async t => {
-  const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.2 });
-  t.equal(await outcome(pool.sql`select pg_sleep(0.6)`), 'done');
-});

@@ -92,6 +92,15 @@ t.test('lines beyond the memory limit are dropped, and a warning counts them', a
   t.equal(warnings.length, 1, 'one warning');
 });
 
+t.test('a process whose log nobody reads any more goes on', async t => {
+  const more = "for (let i = 0; i < 1000; i++) log.info('nobody reads this');";
+  const child = run(t, 5000, `console.error('logged'); setTimeout(() => { ${more} process.exit(3); }, 200);`);
+  await written(child, 'logged');
+  child.stdout?.destroy();
+  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+  t.equal(code, 3);
+});
+
 t.test('an unread log does not delay the exit of the process', async t => {
   const child = run(t, 5000, 'process.exit(3);');
   const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });

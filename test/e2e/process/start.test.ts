@@ -149,19 +149,22 @@ t.test('an unexpected error keeps its stack', async t => {
   t.match(err, /^Error: unforeseen\n\s+at /);
 });
 
-t.test('a line of .env that Node ignores silently stops the start, and so does a misspelt name', async t => {
-  const folder = makeFolder(t);
-  writeFileSync(join(folder, '.env'), 'PROT=4300\nAUTH_MODE: required\nDATA_DIR=./data\n');
-  const { code, err } = await runCommand('src/main.ts', [], {}, folder);
-  t.equal(code, 1);
-  t.equal(
-    err,
-    `The service cannot start because of its settings:
-  - .env, line 2, cannot be read: it must be NAME=value
-  - PROT is not a setting: did you mean PORT?\n`,
-  );
-  t.same(readdirSync(folder), ['.env']);
-});
+t.test(
+  'a line of .env that Node ignores silently stops the start, and a name that is no setting is named',
+  async t => {
+    const folder = makeFolder(t);
+    writeFileSync(join(folder, '.env'), 'PROT=4300\nAUTH_MODE: required\nDATA_DIR=./data\n');
+    const { code, err } = await runCommand('src/main.ts', [], {}, folder);
+    t.equal(code, 1);
+    t.equal(
+      err,
+      `.env has names that are no settings: PROT (did you mean PORT?)
+The service cannot start because of its settings:
+  - .env, line 2, cannot be read: it must be NAME=value\n`,
+    );
+    t.same(readdirSync(folder), ['.env']);
+  },
+);
 
 t.test('a trace protocol other than http/json stops the start', async t => {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };

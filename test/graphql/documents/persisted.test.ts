@@ -39,18 +39,6 @@ t.test('a document with a wrong hash, or one that is invalid, is not kept', asyn
   await call('POST', url, 400, { body: { query, extensions: other } });
 });
 
-t.test('of 600 documents the last 500 are kept', async t => {
-  const { call } = await build(t);
-  const text = (i: number) => `{ a${i}: __typename }`;
-  for (let i = 0; i < 600; i++)
-    await call('POST', url, 200, { body: { query: text(i), extensions: extensionsOf(text(i)) } });
-  const { body } = await call('POST', url, 200, { body: { extensions: extensionsOf(text(599)) } });
-  t.same(body, { data: { a599: 'Query' } });
-  t.match((await call('POST', url, 200, { body: { extensions: extensionsOf(text(99)) } })).body, {
-    errors: [{ message: 'PersistedQueryNotFound' }],
-  });
-});
-
 t.test('with trusted documents only those in the file run', async t => {
   const path = join(t.testdir(), 'documents.json');
   writeFileSync(path, JSON.stringify({ [sha256(query)]: query }));

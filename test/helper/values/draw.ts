@@ -109,7 +109,7 @@ export class Draw {
       .tuple(whole, fc.constantFrom(...names), strange)
       .map(([value, name, other]) => ({ ...value, [name]: other }));
     const added = fc
-      .tuple(whole, fc.string(), strange)
+      .tuple(whole, anyName, strange)
       .map(([value, name, other]) => ({ ...value, [name]: other }));
     const missing = fc
       .tuple(whole, fc.constantFrom(...names))
@@ -121,6 +121,12 @@ export class Draw {
     return (schema.$ref && this.#document.components.schemas[schema.$ref.split('/').at(-1) ?? '']) || schema;
   }
 }
+
+/** Names of members and parameters, including those that every object inherits. */
+export const anyName = fc.oneof(
+  fc.string(),
+  fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__'),
+);
 
 /** Values of any kind, including some that break parsers, limits and databases. */
 export const strange: fc.Arbitrary<unknown> = fc.oneof(

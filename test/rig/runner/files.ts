@@ -16,11 +16,11 @@ const long =
  * so those of later tests would lie in the future.
  */
 const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions|logs)|access\/(keys|table)|webhooks\/(effects|receiving|retries|overlaps|replays))\.test\.ts$/;
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
-/** This opens its own databases. */
-const once = /database\/embedded\.test\.ts$/;
+/** The first opens its own databases; what a request may be is the same on every database. */
+const once = /(database\/embedded|rest\/fuzz)\.test\.ts$/;
 
 const onServers: Suite[] = ['postgres', 'citus'];
 /** What callers and operators see, which must be the same on a distributed database. */

@@ -5,11 +5,11 @@ import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { newId, newRecord } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
-import { listKeys } from '../../../src/services/apiKeys.ts';
+import { keyList } from '../../../src/services/apiKeys.ts';
 import { listAudit } from '../../../src/services/audit.ts';
 import type { CursorPage, Page } from '../../../src/services/lists/pages.ts';
 import { post } from '../../../src/services/posts.ts';
-import { listSubscriptions } from '../../../src/services/subscriptions/read.ts';
+import { subscriptionList } from '../../../src/services/subscriptions/read.ts';
 import { user } from '../../../src/services/users.ts';
 import { listEvents } from '../../../src/webhooks/events.ts';
 import { inside } from '../../helper/access.ts';
@@ -17,7 +17,8 @@ import { backend, openTestDatabase } from '../../helper/database.ts';
 import { fill } from '../../helper/graphql.ts';
 
 type Query = { limit: number; sort: string } & Record<string, unknown>;
-type List = (context: Context, query: Query) => Promise<Page<unknown> | CursorPage<unknown>>;
+type Read = (context: Context, query: Query) => Promise<Page<unknown> | CursorPage<unknown>>;
+type List = { page: Read };
 
 const database = await openTestDatabase(t);
 const context = inside(database);
@@ -33,7 +34,7 @@ for (const name of ['a', 'b', 'c']) {
 // Bug: with `column = $1 order by id`, the generic plan read the whole primary key for a rare value.
 const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, too';
 t.test('a page by cursor is read from the index of its order, whatever the value', { skip }, async t => {
-  const log = (list: unknown) => ({ list: list as List, log: true });
+  const log = (page: unknown) => ({ list: { page: page as Read }, log: true });
   const reads: [{ list: List; log?: boolean }, Record<string, string>, string][] = [
     [{ list: user.list as List }, { sort: 'createdAt' }, 'users_pkey'],
     [{ list: user.list as List }, { sort: 'name' }, 'users_name_index'],
@@ -46,13 +47,13 @@ t.test('a page by cursor is read from the index of its order, whatever the value
     [{ list: post.list as List }, { sort: 'createdAt', status: 'draft' }, 'posts_status_index'],
     [{ list: post.list as List }, { sort: 'createdAt', author: newId(0) }, 'posts_author_index'],
     [{ list: post.list as List }, { sort: 'title', title: 'a' }, 'posts_title_index'],
-    [{ list: listSubscriptions as List }, { sort: 'customer' }, 'subscriptions_customer_provider_key'],
+    [{ list: subscriptionList as List }, { sort: 'customer' }, 'subscriptions_customer_provider_key'],
     [
-      { list: listSubscriptions as List },
+      { list: subscriptionList as List },
       { sort: 'createdAt', status: 'active' },
       'subscriptions_status_index',
     ],
-    [{ list: listKeys as List }, { sort: 'name' }, 'api_keys_name_index'],
+    [{ list: keyList as List }, { sort: 'name' }, 'api_keys_name_index'],
     [log(listAudit), { action: 'user.create' }, 'audit_log_action_index'],
     [log(listAudit), { record: 'r' }, 'audit_log_record_index'],
     [log(listAudit), { actor: 'k' }, 'audit_log_actor_index'],
@@ -70,9 +71,9 @@ t.test('a page by cursor is read from the index of its order, whatever the value
       };
       const watched = { ...context, db: { ...database.writes, rows, isTransaction: true } };
       const all = { limit: 1, ...query, ...(sort && { sort }) } as unknown as Query;
-      const { cursorAt } = (await list(watched, { ...all, after: '' })) as CursorPage<unknown>;
+      const { cursorAt } = (await list.page(watched, { ...all, after: '' })) as CursorPage<unknown>;
       const place = cursorAt(0).length > 8 ? cursorAt(0) : '';
-      await list(watched, { ...all, [reversed && log ? 'before' : 'after']: place });
+      await list.page(watched, { ...all, [reversed && log ? 'before' : 'after']: place });
       for (const statement of sent.slice(place ? 1 : 0)) {
         const lines = await database.writes.transaction(async tx => {
           // These tables are so small that a sequential scan is cheaper.

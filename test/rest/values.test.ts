@@ -1,0 +1,68 @@
+import t from 'tap';
+import { build } from '../helper/app.ts';
+
+const { call, newUser, newPost } = await build(t);
+
+t.test('text comes back exactly as it was written', async t => {
+  for (const name of [
+    ' two  spaces ',
+    '0',
+    'null',
+    `O'Brien "Bob" \\ {{x}} $1 <b>%s`,
+    'é e\u0301 ß İ 日本語 עברית',
+    '😀'.repeat(200),
+    'line\nbreak\ttab\u2028\u0001\ufeff',
+    '2024-01-01T00:00:00Z',
+    '\ufeff',
+    '\ufeffAda',
+  ]) {
+    const user = await newUser({ name });
+    t.equal(user.name, name);
+    t.equal((await call('GET', `/api/users/${user.id}`, 200)).body.name, name);
+    const list = await call('GET', `/api/users?${new URLSearchParams({ name })}`, 200);
+    t.same(
+      list.body.data.map((each: { id: string }) => each.id),
+      [user.id],
+      'the filter finds it',
+    );
+  }
+});
+
+t.test('an address keeps its case; the longest has 254 characters', async t => {
+  const local = `${'Ab.'.repeat(20)}c`;
+  const host = `${'d'.repeat(60)}.`.repeat(3);
+  const email = `${local}@${host}${'e'.repeat(254 - local.length - host.length - 1)}`;
+  t.equal(email.length, 254);
+  t.equal((await newUser({ email })).email, email);
+  await call('POST', '/api/users', 400, { body: { name: 'x', email: `${email}e` } });
+});
+
+t.test('the longest title has 500 characters, however many bytes each takes', async t => {
+  const title = '😀'.repeat(500);
+  const authorId = (await newUser()).id;
+  t.equal((await newPost({ authorId, title })).title, title);
+  await call('POST', '/api/posts', 400, { body: { title: `${title}x`, authorId } });
+});
+
+t.test('a name or address that cannot be is refused', async t => {
+  for (const [body, path, message] of [
+    [{ name: '😀'.repeat(201), email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
+    [{ name: 'Ada', email: 'ada@example' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: ' ada@example.com' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: 'ada@example.com\n' }, '/email', 'must be a valid e-mail address'],
+    [{ name: 'Ada', email: `${'a'.repeat(250)}@b.co` }, '/email', 'must be at most 254 characters long'],
+  ] as const) {
+    const { error } = (await call('POST', '/api/users', 400, { body })).body;
+    t.same(error.details[0], { in: 'body', path, message }, JSON.stringify(body).slice(0, 60));
+  }
+});
+
+t.test('all violations are reported at once', async t => {
+  const { error } = (await call('POST', '/api/users', 400, { body: { nam: 'Ada', email: 3 } })).body;
+  t.equal(error.message, 'The input is not valid.');
+  t.strictSame(error.details, [
+    { in: 'body', path: '/name', message: 'is required' },
+    { in: 'body', path: '/nam', message: 'is not known; did you mean "name"?' },
+    { in: 'body', path: '/email', message: 'must be a string' },
+  ]);
+});
