@@ -36,4 +36,8 @@ repair(document.getElementById('page'), {
   '.models': { role: 'region', ariaLabel: 'Schemas' },
   '.filter': { role: 'region', ariaLabel: 'Filter' },
   '.errors .responses-table': { role: 'region', ariaLabel: 'Errors' },
+  '.modal-ux': { role: 'dialog', ariaLabel: 'Available authorizations' },
+  '.modal-ux :is(h3, h4)': { ariaLevel: '2' },
+  '.close-modal': { ariaLabel: 'Close' },
+  '.modal-ux [type=submit]': { ariaLabel: 'Authorize' },
 });

@@ -82,6 +82,8 @@ t.test('the key is kept only in memory', async t => {
       .locator('.live-responses-table', { hasText: `${status}` })
       .waitFor();
   await page.getByRole('button', { name: 'Authorize' }).click();
+  await page.getByText('This page keeps the key only in memory.').waitFor();
+  t.same(await accessibilityProblems(page), []);
   await page.locator('.auth-container input').fill(key);
   await page.locator('.auth-container button[type=submit]').click();
   await page.getByRole('button', { name: 'Close' }).click();
