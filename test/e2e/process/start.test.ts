@@ -107,3 +107,18 @@ t.test('a database whose encoding is not UTF8 is refused before anything is crea
     await expectRefusal(t, command, { DATABASE_URL }, why);
   t.same(await queryPostgres(DATABASE_URL, `select 1 from pg_namespace where nspname = 'drizzle'`), []);
 });
+
+t.test('an unexpected error keeps its stack', async t => {
+  const hook = join(makeFolder(t), 'hook.mjs');
+  writeFileSync(hook, `process.loadEnvFile = () => { throw new Error('unforeseen'); };`);
+  const folder = makeFolder(t);
+  writeFileSync(join(folder, '.env'), '');
+  const { code, err } = await runCommand(
+    'scripts/migrate.ts',
+    [],
+    { NODE_OPTIONS: `--import=${hook}` },
+    folder,
+  );
+  t.equal(code, 1);
+  t.match(err, /^Error: unforeseen\n\s+at /);
+});
