@@ -23,7 +23,7 @@ for (const [moment, file, words] of moments)
     // A separate process group, because a terminal sends Ctrl-C to the whole group.
     // Those that follow are used, too.
     const port = 15_000 + 20 * Math.floor(Math.random() * 500);
-    const args = ['--disable-warning=ExperimentalWarning', 'scripts/cluster.ts', `--port=${port}`];
+    const args = ['--disable-warning=ExperimentalWarning', 'test/rig/cluster/start.ts', `--port=${port}`];
     const child = spawn(process.execPath, args, { detached: true });
     const ended = once(child, 'exit');
     const press = () => process.kill(-(child.pid ?? 0), 'SIGINT');

