@@ -6,12 +6,13 @@ import { openTestDatabase, select } from '../helper/database.ts';
 import { isReplayed, keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/records.ts';
 
+const database = await openTestDatabase(t);
 const required = { AUTH_MODE: 'required' } as const;
 
 const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 
 t.test('credentials and scope are judged before a key', async t => {
-  const { app, call, database } = await build(t, { settings: required });
+  const { app, call } = await build(t, { database, settings: required });
   const none = bearer((await makeKey(database, ['read'])).key);
   const posts = app.routes.filter(({ method, config }) => method === 'POST' && config?.idempotencyKey);
   for (const { url, config } of posts)
@@ -32,7 +33,6 @@ t.test('credentials and scope are judged before a key', async t => {
 });
 
 t.test('a caller never meets the keys of another', async t => {
-  const database = await openTestDatabase(t);
   const [issuer, other] = [await openIssuer(t), await openIssuer(t)];
   const own = await build(t, { database, settings: issuer.settings });
   const iss = 'https://other.example';
@@ -69,7 +69,7 @@ t.test('another token of the same subject is the same caller', async t => {
 });
 
 t.test('where the service is open, everybody is one caller', async t => {
-  const { call } = await build(t);
+  const { call } = await build(t, { database });
   const body = newPerson();
   const send = (headers: object) =>
     call('POST', '/api/users', 201, { body, headers: { ...keyed('k'), ...headers } });

@@ -4,6 +4,8 @@ import t from 'tap';
 import { mediaTypeFor } from '../../plugins/graphql/http.ts';
 import { build } from '../helper/app.ts';
 
+const { app, call } = await build(t);
+const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const url = '/api/graphql';
 const get = (parameters: Record<string, string>) => `${url}?${new URLSearchParams(parameters)}`;
 const modern = { accept: 'application/graphql-response+json' };
@@ -18,7 +20,6 @@ t.test('the media type is the one that the client prefers', async t => {
 });
 
 t.test('a refused document has no data: 400 for the new media type and 200 for the old', async t => {
-  const { call } = await build(t);
   for (const [query, code] of [
     ['{', 'GRAPHQL_PARSE_FAILED'],
     ['{ nobody }', 'GRAPHQL_VALIDATION_FAILED'],
@@ -33,7 +34,6 @@ t.test('a refused document has no data: 400 for the new media type and 200 for t
 });
 
 t.test('bug: an operation that cannot be determined was 400 for the old media type too', async t => {
-  const { call } = await build(t);
   const two = 'query A { usersCount } query B { usersCount }';
   for (const [query, operationName, code] of [
     [two, 'C', 'BAD_REQUEST'],
@@ -58,7 +58,6 @@ t.test('bug: an operation that cannot be determined was 400 for the old media ty
 });
 
 t.test('a mutation by GET is 405 with Allow, and does nothing', async t => {
-  const { call } = await build(t);
   const query =
     'mutation M { createUser(input: { name: "A", email: "a@example.com" }) { id } } query Q { usersCount }';
   const refused = await call('GET', get({ query, operationName: 'M' }), 405);
@@ -69,7 +68,6 @@ t.test('a mutation by GET is 405 with Allow, and does nothing', async t => {
 });
 
 t.test('null counts as absent, and invalid members are reported', async t => {
-  const { call } = await build(t);
   const query = '{ usersCount }';
   await call('POST', url, 200, { body: { query, operationName: null, variables: null, extensions: null } });
   const { body } = await call('POST', url, 400, { body: { query, variables: [], variabels: {} } });
@@ -92,7 +90,6 @@ t.test('null counts as absent, and invalid members are reported', async t => {
 });
 
 t.test('a batch is refused with an explanation', async t => {
-  const { call } = await build(t);
   const { body } = await call('POST', url, 400, { body: [{ query: '{ usersCount }' }] });
   t.match(body, { errors: [{ message: /^Batches are not supported/, extensions: { code: 'BAD_REQUEST' } }] });
 });
@@ -123,9 +120,7 @@ t.test('wrong media types, large bodies and too many requests are GraphQL errors
 });
 
 t.test('the official audit of GraphQL over HTTP: 61 of 61', async t => {
-  const { app } = await build(t);
-  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/api/graphql`;
-  const audits = serverAudits({ url });
+  const audits = serverAudits({ url: `${origin}/api/graphql` });
   t.equal(audits.length, 61);
   const results = await Promise.all(audits.map(audit => audit.fn()));
   for (const result of results) {
@@ -141,8 +136,7 @@ const create = gql`
 `;
 
 t.test('a real client runs a mutation and a query, and gets an error as its own type', async t => {
-  const { app } = await build(t);
-  const client = new GraphQLClient(`${await app.listen({ port: 0, host: '127.0.0.1' })}/api/graphql`);
+  const client = new GraphQLClient(`${origin}/api/graphql`);
   const input = { name: 'Ada', email: 'ada@example.com' };
   const { createUser } = await client.request<{ createUser: { id: string } }>(create, { input });
   const found = await client.request('query($id: ID!) { user(id: $id) { name email posts { title } } }', {

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { buildGraphQL } from '../helper/graphql.ts';
 
+const { ask, call, newUser, newPost } = await buildGraphQL(t);
 const create = 'mutation($input: UserCreateInput!) { createUser(input: $input) { id name email } }';
 
 t.test(
   'a replacement has the defaults of what it leaves out, and a deletion cascades when asked',
   async t => {
-    const { ask, newUser, newPost } = await buildGraphQL(t);
     const author = (await newUser()).id;
     const { id } = await newPost({ authorId: author, status: 'published' });
     const replace = 'replacePost(id: $id, input: { title: "B", authorId: $author }) { title status }';
@@ -24,7 +24,6 @@ t.test(
 );
 
 t.test('an invalid input gets the same messages as in REST', async t => {
-  const { ask, call } = await buildGraphQL(t);
   const bad = { name: '', email: 'nobody\u0000' };
   const rest = await call('POST', '/api/users', 400, { body: bad });
   const { data, errors } = await ask(create, { input: bad });
@@ -46,7 +45,6 @@ t.test('an invalid input gets the same messages as in REST', async t => {
 });
 
 t.test('a taken address is a conflict, and the other mutations keep their results', async t => {
-  const { ask } = await buildGraphQL(t);
   const answer = await ask(`mutation {
     a: createUser(input: { name: "A", email: "a@example.com" }) { name }
     b: createUser(input: { name: "B", email: "A@EXAMPLE.COM" }) { name }
@@ -59,7 +57,6 @@ t.test('a taken address is a conflict, and the other mutations keep their result
 });
 
 t.test('a mutation with expectedVersion changes only that version', async t => {
-  const { ask, newUser, call } = await buildGraphQL(t);
   const { id } = await newUser();
   const path = `/api/users/${id}`;
   const { body: record } = await call('PATCH', path, 200, { body: { name: 'A' } });
@@ -92,7 +89,6 @@ t.test('a mutation with expectedVersion changes only that version', async t => {
 });
 
 t.test('an input that was read before another change is a CONFLICT with the current version', async t => {
-  const { ask, newUser, call } = await buildGraphQL(t);
   const { id, version, updatedAt } = await newUser();
   await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Theirs' } });
   const update =

@@ -4,10 +4,11 @@ import { openLog } from '../../src/core/log.ts';
 import { build } from '../helper/app.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
-// docs/decisions/13-graphql.md says why operations are not compiled: what is below failed while they were.
+const { call, post } = await buildGraphQL(t);
+
+// docs/decisions/08-graphql.md says why operations are not compiled: what is below failed while they were.
 
 t.test('the compiler of Mercurius is not loaded', async t => {
-  const { post } = await buildGraphQL(t);
   await post('{ usersCount }');
   const loaded = Object.keys(createRequire(import.meta.url).cache);
   t.ok(loaded.some(file => file.includes('/node_modules/mercurius/')));
@@ -50,7 +51,6 @@ t.test("null for a required place is the client's mistake, at its path", async t
 t.test(
   'null for @skip below a mutation is found when it was done, and an Idempotency-Key undoes it',
   async t => {
-    const { call } = await build(t);
     const query = `mutation($n: Boolean = true, $email: String!) {
     createUser(input: { name: "Ada", email: $email }) { id @skip(if: $n) }
   }`;
@@ -69,7 +69,6 @@ t.test(
 );
 
 t.test('a value of any length is not repeated as a whole', async t => {
-  const { post } = await buildGraphQL(t);
   const create = `mutation($n: String = "x") { createUser(input: { name: $n, email: "${'x'.repeat(40_000)}" }) { id } }`;
   const { body, text } = await post(create, { n: null });
   t.match(body.errors, [{ message: /^Argument "input" has invalid value/ }]);

@@ -1,8 +1,10 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
 
+const { app, call, newUser, database } = await build(t);
+
 t.test('every answer carries the headers that protect a browser', async t => {
-  const { app, newUser } = await build(t, { settings: { TRUST_PROXY: '1' } });
+  const { app } = await build(t, { database, settings: { TRUST_PROXY: '1' } });
   for (const [method, url] of [
     ...['/', '/api/users', '/nowhere', '/docs', '/health/live', '/api/users/%ZZ'].map(url => ['GET', url]),
     ['DELETE', `/api/users/${(await newUser()).id}`],
@@ -30,7 +32,6 @@ const page = 'https://app.example';
 const preflight = { origin: page, 'access-control-request-method': 'PUT' };
 
 t.test('an origin that is not listed may not call', async t => {
-  const { app } = await build(t);
   const plain = await app.inject({ url: '/api/users', headers: { origin: page } });
   t.notOk(plain.headers['access-control-allow-origin']);
   const refused = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
@@ -39,7 +40,7 @@ t.test('an origin that is not listed may not call', async t => {
 
 t.test('a listed origin may call with a key, but never with cookies', async t => {
   const settings = { CORS_ORIGINS: `https://other.example, ${page}`, AUTH_MODE: 'required' } as const;
-  const { app } = await build(t, { settings });
+  const { app } = await build(t, { database, settings });
   const allowed = await app.inject({ method: 'OPTIONS', url: '/api/users', headers: preflight });
   t.equal(allowed.statusCode, 204);
   t.match(allowed.headers, {
@@ -63,7 +64,7 @@ t.test('a listed origin may call with a key, but never with cookies', async t =>
 t.test(
   'a page may send every header that the document names, and read every header of a response',
   async t => {
-    const { app, call } = await build(t, { settings: { CORS_ORIGINS: page } });
+    const { app, call } = await build(t, { database, settings: { CORS_ORIGINS: page } });
     const { components, paths } = app.swagger() as { components?: Components; paths?: object };
     const parameters = Object.values(components?.parameters ?? {}).filter(each => each.in === 'header');
     const asked = [...parameters.map(({ name }) => name), 'Authorization', 'Content-Type', 'X-Request-Id'];
@@ -95,13 +96,11 @@ interface Components {
 }
 
 t.test('with * every origin may call, still without cookies', async t => {
-  const { app } = await build(t, { settings: { CORS_ORIGINS: '*' } });
+  const { app } = await build(t, { database, settings: { CORS_ORIGINS: '*' } });
   const { headers } = await app.inject({ url: '/api/users', headers: { origin: page } });
   t.equal(headers['access-control-allow-origin'], '*');
   t.notOk(headers['access-control-allow-credentials']);
 });
-
-const { call } = await build(t);
 
 t.test('every answer has a request id: the one of the client if it is valid', async t => {
   for (const id of ['a', 'abc-123', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11', 'x'.repeat(100), 'a.b:c_d-e'])

@@ -6,8 +6,11 @@ import { openLog } from '../../src/core/log.ts';
 import { orm } from '../../src/database/connection.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
 import { exchange, parse, request } from '../helper/http.ts';
 import { countsOf } from '../helper/webhooks.ts';
+
+const database = await openTestDatabase(t);
 
 /** A log that keeps its lines. */
 function memoryLog() {
@@ -39,7 +42,7 @@ t.test('an internal error is masked for the client and complete in the log, unde
 
 t.test('the log has one line for each request, without the data of users', async t => {
   const { log, lines, all } = memoryLog();
-  const { call, newUser } = await build(t, { log });
+  const { call, newUser } = await build(t, { log, database });
   await newUser({ name: 'Secret', email: 'secret@example.com' });
   await call('POST', '/api/users', 409, { body: { name: 'Secret', email: 'SECRET@example.com' } });
   await call('GET', '/api/users?email=secret@example.com&name=Secret', 200);
@@ -84,7 +87,7 @@ t.test('a health check that succeeds is no news, and one that fails is', async t
 t.test('a client that leaves before its response is sent is logged and counted as 499', async t => {
   const { log, all } = memoryLog();
   const metrics = new Metrics();
-  const { app } = await build(t, { log, metrics });
+  const { app } = await build(t, { log, metrics, database });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const half =
     'POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
@@ -100,7 +103,7 @@ t.test('a client that leaves before its response is sent is logged and counted a
 });
 
 t.test('the longest path does not slow the log down', async t => {
-  const { call } = await build(t);
+  const { call } = await build(t, { database });
   await call('GET', '/api/users/x', 404);
   const before = performance.now();
   // Each once blocked the event loop for half a second.
@@ -111,7 +114,7 @@ t.test('the longest path does not slow the log down', async t => {
 
 t.test('invalid HTTP gets an error in the envelope', async t => {
   const { log, all } = memoryLog();
-  const { app } = await build(t, { log });
+  const { app } = await build(t, { log, database });
   for (const [bytes, status, code] of [
     ['nonsense\r\n\r\n', 400, 'bad_request'],
     ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'bad_request'],

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
-import { nameOf } from '../../src/database/tracedConnection.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
 import { build } from '../helper/app.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
@@ -59,21 +58,6 @@ t.test('a GraphQL operation is a child of its request, and the parent of its sta
   const statements = trace.filter(span => textOf(span) !== '');
   t.ok(statements.length >= 2);
   t.same(new Set(statements.map(span => span.parentSpanId)), new Set([operation.spanId]));
-});
-
-t.test('the span of a statement is named by its first command and table', async t => {
-  const names: Record<string, string> = {
-    'select "id" from "users" where "users"."id" = $1 for update': 'select users',
-    'update "users" set "updated_at" = $1 from json_to_recordset($2) as job': 'update users',
-    'insert into "posts" select "id" from json_to_recordset($1)': 'insert posts',
-    'delete from "posts" where "id" = $1': 'delete posts',
-    '\n WITH new AS ( INSERT INTO other.table_1 (id)': 'insert other.table_1',
-    'select "page"."id" from unnest($1) as wanted(id) cross join lateral (select "id" from "posts")':
-      'select posts',
-    'select 1': 'select',
-    '': 'statement',
-  };
-  for (const [text, name] of Object.entries(names)) t.equal(nameOf(text), name);
 });
 
 t.test('log lines have the trace and id of their request; health checks have no trace', async t => {

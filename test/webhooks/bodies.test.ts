@@ -69,7 +69,7 @@ t.test('a customer may be a number, an expanded object or in any script', async 
     [42, '42'],
     [{ id: 'cus_expanded', object: 'customer' }, 'cus_expanded'],
     ['顧客/1 ?%', '顧客/1 ?%'],
-    ['c'.repeat(255), 'c'.repeat(255)],
+    ['😀'.repeat(255), '😀'.repeat(255)],
   ];
   for (const [i, [customer, known]] of customers.entries()) {
     await deliver(paymentEvent({ id: `evt_${i}`, customer }));
@@ -83,15 +83,8 @@ t.test('a customer may be a number, an expanded object or in any script', async 
   await call('GET', '/api/subscriptions?provider=%00', 400);
 });
 
-t.test('bug: a customer of 130 emoji was ignored, because each counted as two characters', async t => {
+t.test('a customer is ignored that is longer than 255 characters, with the reason', async t => {
   const { call, deliver, eventually } = await buildDoor(t);
-  for (const length of [130, 255]) {
-    const customer = '😀'.repeat(length);
-    await deliver(paymentEvent({ id: `evt_${length}`, customer }));
-    await eventually(`customer=${encodeURIComponent(customer)}`, 'processed');
-    const { body } = await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200);
-    t.match(body, { customer, status: 'active' });
-  }
   await deliver(paymentEvent({ id: 'evt_256', customer: '😀'.repeat(256) }));
   const ignored = await eventually('status=ignored', 'ignored');
   t.match(ignored, { customer: null, reason: 'The customer is longer than 255 characters.' });

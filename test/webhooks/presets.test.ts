@@ -1,18 +1,9 @@
-import { readdirSync } from 'node:fs';
 import t from 'tap';
 import { sampleEvent } from '../../scripts/lib/webhook/sampleEvent.ts';
 import { presets } from '../../src/config/presets/index.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
-import {
-  folder,
-  hmac,
-  type Name,
-  now,
-  octokit,
-  recorded,
-  standardSecret,
-} from '../helper/events/recordedEvents.ts';
+import { hmac, type Name, now, octokit, recorded, standardSecret } from '../helper/events/recordedEvents.ts';
 import { buildDoor, paymentEvent, secret } from '../helper/webhooks.ts';
 
 const secretOf = (name: string) => (name === 'standard' ? standardSecret : secret);
@@ -52,10 +43,6 @@ t.test('each provider needs no more than a secret; a changed or unsigned body is
   }
 });
 
-t.test('there is a recorded body for every preset', async t => {
-  t.same(readdirSync(folder).sort(), Object.keys(presets).sort());
-});
-
 t.test('bug: two deliveries of GitHub with one body were one event', async t => {
   const { call } = await buildDoor(t, { settings });
   const raw = '{"zen":"Keep it logically awesome."}';
@@ -76,18 +63,12 @@ t.test('bug: two deliveries of GitHub with one body were one event', async t => 
 t.test("each provider's own words become Stripe's", async t => {
   const { call, eventually } = await buildDoor(t, { settings });
   const cases: [Name, string, string][] = [
-    ['paddle', 'trialing', 'trialing'],
     ['paddle', 'past_due', 'past_due'],
-    ['paddle', 'paused', 'paused'],
-    ['paddle', 'canceled', 'canceled'],
     ['lemonsqueezy', 'on_trial', 'trialing'],
     ['lemonsqueezy', 'unpaid', 'unpaid'],
     ['lemonsqueezy', 'cancelled', 'active'],
-    ['lemonsqueezy', 'expired', 'canceled'],
     ['razorpay', 'authenticated', 'trialing'],
     ['razorpay', 'pending', 'past_due'],
-    ['razorpay', 'halted', 'unpaid'],
-    ['razorpay', 'completed', 'canceled'],
   ];
   for (const [n, [name, word, status]] of cases.entries()) {
     const { body, headers, event } = recorded[name];

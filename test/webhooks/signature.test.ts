@@ -100,26 +100,3 @@ t.test('no forged header throws or is accepted', async t => {
   });
   t.doesNotThrow(() => fc.assert(guess, { seed }));
 });
-
-t.test('invalid settings are reported without repeating a secret', async t => {
-  const wrong: [string, RegExp][] = [
-    ['whsec_x', /must be a JSON object/],
-    ['["whsec_x"]', /must be a JSON object/],
-    ['{"stripe":[]}', /stripe\/secrets/],
-    ['{"stripe":"whsec_x"}', /entry 1 must be a list of secrets, or an object/],
-    ['{"stripe":[""]}', /stripe\/secrets\/0/],
-    ['{"stripe":{"scheme":"md5","secrets":["whsec_x"]}}', /stripe\/scheme must be one of/],
-    ['{"stripe":{"header":"A B","secrets":["whsec_x"]}}', /stripe\/header must be a header name/],
-    ['{"acme":{"preset":"payone","secrets":["whsec_x"]}}', /acme\/preset must be one of stripe, /],
-    ['{"acme":{"type":"a..b","secrets":["whsec_x"]}}', /acme\/type must be a path such as/],
-    ['{"acme":{"customer":["header:X"],"secrets":["whsec_x"]}}', /acme\/customer\/0 must be a path/],
-    ['{"standard":["whsec_x"]}', /standard\/secrets must be base64/],
-    ['{"stripe":{"secret":["whsec_x"]}}', /did you mean "secrets"/],
-    ['{"Stripe Inc":["whsec_x"]}', /lower-case letters/],
-  ];
-  for (const [text, expected] of wrong) {
-    const { problems } = readProviders(text);
-    t.match(problems.join('; '), expected, text);
-    t.notMatch(problems.join('; '), /whsec_x/);
-  }
-});

@@ -38,22 +38,6 @@ t.test('a reset while the pool closes does not open it again', async t => {
   t.ok(await seen.allClosed());
 });
 
-t.test('a reset ends a transaction and every statement that it still sends', onPostgres, async t => {
-  const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1 });
-  const later: string[] = [];
-  const transaction = pool.sql.begin(async tx => {
-    const slow = outcome(tx`select pg_sleep(5), ${1}::int`);
-    const queued = outcome(tx`select 1`);
-    setTimeout(() => pool.reset(), 50);
-    later.push(await slow, await queued, await outcome(tx`select 2`));
-  });
-  t.match(await outcome(transaction), /^CONNECTION_/);
-  for (let i = 0; i < 100 && later.length === 0; i++) await sleep(20);
-  for (const code of later) t.match(code, /^CONNECTION_/);
-  t.equal(later.length, 3);
-  t.equal(await outcome(pool.sql`select 1`), 'done', 'the next statement reconnects');
-});
-
 t.test('a statement that waits too long for a connection fails and is never sent', onPostgres, async t => {
   const pool = makePool(t, await createPostgres(t, { empty: true }), { max: 1, wait: 0.3 });
   await pool.sql`create table notes (text text)`;

@@ -1,14 +1,26 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { sql } from '../../../drizzle/orm.ts';
 import { readSettings } from '../../../src/config/settings.ts';
 import type { Connection } from '../../../src/database/connection.ts';
 import { openDatabase } from '../../../src/database/open.ts';
 import { select, testLog } from '../../helper/database.ts';
+import { ofKind } from '../../rig/deploy/manifests.ts';
+import { createServingRole } from '../../rig/deploy/servingRole.ts';
 import { folderOf } from '../../rig/openCluster.ts';
 import { call, makeFolder, startService, until } from '../../rig/process.ts';
 import { pay, secrets } from '../../rig/sender.ts';
@@ -139,7 +151,9 @@ t.test('without the PostgreSQL programs the commands say what is missing', async
 });
 
 // pg_dump refuses a server newer than itself, so these tests start a server of the same release.
-const bin = folderOf('initdb') ?? '';
+const initdb = join(folderOf('initdb') ?? '', 'initdb');
+/** Where the PATH has a link to one program, the others are beside the program itself. */
+const bin = existsSync(initdb) ? dirname(realpathSync(initdb)) : '';
 const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
 
 t.test('a PostgreSQL database is restored into an empty one', { skip }, async t => {
@@ -172,6 +186,72 @@ t.test('after a restore the counts are right, with changes that were not folded'
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
   await queryPostgres(to.DATABASE_URL, 'select list_fold(10000)');
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
+});
+
+/** Runs the backup of deploy/ in a folder, with the command and the variables of its manifest. */
+function runDump(folder: string, url: string, env: NodeJS.ProcessEnv) {
+  const [{ command, env: given }] = ofKind('CronJob')[0].spec.jobTemplate.spec.template.spec.containers;
+  const variables = given.map(({ name, value }: { name: string; value: string }) => [name, value]);
+  const DATABASE_URL_FILE = join(folder, 'url');
+  writeFileSync(DATABASE_URL_FILE, `${url}\n`);
+  const args = command.map((each: string) => each.replace('/etc/triport', resolve('deploy/kubernetes')));
+  const { status, stderr } = spawnSync(args[0], args.slice(1), {
+    cwd: folder,
+    env: { ...Object.fromEntries(variables), ...env, DATABASE_URL_FILE },
+    encoding: 'utf8',
+  });
+  return { status, stderr, dumps: readdirSync(folder).filter(name => name.endsWith('.dump')) };
+}
+
+t.test(
+  'a dump of deploy/ is restored into an empty database, which the serving role serves',
+  { skip },
+  async t => {
+    const [{ DATABASE_URL: from, PATH }, { DATABASE_URL: to }] = [
+      await startInstalled(t),
+      await startInstalled(t),
+    ];
+    const service = await fill(t, { DATABASE_URL: from });
+    service.child.kill('SIGTERM');
+    await service.ended;
+    const contents = await contentsOf(t, { DATABASE_URL: from });
+    const folder = makeFolder(t);
+
+    const dumped = runDump(folder, from, { PATH });
+    const [dump = ''] = dumped.dumps;
+    t.match(dumped, { status: 0, stderr: '', dumps: [/^triport-\d{4}-\d\d-\d\dT[\d-]+Z\.dump$/] });
+    t.equal(statSync(join(folder, dump)).mode & 0o777, 0o600, 'only its owner may read it');
+
+    await createServingRole(t, to, 'choose one');
+    t.match(runDump(folder, to, { PATH, RESTORE: dump }), { status: 0, stderr: '' });
+    t.same(await contentsOf(t, { DATABASE_URL: to }), contents);
+    t.match(runDump(folder, to, { PATH, RESTORE: dump }), { status: 1, stderr: /already exists/ });
+    const DATABASE_URL = to.replace('triport@', 'triport_service:choose%20one@');
+    const restored = await startService(t, { DATABASE_URL });
+    t.match(await call(restored, 'GET', '/api/posts'), { status: 200, body: { meta: { total: 30 } } });
+    const ada = { name: 'Ada', email: 'ada@example.com' };
+    t.equal((await call(restored, 'POST', '/api/users', ada)).status, 201);
+  },
+);
+
+t.test('old dumps go only after a new one was read back', { skip }, async t => {
+  const { DATABASE_URL: url, PATH = '' } = await startInstalled(t);
+  await queryPostgres(url, 'create table notes as select md5(n::text) from generate_series(1, 1000) as n');
+  const [folder, programs] = [makeFolder(t), makeFolder(t)];
+  const old = 'triport-2020-01-01T02-17-00Z.dump';
+  writeFileSync(join(folder, old), 'old');
+  utimesSync(join(folder, old), 0, 0);
+  // One whose dump is cut off, and whose list of contents is whole.
+  const broken = `#!/bin/bash
+    echo "$PGPASSWORD $1" > arguments
+    ${join(bin, 'pg_dump')} "$@" && truncate --size=-100 unfinished`;
+  writeFileSync(join(programs, 'pg_dump'), broken, { mode: 0o755 });
+  const secret = url.replace('triport@', 'triport:p%40ss%25@');
+  t.match(runDump(folder, secret, { PATH: `${programs}:${PATH}` }), { status: 1, stderr: /./, dumps: [old] });
+  t.equal(readFileSync(join(folder, 'arguments'), 'utf8'), `p@ss% --dbname=${url}\n`);
+  const { status, dumps } = runDump(folder, secret, { PATH });
+  t.match({ status, dumps: dumps.length }, { status: 0, dumps: 1 });
+  t.notOk(dumps.includes(old));
 });
 
 const addUsers = (name: string, count: number) => `insert into users (id, name, email, created_at, updated_at)

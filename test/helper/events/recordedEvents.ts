@@ -7,7 +7,7 @@ import Stripe from 'stripe';
 import { secret, signatureOf } from '../webhooks.ts';
 
 /** A true body of each provider. */
-export const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);
+const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);
 const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
 export const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 export const hmac = (raw: string) => createHmac('sha256', secret).update(raw);

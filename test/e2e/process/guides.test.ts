@@ -3,37 +3,28 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { blocksOf, copyProject, missingPrograms, runBlocks, succeeds, walk, write } from './handbook.ts';
+import {
+  blocksOf,
+  copyProject,
+  missingPrograms,
+  runBlocks,
+  succeeds,
+  walk,
+  write,
+} from '../../docs/handbook.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
 t.setTimeout(880_000);
 
 const missing = await missingPrograms();
-/** One copy for all guides, so that the slowest step, the type check, is done once. */
+/** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-const check = 'npm run check';
 /** These read what there is from lists, from the document, or from recorded events. */
-const ofWhatIsAdded = [
-  ...[
-    'access/graphql',
-    'access/table',
-    'docs/openapi',
-    'docs/conflicts',
-    'docs/operations',
-    'docs/components',
-    'docs/home',
-  ],
-  ...[
-    'http/conditions',
-    'http/preferences',
-    'http/idempotentRoutes',
-    'rest/fuzz',
-    'rest/lists',
-    'rest/walks',
-  ],
-  ...['resources/*', 'webhooks/*'],
-].map(name => `test/${name}.test.ts`);
+const knowWhatIsAdded = ['access/graphql', 'access/table', 'docs/openapi', 'rest/walks', 'webhooks/presets'];
+const nameOf = (test: string) => `test/${test}.test.ts`;
+/** What is tested at the end: these, and what the pages tell the reader to test. */
+const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };
 
 t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
   const page = 'docs/add-a-handler.md';
@@ -41,22 +32,20 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   const tried = blocksOf(page, heading).map(({ text }) => text);
   const steps = blocksOf(page).filter(({ text }) => !tried.includes(text));
   t.ok(steps.length > 3 && tried.length > 3, 'there are steps');
-  await walk(t, steps, folder, check);
+  await walk(t, steps, folder, tests);
   if (missing.length > 0) return t.comment(`not installed: ${missing}`);
   await runBlocks(t, page, await startService(t), { heading, folder });
 });
 
-t.test('the steps of docs/add-a-provider.md add a provider, whose test passes', async t => {
-  const steps = blocksOf('docs/add-a-provider.md').filter(({ kind, file }) => kind === 'sh' || file);
-  t.ok(steps.length > 5, 'there are steps');
-  await walk(t, steps, folder, check);
-});
-
-t.test('docs/add-a-resource.md adds comments with a rule, and changes resources later', async t => {
-  const steps = blocksOf('docs/add-a-resource.md').filter(({ kind, file }) => kind === 'sh' || file);
-  t.ok(steps.length > 12, 'there are steps');
-  await walk(t, steps, folder, check);
-});
+for (const [page, least, what] of [
+  ['docs/add-a-provider.md', 5, 'a provider'],
+  ['docs/add-a-resource.md', 12, 'comments with a rule, and change resources later'],
+] as const)
+  t.test(`the steps of ${page} add ${what}`, async t => {
+    const steps = blocksOf(page).filter(({ kind, file }) => kind === 'sh' || file);
+    t.ok(steps.length > least, 'there are steps');
+    await walk(t, steps, folder, tests);
+  });
 
 t.test('the client of a service with a new resource has its operations and its conflicts', async t => {
   const out = t.testdir();
@@ -67,22 +56,23 @@ t.test('the client of a service with a new resource has its operations and its c
   t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
 });
 
-t.test('what the guides add leaves the tests green that know handlers, providers and resources', t =>
-  succeeds(t, `npm test -- embedded ${ofWhatIsAdded.join(' ')}`, folder),
-);
-
 t.test('a new resource can join two others, be a tree, have two words, and every type of field', async t => {
-  for (const given of [
-    'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
-    'membership --belongs-to user,team',
-    "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
-  ])
+  for (const [plural, given] of Object.entries({
+    teams: 'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
+    memberships: 'membership --belongs-to user,team',
+    lineItems:
+      "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+  })) {
     await succeeds(t, `npm run new -- ${given}`, folder);
-  const files = ['teams', 'memberships', 'lineItems'].map(name => `test/resources/${name}.test.ts`);
-  await succeeds(t, `npm test -- embedded ${files.join(' ')}`, folder);
+    tests.postgres.add(nameOf(`resources/${plural}`));
+  }
 });
 
-t.test('all that they add passes the checks', t => succeeds(t, check, folder));
+t.test('all that the pages and the command add passes its tests and the checks', async t => {
+  for (const line of ['npm run format', 'npm run generate']) await succeeds(t, line, folder);
+  const lines = Object.entries(tests).map(([suite, files]) => `npm test -- ${suite} ${[...files].join(' ')}`);
+  await Promise.all(['npm run check', ...lines].map(line => succeeds(t, line, folder)));
+});
 
 /** Starts the service of the copy as `npm start` does; returns its origin. */
 async function startService(t: Test): Promise<string> {

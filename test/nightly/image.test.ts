@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { createPostgres } from '../../helper/database.ts';
-import { answers } from '../../rig/cluster/part.ts';
-import { buildImage, type Image, reasonAgainstImages } from '../../rig/deploy/image.ts';
-import { until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { createPostgres } from '../helper/database.ts';
+import { answers } from '../rig/cluster/part.ts';
+import { buildImage, type Image, reasonAgainstImages } from '../rig/deploy/image.ts';
+import { until } from '../rig/process.ts';
+import { freePort } from '../rig/servers/ports.ts';
 
 t.setTimeout(400_000);
 

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
-import { ask } from '../../rig/cluster/ask.ts';
-import { Balancer, render } from '../../rig/cluster/balancer.ts';
-import { answers, Part } from '../../rig/cluster/part.ts';
-import { has } from '../../rig/openCluster.ts';
-import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { ask } from '../rig/cluster/ask.ts';
+import { Balancer, render } from '../rig/cluster/balancer.ts';
+import { answers, Part } from '../rig/cluster/part.ts';
+import { has } from '../rig/openCluster.ts';
+import { makeDataFolder, makeFolder, startService, until } from '../rig/process.ts';
+import { freePort } from '../rig/servers/ports.ts';
 
 t.setTimeout(60_000);
 

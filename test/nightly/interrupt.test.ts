@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { has } from '../../rig/openCluster.ts';
-import { until } from '../../rig/process.ts';
+import { has } from '../rig/openCluster.ts';
+import { until } from '../rig/process.ts';
 
 t.setTimeout(220_000);
 

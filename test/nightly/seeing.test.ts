@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
-import type { Series } from '../../rig/cluster/prometheus.ts';
-import { has, openCluster } from '../../rig/openCluster.ts';
-import { until } from '../../rig/process.ts';
+import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
+import { ask, json } from '../rig/cluster/ask.ts';
+import { type Cluster, webhookSecret } from '../rig/cluster/cluster.ts';
+import type { Series } from '../rig/cluster/prometheus.ts';
+import { has, openCluster } from '../rig/openCluster.ts';
+import { until } from '../rig/process.ts';
 
 t.setTimeout(180_000);
 
@@ -18,7 +18,7 @@ t.test('Prometheus accepts the configuration, and the alerts fire when they shou
   for (const args of [
     ['check', 'config', 'deploy/prometheus.yml'],
     ['check', 'rules', 'deploy/alerts.yml'],
-    ['test', 'rules', 'test/e2e/cluster/alerts.yml'],
+    ['test', 'rules', 'test/nightly/alerts.yml'],
   ]) {
     const { status, stdout, stderr } = spawnSync('promtool', args);
     t.equal(status, 0, `${args.join(' ')} ${stdout} ${stderr}`);

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { Citus } from '../../rig/citus/citus.ts';
-import { type CitusNode, citusPrograms } from '../../rig/citus/node.ts';
-import { call, makeFolder, startService } from '../../rig/process.ts';
+import { Citus } from '../rig/citus/citus.ts';
+import { type CitusNode, citusPrograms } from '../rig/citus/node.ts';
+import { call, makeFolder, startService } from '../rig/process.ts';
 
 const skip = !citusPrograms() && 'needs Citus';
 t.setTimeout(120_000);

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { call, type Service, startService, until, untilReady } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
-import { makePostgres } from '../../rig/servers/postgresServer.ts';
+import { call, type Service, startService, until, untilReady } from '../rig/process.ts';
+import { freePort } from '../rig/servers/ports.ts';
+import { makePostgres } from '../rig/servers/postgresServer.ts';
 
 t.setTimeout(120_000);
 

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { fill, makeDisk } from '../../rig/disk.ts';
-import { call, spawnService, startService, until } from '../../rig/process.ts';
+import { fill, makeDisk } from '../rig/disk.ts';
+import { call, spawnService, startService, until } from '../rig/process.ts';
 
 t.test('a full disk: writes are refused, nothing is lost, and freeing space ends the outage', async t => {
   const disk = makeDisk(t, '200m');
