@@ -25,6 +25,7 @@ SwaggerUIBundle({
 
 repair(document.getElementById('page'), {
   'textarea:not([aria-label])': { ariaLabel: 'Request body' },
+  '.parameters-col_description > select': { ariaLabel: 'Value' },
   '.examples-select-element': { ariaLabel: 'Example' },
   '.operation-filter-input': {
     ariaLabel: 'Filter operations',
@@ -38,6 +39,6 @@ repair(document.getElementById('page'), {
   '.errors .responses-table': { role: 'region', ariaLabel: 'Errors' },
   '.modal-ux': { role: 'dialog', ariaLabel: 'Available authorizations' },
   '.modal-ux :is(h3, h4)': { ariaLevel: '2' },
-  '.close-modal': { ariaLabel: 'Close' },
+  '.close-modal': { ariaLabel: 'Close the dialog' },
   '.modal-ux [type=submit]': { ariaLabel: 'Authorize' },
 });

@@ -76,7 +76,8 @@ t.test('the key is kept only in memory', async t => {
   const { key } = await makeKey(database, ['read']);
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const { page } = await openPage(browser, origin);
-  await page.goto(`${origin}/docs#/Users/listUsers`);
+  await page.goto(`${origin}/docs`);
+  await operation(page, 'listUsers').waitFor();
   const answered = (status: number) =>
     operation(page, 'listUsers')
       .locator('.live-responses-table', { hasText: `${status}` })
@@ -86,7 +87,8 @@ t.test('the key is kept only in memory', async t => {
   t.same(await accessibilityProblems(page), []);
   await page.locator('.auth-container input').fill(key);
   await page.locator('.auth-container button[type=submit]').click();
-  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await operation(page, 'listUsers').locator('.opblock-summary-control').click();
   await operation(page, 'listUsers').getByRole('button', { name: 'Execute' }).click();
   await answered(200);
   t.same(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]'), [0, 0, '']);
