@@ -1,4 +1,3 @@
-import { withProgress } from '../scripts/lib/progress.ts';
 import { cpu, type Figures, load } from './load.ts';
 import type { Stage } from './stage.ts';
 import type { Workload } from './workloads.ts';
@@ -19,17 +18,14 @@ export async function compare(
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Measured[]> {
   const measured = workloads.map(workload => ({ workload, rounds: [] as Omit<Measured, 'workload'>[] }));
-  await withProgress(rounds * measured.length, 'measurements', async ({ reach, print }) => {
-    for (let round = 1, done = 0; round <= rounds; round++)
-      for (const { workload, rounds } of measured) {
-        const bare = await load([workload], sample, floor, seconds);
-        const full = await load([workload], sample, ours, seconds);
-        const ratio = cpu(full) / cpu(bare);
-        rounds.push({ floor: bare, ours: full, ratio });
-        reach(++done);
-        print(`round ${round} ${workload.name} ${ratio.toFixed(3)}`, console.error);
-      }
-  });
+  for (let round = 1; round <= rounds; round++)
+    for (const { workload, rounds } of measured) {
+      const bare = await load([workload], sample, floor, seconds);
+      const full = await load([workload], sample, ours, seconds);
+      const ratio = cpu(full) / cpu(bare);
+      rounds.push({ floor: bare, ours: full, ratio });
+      console.error(`round ${round} ${workload.name} ${ratio.toFixed(3)}`);
+    }
   return measured.map(({ workload, rounds }) => {
     const floor = rounds.map(one => one.floor);
     const ours = rounds.map(one => one.ours);

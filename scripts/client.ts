@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
 import { parse } from 'yaml';
-import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { ServiceClient } from './lib/serviceClient.ts';
 
@@ -27,8 +27,8 @@ Example: npm run client -- ../shop/src/triport`;
 
 const options = { from: { type: 'string' }, key: { type: 'string' } } as const;
 
-async function writeClient({ values, positionals: [folder] }: Given<typeof options>) {
-  const { from, key = process.env.API_KEY } = values;
+async function writeClient({ values, positionals: [folder] }: Given<typeof options>, io: Io) {
+  const { from, key = io.env.API_KEY } = values;
   if (!folder) throw new UsageError('Name the folder of the client');
   const { document, schema } = from === undefined ? ownContract() : await contractOf(from, key);
   writeFiles(folder, {
@@ -37,7 +37,7 @@ async function writeClient({ values, positionals: [folder] }: Given<typeof optio
     'graphql-env.d.ts': graphqlTypes(schema),
     'schema.graphql': schema,
   });
-  console.log('In your project: npm install openapi-fetch; for GraphQL also gql.tada and graphql.');
+  io.out('In your project: npm install openapi-fetch; for GraphQL also gql.tada and graphql.');
 }
 
 const ownContract = () => ({
@@ -97,4 +97,5 @@ function writeFiles(folder: string, files: Record<string, string>): void {
     writeFileSync(join(folder, name), `${name.endsWith('.graphql') ? '#' : '//'} ${mark}\n${text}`);
 }
 
-await runCommand({ usage, options, most: 1, run: writeClient });
+export const main = mainOf({ usage, options, most: 1, run: writeClient });
+if (import.meta.main) await runMain(main);

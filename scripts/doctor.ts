@@ -1,101 +1,64 @@
-import { styleText } from 'node:util';
-import { type Given, runCommand, UsageError } from '../src/command.ts';
-import { loadSettings, SettingsError } from '../src/config/settings.ts';
+import { type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { SettingsError } from '../src/config/settings.ts';
+import { OperatorError } from '../src/core/errors.ts';
 import { printable, printableJson } from '../src/core/text.ts';
-import { exit } from '../src/process/exit.ts';
-import { checkTraces } from '../src/process/traces.ts';
 import { checkDatabase } from './lib/doctor/database.ts';
-import { checkEmbedded } from './lib/doctor/embedded.ts';
 import { checkExposure } from './lib/doctor/exposure.ts';
-import {
-  type Check,
-  countOf,
-  type Deployment,
-  type Finding,
-  ok,
-  problem,
-  run,
-} from './lib/doctor/finding.ts';
+import type { Deployment, Finding } from './lib/doctor/finding.ts';
 import { checkIssuer } from './lib/doctor/issuer.ts';
-import { checkPorts } from './lib/doctor/ports.ts';
 import { checkRedis } from './lib/doctor/redis.ts';
-import { checkRuntime } from './lib/doctor/runtime.ts';
-import { checkSecrets } from './lib/doctor/secrets.ts';
 
 const usage = `npm run doctor -- [--servers 1] [--workers 0] [--json]
 
-Checks a deployment: settings, database, replicas, Redis, token issuer, secrets, clocks, ports and disk. Prints a line for each
-check, with what is wrong and what to do. Exits with 1 when there is a problem, with 0 when there are at most warnings. It
-changes nothing but a key in Redis, which expires after a second, and prints no secret. Run it where the service runs, with the settings of the service.
+Checks the settings and what they lead to. Each finding says what to do; a problem makes it exit with 1. It changes nothing but
+a key in Redis, which expires after a second, and prints no secret. Run it where the service runs.
 
-  --servers  how many servers share the database, to count connections
-  --workers  how many workers do; 1 by default with WORKER=apart
-  --json     the findings as JSON, for machines
-
-In a container: node scripts/doctor.ts
+  --servers, --workers  how many processes share the database, to count connections
+  --json                the findings as JSON, each with a code
 
 Example: npm run doctor -- --servers 3 --workers 2`;
 
-const options = {
-  servers: { type: 'string', default: '1' },
-  workers: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
+const number = (value: string) => ({ type: 'string', default: value }) as const;
+const options = { servers: number('1'), workers: number('0'), json: { type: 'boolean' } } as const;
 
-/** In the order of the report. */
-const checks: Check[] = [
-  checkRuntime,
-  checkExposure,
-  checkSecrets,
-  checkEmbedded,
-  checkDatabase,
-  checkRedis,
-  checkIssuer,
-  checkPorts,
-];
+/** Each is made when its setting is there. The sentence is for a check that finds nothing. */
+const checks = [
+  ['exposure', 'HOST', 'Nobody can reach, read or sign what is not meant for them.', checkExposure],
+  ['database', 'DATABASE_URL', 'The database has the rights, migrations and connections.', checkDatabase],
+  ['redis', 'REDIS_URL', 'Redis answers and takes writes.', checkRedis],
+  ['issuer', 'AUTH_JWKS_URL', 'The issuer of tokens has keys and the name of the settings.', checkIssuer],
+] as const;
 
-const marks = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
-
-function print({ level, text }: Finding): void {
-  console.log(`${styleText(marks[level], level.padEnd(8), { stream: process.stdout })} ${printable(text)}`);
-}
-
-/** The settings are the first check: without them, there is nothing else to check. */
-async function* examine(values: Given<typeof options>['values']) {
-  let settings: Deployment['settings'];
+async function examine({ values }: Given<typeof options>, io: Io): Promise<number> {
+  const [servers, workers] = [Number(values.servers), Number(values.workers)];
+  if (!(servers >= 0 && workers >= 0)) throw new UsageError('--servers and --workers must be numbers');
+  const findings: Finding[] = [];
+  const report: Deployment['report'] = (level, code, text) => void findings.push({ level, code, text });
   try {
-    settings = loadSettings();
-    checkTraces(process.env);
+    const settings = io.settings();
+    report('ok', 'settings', 'The settings are valid and do not contradict each other.');
+    for (const [code, name, wellText, check] of checks) {
+      if (settings[name] === undefined) continue;
+      const before = findings.length;
+      const deployment = { settings, servers, workers, report };
+      await check(deployment).catch(error => report('problem', code, failureOf(name, error)));
+      if (findings.length === before) report('ok', code, wellText);
+    }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    for (const text of error.problems) yield problem(`${text}.`);
-    return;
+    for (const text of error.problems) report('problem', 'settings', text);
   }
-  yield ok('The settings are valid and do not contradict each other.');
-  const servers = numberOf('servers', values.servers);
-  const workers = numberOf('workers', values.workers ?? (settings.WORKER === 'apart' ? '1' : '0'));
-  for (const check of checks) yield* run(check, { settings, servers, workers });
+  if (values.json) io.out(printableJson(JSON.stringify(findings, null, 2)));
+  else for (const { level, text } of findings) io.out(`${level.padEnd(8)} ${printable(text)}`);
+  return findings.some(({ level }) => level === 'problem') ? 1 : 0;
 }
 
-function numberOf(name: string, text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new UsageError(`--${name} must be a number from 0 to 9999`);
-  return Number(text);
+/** `fetch` puts the reason into the cause. The message is empty when a host name has several addresses. */
+function failureOf(name: string, error: Error): string {
+  if (error instanceof OperatorError) return error.message;
+  const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException;
+  return `${name} cannot be used (${message || code}): start it, open the firewalls, or correct the setting.`;
 }
 
-async function main({ values }: Given<typeof options>) {
-  const findings: Finding[] = [];
-  for await (const finding of examine(values)) {
-    findings.push(finding);
-    if (!values.json) print(finding);
-  }
-  const count = (level: Finding['level']) => findings.filter(finding => finding.level === level).length;
-  if (values.json) console.log(printableJson(JSON.stringify(findings, null, 2)));
-  else
-    console.log(
-      `\n${count('ok')} ok, ${countOf(count('warning'), 'warning')}, ${countOf(count('problem'), 'problem')}`,
-    );
-  // A server that fell silent would keep the process alive.
-  await exit(count('problem') > 0 ? 1 : 0);
-}
-
-await runCommand({ usage, options, run: main });
+export const main = mainOf({ usage, options, run: examine });
+if (import.meta.main) await runMain(main);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { schemaText } from '../plugins/graphql/schema.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
-import { type Given, runCommand } from '../src/command.ts';
+import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
@@ -68,7 +68,7 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
-async function generate({ values: { check } }: Given<typeof options>) {
+async function generate({ values: { check } }: Given<typeof options>, io: Io) {
   const files = {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
@@ -79,11 +79,12 @@ async function generate({ values: { check } }: Given<typeof options>) {
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,
   );
   const names = stale.map(([path]) => path).join(', ');
-  if (stale.length === 0) return console.log('The generated files are up to date.');
+  if (stale.length === 0) return io.out('The generated files are up to date.');
   if (check)
     throw new OperatorError(`Out of date: ${names}. Run \`npm run generate\` and commit the result.`);
   for (const [path, text] of stale) writeFileSync(path, text);
-  console.log(`Written: ${names}`);
+  io.out(`Written: ${names}`);
 }
 
-await runCommand({ usage, options, run: generate });
+export const main = mainOf({ usage, options, run: generate });
+if (import.meta.main) await runMain(main);

@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
 import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
-import { commandNamed, type Given, runCommand, UsageError } from '../src/command.ts';
+import { commandNamed, type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { printable } from '../src/core/text.ts';
 import { compileCheck } from '../src/core/validation.ts';
 import { createKey, keyList, revokeKey } from '../src/services/apiKeys.ts';
-import { withDatabase } from './lib/database.ts';
+import { commandLog, withDatabase } from './lib/database.ts';
 
 const usage = `API keys for clients, used when AUTH_MODE is required.
 
@@ -25,7 +25,7 @@ Example: npm run -s keys -- create --name shop --scopes read,write --days 90`;
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
 type Flags = Given<typeof options>;
 /** Checks its arguments before the database is opened, and returns the work. */
-type Command = (given: Flags) => (context: Context) => Promise<void>;
+type Command = (given: Flags) => (context: Context, io: Io) => Promise<void>;
 
 /** Prints only the key on standard output, so that it can be piped to a secret store. */
 const create: Command = ({ values }) => {
@@ -38,10 +38,10 @@ const create: Command = ({ values }) => {
   };
   const wrong = compileCheck(ApiKeyCreate, 'body')(input);
   if (wrong) throw invalid(wrong);
-  return async context => {
+  return async (context, io) => {
     const { key, ...record } = await createKey(context, input);
-    console.error(`Key ${record.id} (${record.scopes.join(', ')}), shown only once:`);
-    console.log(key);
+    io.err(`Key ${record.id} (${record.scopes.join(', ')}), shown only once:`);
+    io.out(key);
   };
 };
 
@@ -60,29 +60,30 @@ const lineOf = (key: ApiKey) =>
     [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  '),
   );
 
-const list: Command = () => async context => {
+const list: Command = () => async (context, io) => {
   for (let page = 1; ; page++) {
     const { data, meta } = await keyList.byNumber(context, { page, limit: 100, sort: 'createdAt' });
-    for (const key of data) console.log(lineOf(key));
-    if (meta.total === 0) console.log('There are no keys.');
+    for (const key of data) io.out(lineOf(key));
+    if (meta.total === 0) io.out('There are no keys.');
     if (page >= meta.totalPages) return;
   }
 };
 
 const revoke: Command = ({ positionals: [, id] }) => {
   if (!id) throw new UsageError('Name the id of a key');
-  return async context => {
+  return async (context, io) => {
     await revokeKey(context, id);
-    console.log(`Revoked ${id}. Every instance refuses it within 5 seconds.`);
+    io.out(`Revoked ${id}. Every instance refuses it within 5 seconds.`);
   };
 };
 
 const commands: Record<string, Command> = { create, list, revoke };
 
-async function main(given: Flags) {
+async function manageKeys(given: Flags, io: Io) {
   const work = commandNamed(commands, given.positionals[0])(given);
   const actor = `command of ${userInfo().username}`;
-  await withDatabase(parts => work(systemContext(parts, actor, 'command')), 'error');
+  await withDatabase(io, parts => work(systemContext(parts, actor, 'command'), io), commandLog('error'));
 }
 
-await runCommand({ usage, options, most: 2, run: main });
+export const main = mainOf({ usage, options, most: 2, run: manageKeys });
+if (import.meta.main) await runMain(main);

@@ -1,7 +1,6 @@
-import { type Given, runCommand } from '../src/command.ts';
+import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
 import { spread } from '../src/database/migrations/spread.ts';
 import { withDatabase } from './lib/database.ts';
-import { announce } from './lib/progress.ts';
 
 const usage = `npm run migrate -- [--spread]
 
@@ -12,14 +11,15 @@ Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run migrate
 
 const options = { spread: { type: 'boolean' } } as const;
 
-async function migrate({ values }: Given<typeof options>) {
-  announce('Migrating the database');
-  await withDatabase(async ({ db }) => {
-    console.log('The database is up to date.');
-    if (values.spread) announce('Spreading the tables');
+async function migrate({ values }: Given<typeof options>, io: Io) {
+  io.progress('Migrating the database …');
+  await withDatabase(io, async ({ db }) => {
+    io.progress('');
+    io.out('The database is up to date.');
     if (values.spread)
-      console.log((await spread(db)) ? 'The tables are spread.' : 'The tables were spread before.');
+      io.out((await spread(db)) ? 'The tables are spread.' : 'The tables were spread before.');
   });
 }
 
-await runCommand({ usage, options, run: migrate });
+export const main = mainOf({ usage, options, run: migrate });
+if (import.meta.main) await runMain(main);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Given, runCommand } from '../src/command.ts';
+import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
@@ -24,7 +24,7 @@ const options = {
   plural: { type: 'string' },
 } as const;
 
-async function writeResource({ values, positionals: [name] }: Given<typeof options>) {
+async function writeResource({ values, positionals: [name] }: Given<typeof options>, io: Io) {
   const plan = planOf(name, values);
   const files = filesOf(plan);
   const list = withResource(plan, readFileSync('src/resources.ts', 'utf8'));
@@ -37,9 +37,9 @@ async function writeResource({ values, positionals: [name] }: Given<typeof optio
   const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1) ?? '';
   writeFileSync(migration, withTotals(plan, readFileSync(migration, 'utf8')));
   run('node', 'scripts/generate.ts');
-  for (const path of [migration, ...Object.keys(files)].sort()) console.log(path);
-  console.log('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
-  console.log(`Start the service again: then there is /api/${plan.path}.`);
+  for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
+  io.out('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
+  io.out(`Start the service again: then there is /api/${plan.path}.`);
 }
 
 /** What drizzle-kit wrote, and the totals that it does not know of. */
@@ -58,4 +58,5 @@ function run(...[program, ...args]: [string, ...string[]]): void {
   }
 }
 
-await runCommand({ usage, options, most: 1, run: writeResource });
+export const main = mainOf({ usage, options, most: 1, run: writeResource });
+if (import.meta.main) await runMain(main);

@@ -1,4 +1,4 @@
-import { runCommand } from '../src/command.ts';
+import { type Io, mainOf, runMain } from '../src/command.ts';
 import { repairCounts } from '../src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
 
@@ -7,8 +7,9 @@ the database.
 
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run repair`;
 
-async function repair() {
-  await withDatabase(({ db }) => repairCounts(db, line => console.log(line)));
+async function repair(_: unknown, io: Io) {
+  await withDatabase(io, ({ db }) => repairCounts(db, io.out));
 }
 
-await runCommand({ usage, run: repair });
+export const main = mainOf({ usage, run: repair });
+if (import.meta.main) await runMain(main);

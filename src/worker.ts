@@ -23,6 +23,7 @@ async function main() {
   const isReady = () => isWaiting && !ending.begun && database.available();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   await database.ready;
+  if (ending.begun) return;
   isWaiting = true;
   log.info('The worker waits for webhook events.');
 }

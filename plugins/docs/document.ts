@@ -4,13 +4,10 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
-import { errorResponses, errorResponsesOf } from './errors.ts';
-import { exampleRequest, type Schemas } from './exampleRequest.ts';
+import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
+import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
 import { headers, headersOf } from './headers.ts';
-import type { Operation } from './operation.ts';
-import { ownErrors } from './ownErrors.ts';
 import { featuresOf, parameters, parametersOf } from './parameters.ts';
-import { samplesOf } from './samples.ts';
 
 const list = new Intl.ListFormat('en-GB');
 const descriptionOf = (

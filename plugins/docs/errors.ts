@@ -1,7 +1,9 @@
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { errorSchema, errorSchemas, nameOf } from './errorSchemas.ts';
+import type { ExampleRequest } from './exampleRequest.ts';
 import { always, header, headers, limitHeaders } from './headers.ts';
 
 /**
@@ -62,7 +64,7 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unavailable: { 'Retry-After': header('RetryAfter') },
 };
 
-export interface SharedError {
+interface SharedError {
   content: { 'application/json': { schema: object; example: { error: object } } };
 }
 
@@ -76,6 +78,34 @@ export const errorResponses = Object.fromEntries(
     return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),
 ) as Record<string, SharedError>;
+
+/** A shared error with an example of one operation. */
+function withExample(name: 'Invalid' | 'NotFound', error: object): object {
+  const { content, ...shared } = errorResponses[name] as SharedError;
+  const { schema, example } = content['application/json'];
+  return {
+    ...shared,
+    content: { 'application/json': { schema, example: { error: { ...example.error, ...error } } } },
+  };
+}
+
+/** The 400 and the 404 of an operation, if they have more to say than the shared ones. */
+export function ownErrors({ body, query }: ExampleRequest, record: string | undefined) {
+  const [member] = Object.keys(body ?? {});
+  const name = member ?? query[0];
+  const mistake = name !== undefined && {
+    in: member === undefined ? 'query' : 'body',
+    path: `/${misspelt(name)}`,
+    message: `is not known; did you mean "${name}"?`,
+  };
+  return {
+    ...(mistake && { 400: withExample('Invalid', { details: [mistake] }) }),
+    ...(record && { 404: withExample('NotFound', { message: `${capitalize(record)} not found.` }) }),
+  };
+}
+
+/** With two letters in the wrong order. */
+const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
 
 /** The schemas of all errors, if these are the conflicts. */
 export const schemasOfErrors = (conflicts: Conflict[]) =>

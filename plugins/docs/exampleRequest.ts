@@ -1,5 +1,11 @@
+import { inspect } from 'node:util';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import type { Operation } from './operation.ts';
+
+/** An operation of the document, to which this folder adds what all operations have. */
+export type Operation = Omit<OpenAPIV3_1.OperationObject, 'responses'> & {
+  responses: Record<string, object>;
+  'x-codeSamples'?: object[];
+};
 
 type Schema = {
   required?: string[];
@@ -56,3 +62,38 @@ function exampleOf({ properties = {}, required = [] }: Schema): Record<string, u
   const chosen = needed.length > 0 ? needed : writable.slice(0, 1);
   return Object.fromEntries(chosen.map(([name, schema]) => [name, schema.examples?.[0]]));
 }
+
+/** The page at `/docs` puts its own address here. */
+const server = 'https://api.example.com';
+
+/** How to send the request, for those who copy it. */
+export const samplesOf = (request: ExampleRequest, needsKey: boolean) => [
+  { lang: 'Shell', label: 'curl', source: curl(request, needsKey) },
+  ...(request.isJson ? [{ lang: 'TypeScript', label: 'TypeScript', source: typescript(request) }] : []),
+];
+
+function curl({ method, path, params, mediaType, body }: ExampleRequest, needsKey: boolean): string {
+  const url =
+    server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const implied = body ? 'POST' : 'GET';
+  return [
+    `curl ${method === implied ? '' : `-X ${method} `}${url}`,
+    ...(needsKey ? [`-H "Authorization: Bearer $KEY"`] : []),
+    ...(body
+      ? [`-H 'Content-Type: ${mediaType}'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]
+      : []),
+  ].join(' \\\n  ');
+}
+
+/** With the client that `npm run client` writes. */
+function typescript({ method, path, params, body }: ExampleRequest): string {
+  const options = {
+    ...(Object.keys(params).length > 0 && { params: { path: params } }),
+    ...(body && { body }),
+  };
+  const given = Object.keys(options).length > 0 ? `, ${literal(options)}` : '';
+  return `const { data, error } = await client.${method}('${path}'${given});`;
+}
+
+/** As one writes it by hand: names without quotes, one member in a line. */
+const literal = (value: object) => inspect(value, { compact: false, depth: null });

@@ -8,8 +8,7 @@ import { toolPolicy } from '../http/headers.ts';
 import { sendTagged } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
-import type { Schemas } from './exampleRequest.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, Schemas } from './exampleRequest.ts';
 import { makePage } from './page/index.ts';
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Kind } from 'graphql';
 import type { Context } from '../../src/core/context.ts';
-import { type KeyedRequest, once } from '../../src/services/idempotency.ts';
+import { type KeyedRequest, withIdempotencyKey } from '../../src/services/idempotency.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { headersOf } from '../http/errors.ts';
 import type { Operation } from './documents/reader.ts';
@@ -55,7 +55,7 @@ export async function answerOnce(
         throw new Failed({ data: null, errors: [tooLong(body.length)], records });
       return { status: 200, location: null, version: null, body };
     };
-    return { ...(await once(request.context, keyed, work)), records };
+    return { ...(await withIdempotencyKey(request.context, keyed, work)), records };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     return answerOf(request, error.ran);

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
-import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { AppError, type ErrorCode, reasonForLog, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
@@ -44,12 +44,14 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
     : reply.send(toEnvelope(error));
 }
 
-/** Logs what went wrong in the service. Refusals have no cause and no stack: there may be thousands during an outage. */
+/** Logs what went wrong in the service. There may be thousands of refusals during an outage: they have no stack. */
 export function logFailure(request: FastifyRequest, error: AppError, context: object = {}): void {
   const { code } = error.details as { code?: string };
   if (statusOf[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
-  if (error.code === 'unavailable' && error.cause === undefined) request.log.warn(context, error.message);
-  else request.log.error({ err: error.cause ?? error, ...context }, error.message);
+  const { cause = error } = error;
+  if (error.code !== 'unavailable') request.log.error({ err: cause, ...context }, error.message);
+  else if (cause === error) request.log.warn(context, error.message);
+  else request.log.error({ ...reasonForLog(cause), ...context }, error.message);
 }
 
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>

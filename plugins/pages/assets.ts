@@ -1,50 +1,71 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { vary } from '../http/headers.ts';
+import { sendHtml, vary } from '../http/headers.ts';
 import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 
-/** The look that all pages share. */
-export const themeFile = join(import.meta.dirname, 'theme.css');
+/** A file that several pages use. */
+export const sharedFile = (name: 'key.js' | 'repair.js' | 'theme.css') => join(import.meta.dirname, name);
 
-const types: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.png': 'image/png',
-};
-
-/**
- * Serves the files of a page, compressed, and returns their URLs by name. Browsers keep them for a year: each change of a
- * file changes all URLs, which share a folder, so that modules can import each other by their names.
- */
-export async function serveAssets(
-  app: FastifyInstance,
-  folder: string,
-  files: Record<string, string>,
-): Promise<Record<string, string>> {
-  const contents = await Promise.all(Object.values(files).map(path => readFile(path)));
-  const version = createHash('sha256').update(Buffer.concat(contents)).digest('hex').slice(0, 12);
-  for (const [name, path] of Object.entries(files)) serve(app, `${folder}/:version/${name}`, version, path);
-  return Object.fromEntries(
-    Object.keys(files).map(name => [name, `${app.prefix}${folder}/${version}/${name}`]),
-  );
+interface Page {
+  title: string;
+  /** What is in the body of the document. */
+  body: string;
+  policy: string;
+  styles: string[];
+  /** Scripts of others, which come before our modules. */
+  scripts?: string[];
+  modules?: string[];
 }
 
-function serve(app: FastifyInstance, url: string, version: string, path: string): void {
-  const send = sendCompressed(() => readFile(path));
+/**
+ * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files for a
+ * year: each change of a file changes all URLs, which share a folder, so that modules can import each other by their names.
+ */
+export async function servePage(app: FastifyInstance, path: string, page: Page) {
+  const { title, scripts = [], modules = [], policy } = page;
+  const styles = [sharedFile('theme.css'), ...page.styles];
+  const files = [...styles, ...scripts, ...modules];
+  const contents = await Promise.all(files.map(file => readFile(file)));
+  const version = hash('sha256', Buffer.concat(contents)).slice(0, 12);
+  for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
+  const urlOf = (file: string) => `${app.prefix}${path}/${version}/${basename(file)}`;
+  const head = [
+    ...styles.map(file => `<link rel="stylesheet" href="${urlOf(file)}">`),
+    ...scripts.map(file => `<script defer src="${urlOf(file)}"></script>`),
+    ...modules.map(file => `<script type="module" src="${urlOf(file)}"></script>`),
+  ];
+  return (reply: FastifyReply, body = page.body) =>
+    sendHtml(reply, documentOf(title, head.join('\n'), body), policy);
+}
+
+const documentOf = (title: string, head: string, body: string) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+${head}
+<body>
+${body}
+</body>
+</html>
+`;
+
+function serveFile(app: FastifyInstance, url: string, version: string, file: string): void {
+  const send = sendCompressed(() => readFile(file));
+  const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   app.get<{ Params: { version: string } }>(
     url,
     { config: { scope: 'public', rateLimit: false, quiet: true }, schema: { hide: true } },
     async (request, reply) => {
       // While two releases run, the older must not have its file kept under the newer's URL.
       const isCurrent = request.params.version === version;
-      reply
-        .type(types[extname(path)] ?? 'application/octet-stream')
-        .header('cache-control', isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache');
-      return send(request, reply);
+      const cacheControl = isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache';
+      return send(request, reply.type(type).header('cache-control', cacheControl));
     },
   );
 }
@@ -56,19 +77,14 @@ export const acceptsGzip = ({ headers }: FastifyRequest) =>
 export const compress = promisify<Buffer | string, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it. */
-export function sendCompressed(read: () => Promise<Buffer>) {
-  let compressed: Promise<Buffer> | undefined;
+function sendCompressed(read: () => Promise<Buffer>) {
+  let compressed: Buffer | undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
     vary(reply, 'accept-encoding');
     if (!acceptsGzip(request)) return reply.send(await read());
     // On first use: most instances never serve a page.
-    compressed ??= read()
-      .then(compress)
-      .catch(error => {
-        compressed = undefined;
-        throw error;
-      });
-    return reply.header('content-encoding', 'gzip').send(await compressed);
+    compressed ??= await compress(await read());
+    return reply.header('content-encoding', 'gzip').send(compressed);
   };
 }
 

@@ -3,7 +3,7 @@ import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
-import { deleted, sendDeleted, sendPage } from './replies.ts';
+import { deleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const config = { record: 'API key' };
@@ -57,12 +57,10 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
       params,
       response: { 204: deleted },
     }),
-    (request, reply) => {
-      const { key_id: id } = request.params;
-      return sendDeleted(
-        reply,
-        revokeKey(request.context, id).then(() => onRevoked(id)),
-      );
+    async ({ context, params }, reply) => {
+      await revokeKey(context, params.key_id);
+      onRevoked(params.key_id);
+      return reply.code(204).send();
     },
   );
 };

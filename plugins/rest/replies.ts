@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { requireVersion } from '../../src/core/conditions.ts';
 import type { Context } from '../../src/core/context.ts';
-import { type Answer, once } from '../../src/services/idempotency.ts';
+import { type Answer, withIdempotencyKey } from '../../src/services/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
@@ -74,16 +74,15 @@ async function sendOnce<T>(
   reply: FastifyReply,
   work: (context: Context) => Promise<T>,
   headOf: (result: T) => Head,
-): Promise<T | FastifyReply> {
+): Promise<FastifyReply> {
   const { context, keyed } = reply.request;
-  if (!keyed) {
+  const act = async (context: Context) => {
     const result = await work(context);
-    return isEnough(reply, headOf(result)) ? reply.code(204).send() : result;
-  }
-  const answer = await once(context, keyed, async inside => {
-    const result = await work(inside);
     return { status: reply.statusCode, ...headOf(result), body: String(reply.serialize(result)) };
-  });
+  };
+  const answer = keyed
+    ? await withIdempotencyKey(context, keyed, act)
+    : { ...(await act(context)), replayed: false };
   if (answer.replayed) reply.header('idempotency-replayed', 'true');
   return isEnough(reply, answer)
     ? reply.code(204).send()
@@ -103,10 +102,4 @@ function isMinimal(reply: FastifyReply): boolean {
   const preferred = preferredReturn(reply.request);
   if (preferred) reply.header('preference-applied', `return=${preferred}`);
   return preferred === 'minimal';
-}
-
-/** No body, once the record is deleted. */
-export async function sendDeleted(reply: FastifyReply, deletion: Promise<void>) {
-  await deletion;
-  return reply.code(204).send();
 }

@@ -6,7 +6,7 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
 import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import { routesOf } from '../http/routes.ts';
-import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
+import { deleted, sendChanged, sendCreated, sendPage, sendRecord } from './replies.ts';
 
 type Routes = FastifyPluginAsyncTypebox;
 
@@ -129,7 +129,9 @@ const removal =
         querystring: Removal,
         response: { 204: deleted },
       }),
-      async ({ context, params, query, condition }, reply) =>
-        sendDeleted(reply, remove(context, idIn(params), query, condition)),
+      async ({ context, params, query, condition }, reply) => {
+        await remove(context, idIn(params), query, condition);
+        return reply.code(204).send();
+      },
     );
   };

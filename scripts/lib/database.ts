@@ -1,19 +1,23 @@
-import { loadSettings } from '../../src/config/settings.ts';
+import type { Io } from '../../src/command.ts';
 import { type Log, openLog } from '../../src/core/log.ts';
 import type { Connection } from '../../src/database/connection.ts';
+import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 
-/** Migrates the configured database, runs work on it, and closes it. `level` is for commands whose output matters. */
+/** The log of a command: what is below `level` would stand between its own lines. */
+export const commandLog = (level: 'warn' | 'error' = 'warn'): Log =>
+  openLog({ LOG_LEVEL: level }, process.stdout.isTTY);
+
+/** Migrates the configured database, runs work on it, and closes it. */
 export async function withDatabase(
-  work: (parts: { db: Connection; log: Log }) => Promise<void>,
-  level?: 'error',
+  io: Io,
+  work: (parts: { db: Connection; log: Log; database: Database }) => Promise<void>,
+  log = commandLog(),
 ): Promise<void> {
-  const settings = loadSettings();
-  const log = openLog({ LOG_LEVEL: level ?? settings.LOG_LEVEL }, process.stdout.isTTY);
-  const database = await openDatabase(settings, log);
+  const database = await openDatabase(io.settings(), log);
   try {
     await database.ready;
-    await work({ db: database.writes, log });
+    await work({ db: database.writes, log, database });
   } finally {
     await database.close();
   }

@@ -32,11 +32,8 @@ export const idOf = (token: string) =>
 
 export const hashOf = (token: string) => hash('sha256', token, 'hex');
 
-export const matches = (token: string, hash: Buffer) => sameText(hashOf(token), hash);
-
-/** Compares texts in constant time. */
-export const sameText = (given: string, stored: Buffer) =>
-  given.length === stored.length && timingSafeEqual(Buffer.from(given, 'latin1'), stored);
+/** Compares in constant time. */
+export const matches = (token: string, hash: Buffer) => timingSafeEqual(Buffer.from(hashOf(token)), hash);
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), 6);
 

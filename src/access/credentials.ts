@@ -12,7 +12,6 @@ export function openCredentials(settings: Settings, parts: KeyRingParts) {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const keys = new KeyRing(parts);
   const tokens = settings.AUTH_JWKS_URL === undefined ? undefined : new TokenVerifier(settings, parts.log);
-  void tokens?.readKeys();
 
   function verifierOf(credential: string): KeyRing | TokenVerifier {
     if (looksLikeToken(credential)) return keys;

@@ -4,6 +4,7 @@ import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { setBounded } from '../core/boundedMap.ts';
 import { AppError, invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { watchService } from '../core/watch.ts';
 
 /** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
 export const signatureAlgorithms = [
@@ -29,8 +30,8 @@ export class TokenVerifier {
   readonly #checks: JWTVerifyOptions;
   readonly #log: Log;
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
-  readonly #verified = new Map<string, { actor: Actor; until: number }>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #reading: ReturnType<typeof watchService>;
+  #verified = new Map<string, { actor: Actor; until: number }>();
 
   constructor({ AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer, log: Log) {
     this.#log = log;
@@ -40,17 +41,20 @@ export class TokenVerifier {
       cooldownDuration: 5000,
       timeoutDuration: 3000,
     });
-    this.#timer = setInterval(() => void this.readKeys(), keyRefreshInterval).unref();
+    this.#reading = watchService({
+      check: () => this.readKeys(),
+      every: keyRefreshInterval,
+      log,
+      level: 'warn',
+      away: 'Cannot read the keys of the token issuer; the known ones stay in use.',
+      back: 'The keys of the token issuer are read again.',
+    });
   }
 
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async readKeys(): Promise<void> {
-    try {
-      await this.#keys.reload();
-      this.#verified.clear();
-    } catch (error) {
-      this.#log.warn({ err: error }, 'Cannot read the keys of the token issuer; the known ones stay in use.');
-    }
+    await this.#keys.reload();
+    this.#verified = new Map();
   }
 
   /** The caller, when the token was verified a moment ago. */
@@ -60,17 +64,20 @@ export class TokenVerifier {
   }
 
   async find(token: string): Promise<Actor> {
+    // The map of these keys: a token of a withdrawn one must not be in that of the next.
+    const verified = this.#verified;
     const { payload } = await jwtVerify(token, this.#keys, this.#checks).catch(error => {
       throw this.#explain(error);
     });
     const actor = actorOf(payload);
     const until = Math.min(Date.now() + trustedFor, (payload.exp ?? 0) * 1000);
-    setBounded(this.#verified, token, { actor, until }, maxTokens);
+    setBounded(verified, token, { actor, until }, maxTokens);
     return actor;
   }
 
+  /** Does not wait for an issuer that is silent. */
   close(): void {
-    clearInterval(this.#timer);
+    void this.#reading.close();
   }
 
   #explain(error: unknown): AppError {

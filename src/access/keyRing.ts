@@ -5,6 +5,7 @@ import { setBounded } from '../core/boundedMap.ts';
 import { unavailable } from '../core/errors.ts';
 import { keptIn } from '../core/keptIn.ts';
 import type { Log } from '../core/log.ts';
+import { watchService } from '../core/watch.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { recordsById } from '../database/statements/recordsById.ts';
@@ -33,16 +34,20 @@ export class KeyRing {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, KnownKey>();
   readonly #lookups = new Map<string, Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #refreshing: Promise<void> | undefined;
+  readonly #refreshing: ReturnType<typeof watchService>;
 
   constructor(parts: KeyRingParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => {
-      this.#refreshing ??= this.#refresh().finally(() => {
-        this.#refreshing = undefined;
-      });
-    }, refreshInterval).unref();
+    this.#refreshing = watchService({
+      check: () => this.#refresh(),
+      every: refreshInterval,
+      cannotTell: () => this.#keys.size === 0 || !parts.database.available(),
+      log: parts.log,
+      level: 'warn',
+      // The next request with each key looks it up.
+      away: 'The API keys in use cannot be read again.',
+      back: 'The API keys in use are read again.',
+    });
   }
 
   get size(): number {
@@ -74,8 +79,7 @@ export class KeyRing {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#refreshing;
+    await this.#refreshing.close();
     await writeLastUses(this.#parts.database, this.#keys.values()).catch(() => {});
   }
 
@@ -98,18 +102,12 @@ export class KeyRing {
 
   /** Reads all keys in use again and drops the idle ones. */
   async #refresh(): Promise<void> {
-    const { database, log, now } = this.#parts;
-    if (!database.available() || this.#keys.size === 0) return;
-    try {
-      await writeLastUses(database, this.#keys.values());
-      const idle = now().getTime() - idleAfter;
-      for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
-      const ids = [...this.#keys.values()].map(({ id }) => id);
-      while (ids.length > 0) await this.#read(ids.splice(0, keysPerQuery));
-    } catch (error) {
-      // The next request with each key looks it up.
-      log.warn({ err: error }, 'The API keys could not be read again.');
-    }
+    const { database, now } = this.#parts;
+    await writeLastUses(database, this.#keys.values());
+    const idle = now().getTime() - idleAfter;
+    for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
+    const ids = [...this.#keys.values()].map(({ id }) => id);
+    while (ids.length > 0) await this.#read(ids.splice(0, keysPerQuery));
   }
 }
 

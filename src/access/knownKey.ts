@@ -1,7 +1,7 @@
 import type { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
-import { isWellFormed, matches, sameText } from './apiKeyToken.ts';
+import { isWellFormed, matches } from './apiKeyToken.ts';
 
 export const unknownKey = () => invalidToken('The API key is unknown.');
 export const mistypedKey = () => invalidToken('The API key is mistyped: its checksum is wrong.');
@@ -18,8 +18,6 @@ export class KnownKey {
   readonly #hash: Buffer;
   readonly #revoked: boolean;
   readonly #expiresAt: number;
-  /** The token, once its hash has matched: comparing it costs a tenth of hashing again. */
-  #token: Buffer | undefined;
 
   constructor(row: typeof apiKeys.$inferSelect, trustedUntil: number, previous: KnownKey | undefined) {
     this.id = row.id;
@@ -30,15 +28,11 @@ export class KnownKey {
     this.#hash = Buffer.from(row.secretHash, 'latin1');
     this.#revoked = row.revokedAt !== null;
     this.#expiresAt = timeOr(Number.POSITIVE_INFINITY, row.expiresAt);
-    if (previous) this.#token = previous.#token;
   }
 
   /** The caller behind this token, which claims to be this key. */
   admit(token: string, now: Date): Actor {
-    if (this.#token === undefined || !sameText(token, this.#token)) {
-      if (!matches(token, this.#hash)) throw isWellFormed(token) ? unknownKey() : mistypedKey();
-      this.#token = Buffer.from(token, 'latin1');
-    }
+    if (!matches(token, this.#hash)) throw isWellFormed(token) ? unknownKey() : mistypedKey();
     if (this.#revoked) throw invalidToken('The API key was revoked.');
     const time = now.getTime();
     if (time >= this.#expiresAt) throw invalidToken('The API key has expired.');

@@ -92,5 +92,11 @@ export function reasonOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** What the log has about a failure: its reason in words, or the stack of a bug. */
+export function reasonForLog(error: unknown): { reason: string } | { err: unknown } {
+  const reason = reasonOf(error);
+  return reason === undefined ? { err: error } : { reason };
+}
+
 const violationsOf = ({ details }: AppError) =>
   Array.isArray(details) ? details.map(({ path, message }) => `${path.slice(1)} ${message}.`) : [];

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonForLog } from './errors.ts';
 import type { Log } from './log.ts';
 
 /** All times are in milliseconds. */
@@ -31,7 +32,7 @@ export function watchService(watched: Watched) {
     hasFailed = true;
     if (isAway || closing.signal.aborted) return;
     isAway = true;
-    log[level]({ err: error }, watched.away);
+    log[level](reasonForLog(error), watched.away);
     onAway?.();
   }
   function succeeded(): void {

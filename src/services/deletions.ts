@@ -4,31 +4,21 @@ import { need } from '../access/need.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
-import { orNotFound } from '../core/errors.ts';
-import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
-import { lockRecord } from './records.ts';
+import { lockRecord, type Rule } from './records.ts';
 import { childrenOf, type Relation } from './relations.ts';
 import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
 
-interface RemovalRules<Stored> {
-  /** A rule of the resource, under the lock of the record: throws when it may not be deleted. A cascade from a parent asks no rule. */
-  check?: (stored: Stored, inside: Context) => void | Promise<void>;
-  /** The 409s of the rule. */
-  conflicts?: Conflict[];
-}
-
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
- * did not ask for their deletion, or when they are very many.
+ * did not ask for their deletion, or when they are very many. A cascade from a parent asks no rule.
  */
 export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
-  { check, conflicts = [] }: RemovalRules<T['$inferSelect']> = {},
+  { check, conflicts = [] }: Rule<[stored: T['$inferSelect']]> = {},
 ) {
-  const title = capitalize(resource.noun);
   async function remove(
     context: Context,
     id: string,
@@ -38,7 +28,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
     need(context, 'write');
     const work = async (inside: Context) => {
       // The stronger lock keeps new children out.
-      const stored = orNotFound(title, await lockRecord(inside, resource.table, id, 'update'));
+      const stored = await lockRecord(inside, resource, id, 'update');
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
       const found: Found = new Map([[resource.name, new Set([id])]]);
@@ -54,14 +44,11 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
 type Removable = Pick<AnyResource, 'table' | 'name'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
-function conflictsOfRemoval(resource: Removable, seen = new Set<PgTable>()): Conflict[] {
-  if (seen.has(resource.table)) return [];
-  seen.add(resource.table);
-  const all = childrenOf(resource).flatMap(({ child, cascade, conflicts: { hasChildren, tooMany } }) => [
-    ...(cascade === 'always' ? [] : [hasChildren]),
-    tooMany,
-    ...conflictsOfRemoval(child, seen),
-  ]);
+function conflictsOfRemoval(resource: Removable): Conflict[] {
+  const relations = [resource, ...descendantsOf(resource)].flatMap(childrenOf);
+  const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
+    cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
+  );
   return [...new Map(all.map(each => [each.code, each])).values()];
 }
 

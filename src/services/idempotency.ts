@@ -32,18 +32,17 @@ const keptFor = keptDays * 24 * 3_600_000;
  * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
  * kept: what failed has changed nothing, so it can be sent again with the same key.
  */
-export async function once(
+export async function withIdempotencyKey(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write');
   const hash = hashOf(context, request.key);
-  let hasKey = false;
   async function attempt(inside: Context) {
-    hasKey = false;
-    const isFirst = await take(inside, hash, request.fingerprint);
-    hasKey = true;
+    const isFirst = await take(inside, hash, request.fingerprint).catch(error => {
+      throw isLockedOut(error) ? new LockedOut(hash) : error;
+    });
     if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
     const answer = await work(inside);
     await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
@@ -53,9 +52,7 @@ export async function once(
     return await inTransaction(context, attempt, { turns: [hash] });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
-    const waitsForWork = hasKey || (error instanceof LockedOut && error.turn !== hash);
-    if (isLockedOut(error) && !waitsForWork) throw inProgress.error();
-    throw error;
+    throw error instanceof LockedOut && error.turn === hash ? inProgress.error() : error;
   }
 }
 

@@ -17,29 +17,33 @@ import { insertionOf, recordWrites } from './audit.ts';
 import { relationsOf } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
 
-/** A record, locked until the transaction ends. */
+/** A record, locked until the transaction ends; not found for any other text. */
 export async function lockRecord<T extends ResourceTable>(
   { db }: Context,
-  table: T,
+  { table, noun }: Pick<Resource<Contract, T>, 'table' | 'noun'>,
   id: string,
   lock: 'update' | 'no key update',
-): Promise<T['$inferSelect'] | undefined> {
-  if (!isId(id)) return undefined;
-  const [record] = await orm(db).select().from<PgTable>(table).where(eq(table.id, id)).for(lock);
-  return record as T['$inferSelect'] | undefined;
+): Promise<T['$inferSelect']> {
+  const lookup = orm(db).select().from<PgTable>(table).where(eq(table.id, id)).for(lock);
+  const [record] = isId(id) ? await lookup : [];
+  return orNotFound(capitalize(noun), record as T['$inferSelect'] | undefined);
 }
 
-interface CreationRules<Input> {
-  /** A rule of the resource: throws when there may be no such record. */
-  check?: (input: Input, inside: Context) => void | Promise<void>;
-  /** The 409s of the rule. */
+/**
+ * A rule of the resource. The check of a change or a deletion runs under the lock of the record, so `stored` is what the write
+ * is made to. Other records that it reads may change meanwhile, unless it locks them.
+ */
+export interface Rule<Asked extends unknown[]> {
+  /** Throws when the write is not allowed. */
+  check?: (...asked: [...Asked, inside: Context]) => void | Promise<void>;
+  /** The 409s that it throws. */
   conflicts?: Conflict[];
 }
 
 /** A function that creates a record and returns it. Members that are absent get their defaults. */
 export function creationOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
-  { check, conflicts = [] }: CreationRules<Static<C['create']>> = {},
+  { check, conflicts = [] }: Rule<[input: Static<C['create']>]> = {},
 ) {
   type Created = Static<C['record']> & { id: string; version: number };
   const { plural, unique } = resource;
@@ -68,23 +72,13 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
 
 const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
 
-interface ChangeRules<Stored> {
-  /**
-   * A rule of the resource: throws when this record may not be changed like this. It runs under the lock of the record, so
-   * `stored` is what the change is made to. Other records that it reads may change at the same time, unless it locks them.
-   */
-  check?: (stored: Stored, changes: Partial<Stored>, inside: Context) => void | Promise<void>;
-  /** The 409s of the rule. */
-  conflicts?: Conflict[];
-}
-
 /** Two functions that change a record and return it: by a complete input, and by a merge patch (RFC 7396). */
 export function changesOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
-  { check, conflicts = [] }: ChangeRules<T['$inferSelect']> = {},
+  { check, conflicts = [] }: Rule<[stored: T['$inferSelect'], changes: Partial<T['$inferSelect']>]> = {},
 ) {
   type Stored = T['$inferSelect'];
-  const { name, noun, table, contract } = resource;
+  const { name, table, contract } = resource;
   const changeBy = (inputFor: (stored: Stored, given: object) => object) => {
     async function change(
       context: Context,
@@ -95,8 +89,7 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
       need(context, 'write');
       const write = async (inside: Context) => {
         // The weaker lock: rows that refer to this one can still be written.
-        const found = await lockRecord(inside, table, id, 'no key update');
-        const stored = orNotFound(capitalize(noun), found);
+        const stored = await lockRecord(inside, resource, id, 'no key update');
         requireVersion(condition, stored.version);
         const changes = changesTo(stored, asStored(contract, inputFor(stored, given)) as Partial<Stored>);
         if (!changes) return stored;

@@ -18,6 +18,7 @@ t.test('keys rotate without a restart, and tokens of a withdrawn key are refused
   const { settings, ...issuer } = await openIssuer(t);
   const check = new TokenVerifier(settings, testLog);
   t.teardown(() => check.close());
+  await check.readKeys();
   const old = await issuer.sign();
   t.match(await check.find(old), { kind: 'token', id: 'someone', scopes: ['read'] });
   t.match(check.recall(old), { id: 'someone' }, 'a checked token is not checked again at once');

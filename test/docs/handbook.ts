@@ -30,12 +30,24 @@ export function blocksOf(page: string, heading?: string): Block[] {
 
 const excluded = ['node_modules', '.git', '.tap', 'data'];
 
-/** Follows the steps of a page in a folder: writes its files, and runs its commands except one. */
-export async function walk(t: Test, steps: Block[], folder: string, except: string): Promise<void> {
-  for (const step of steps)
-    if (step.file) t.doesNotThrow(() => write(folder, step), step.file);
-    else if (step.kind === 'sh')
-      for (const line of step.text.trim().split('\n')) if (line !== except) await succeeds(t, line, folder);
+/** After the last page, these are done for all of them. */
+const doneLater = ['npm run format', 'npm run generate', 'npm run check'];
+
+/** Follows the steps of a page in a folder: writes its files, runs its commands, and notes the tests that it names. */
+export async function walk(
+  t: Test,
+  steps: Block[],
+  folder: string,
+  tests: Record<string, Set<string>>,
+): Promise<void> {
+  for (const { kind, file, text } of steps)
+    if (file) t.doesNotThrow(() => write(folder, { kind, file, text }), file);
+    else
+      for (const line of kind === 'sh' ? text.trim().split('\n') : []) {
+        const [, suite = '', files = ''] = /^npm test -- (\w+) (.*)$/.exec(line) ?? [];
+        if (suite) for (const name of files.split(' ')) tests[suite]?.add(name);
+        else if (!doneLater.includes(line)) await succeeds(t, line, folder);
+      }
 }
 
 /** Runs a command, which must succeed. */
@@ -155,9 +167,9 @@ function parse(text: string): unknown {
 
 /** Runs a command without the environment variables of the test runner. */
 export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
-  const { PATH, HOME, TEST_MEMORY } = process.env;
+  const { PATH, HOME, TEST_MEMORY = '', NODE_COMPILE_CACHE = '' } = process.env;
   // npm must not ask the network for a newer version of itself.
-  const env = { PATH, HOME, ...(TEST_MEMORY && { TEST_MEMORY }), npm_config_update_notifier: 'false' };
+  const env = { PATH, HOME, TEST_MEMORY, NODE_COMPILE_CACHE, npm_config_update_notifier: 'false' };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (output += data));

@@ -24,19 +24,9 @@ t.test('a browser gets a page with the same facts and links, which runs no scrip
   t.match(headers['content-security-policy'], /^default-src 'none'; img-src data:; style-src 'self';/);
   t.notMatch(text, /<script|style="|@import|url\(|{{/);
   const { body } = await call('GET', '/', 200);
-  t.match(text, /<a href="\/api\/users">users<\/a><\/dt><dd>1<\/dd>/);
+  t.match(text, '<a href="/api/users">users</a> 1');
   const links = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, path = '']) => path);
   for (const path of links) t.ok(Object.values(body.links).includes(path), path);
-});
-
-t.test('only a Host header that is a host name reaches the page and its commands', async t => {
-  const textFor = async (host: string) =>
-    (await call('GET', '/', 200, { headers: { ...html, host } })).text.replaceAll('127.0.0.1', 'x');
-  for (const host of ['triport.example:8443', '[::1]:3000', 'a-b.example'])
-    t.match(await textFor(host), `curl http://${host}/api/users`);
-  const usual = await textFor('api.example.com');
-  for (const host of ['"><script>alert(1)</script>', 'a;{id,-u};.example', '$(id).example', 'a&b', '`id`'])
-    t.equal(await textFor(host), usual.replaceAll('http://', 'https://'), host);
 });
 
 t.test('where keys are required, a caller who may read gets the counts, as JSON and as a page', async t => {
@@ -46,8 +36,8 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
   const counted = await get({ authorization });
   t.match(counted, { status: 200, body: { counts: { users: 1 } } });
   t.match(counted.headers, { vary: /authorization/, 'cache-control': 'private, no-cache' });
-  t.match((await get({ ...html, authorization })).text, '>users</a></dt><dd>1</dd>');
-  t.match((await get(html)).text, '/api/users -H "Authorization: Bearer $KEY"', 'the commands send a key');
+  t.match((await get({ ...html, authorization })).text, '>users</a> 1');
+  t.match((await get(html)).text, 'npm run -s keys -- create', 'strangers learn how to get a key');
   for (const credentials of [{}, bearer('nonsense'), { authorization: `${authorization}x` }]) {
     const { status, body } = await get(credentials);
     t.equal(status, 200);
@@ -57,6 +47,6 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
 
 t.test('without a database, both are there, without counts', async t => {
   const { call } = await build(t, { database: { ...database, available: () => false } });
-  t.notMatch((await call('GET', '/', 200, { headers: html })).text, '<dd>');
+  t.notMatch((await call('GET', '/', 200, { headers: html })).text, 'users</a>');
   t.notOk('counts' in (await call('GET', '/', 200)).body);
 });

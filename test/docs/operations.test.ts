@@ -1,5 +1,5 @@
 import t from 'tap';
-import { samplesOf } from '../../plugins/docs/samples.ts';
+import { samplesOf } from '../../plugins/docs/exampleRequest.ts';
 import { build } from '../helper/app.ts';
 
 const { call } = await build(t);

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
+import { main } from '../../scripts/client.ts';
+import { run as runCommand } from './command.ts';
 
 const run = promisify(execFile);
 
@@ -28,10 +30,9 @@ export async function resultOf(
 }
 
 /** Writes a client into a folder. */
-export async function writeClient(t: Test, ...args: string[]): Promise<string> {
-  const { code, output } = await resultOf('scripts/client.ts', ...args);
-  t.equal(code, 0, output);
-  return output;
+export async function writeClient(t: Test, ...args: string[]): Promise<void> {
+  const { code, err } = await runCommand(main, args);
+  t.equal(code, 0, err);
 }
 
 /** What the compiler says of the project in a folder; nothing, if it compiles. */

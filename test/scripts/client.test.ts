@@ -7,11 +7,13 @@ import { buildSchema, getIntrospectionQuery, graphql } from 'graphql';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import type { Settings } from '../../schemas/settings.ts';
+import { main } from '../../scripts/client.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { blocksOf } from '../docs/handbook.ts';
 import { inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { makeProject, problemsOf, resultOf, writeClient } from '../helper/clientProject.ts';
+import { makeProject, problemsOf, writeClient } from '../helper/clientProject.ts';
+import { run } from '../helper/command.ts';
 import { backend } from '../helper/database.ts';
 import { statusEvent } from '../helper/webhooks.ts';
 
@@ -112,8 +114,8 @@ t.test('the contract of a running service makes the same client', { skip }, asyn
   const { url, database } = await start(t, { AUTH_MODE: 'required' });
   const { key } = await makeKey(database, ['read']);
   const from = join(t.testdir(), 'from', 'service');
-  const refused = await resultOf('scripts/client.ts', from, '--from', url);
-  t.match(refused, { code: 1, output: /^401 .*Pass an API key by --key or API_KEY;.*\n$/ });
+  const refused = await run(main, [from, '--from', url]);
+  t.match(refused, { code: 1, err: /^401 .*Pass an API key by --key or API_KEY;.*\n$/ });
   await writeClient(t, from, '--from', `${url}/`, '--key', key);
   t.same(readdirSync(from), readdirSync(api));
   for (const file of readdirSync(api))
@@ -123,8 +125,8 @@ t.test('the contract of a running service makes the same client', { skip }, asyn
 t.test('its files are overwritten, and those of others never', { skip }, async t => {
   const own = t.testdir({ mine: { 'client.ts': 'export const mine = true;\n' } });
   const mine = join(own, 'mine');
-  const refused = await resultOf('scripts/client.ts', mine);
-  t.match(refused, { code: 1, output: /client\.ts is not of this command\. Move it,.*\n$/ });
+  const refused = await run(main, [mine]);
+  t.match(refused, { code: 1, err: /client\.ts is not of this command\. Move it,.*\n$/ });
   t.same(readdirSync(mine), ['client.ts'], 'nothing is written');
   t.equal(readFileSync(join(mine, 'client.ts'), 'utf8'), 'export const mine = true;\n');
 
@@ -162,9 +164,9 @@ t.test('it says what is wrong with its input, in one line', { skip }, async t =>
     [[here, '--from', hostile], /^The OpenAPI document refers to another one: \/etc\/passwd\n$/],
   ];
   for (const [args, expected] of wrong) {
-    const { code, output } = await resultOf('scripts/client.ts', ...args);
+    const { code, err } = await run(main, args);
     t.equal(code, 1, `${args}`);
-    t.match(output, expected);
+    t.match(err, expected);
   }
   t.same(readdirSync(here), ['file'], 'nothing is written');
 });

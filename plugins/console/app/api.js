@@ -1,92 +1,66 @@
-import { ask } from './dialogs.js';
-
-/** In memory alone: it is gone when the page is closed or loaded again. */
-let key;
-
-/** Whether this page uses the key with this id. */
-export const isOwnKey = id => key?.split('_')[1] === id.replaceAll('-', '');
+import { fetchWithKey } from './key.js';
 
 /** An error in words for people. `status` is 0 when there was no response. */
-export class Failure extends Error {
-  constructor(message, { status = 0, details = {}, retryAfter = 0 } = {}) {
-    super(message);
-    this.status = status;
-    this.details = details;
-    this.retryAfter = retryAfter;
-  }
-  /** Whether the same request can succeed a little later. */
-  get isPassing() {
-    return this.status === 0 || this.status === 429 || this.status >= 500;
-  }
-}
+const failure = (message, members = {}) =>
+  Object.assign(new Error(message), { status: 0, details: {}, retryAfter: 0, ...members });
 
 /**
- * Calls the API, and returns the body of its answer. Asks for a key when one is needed.
+ * Calls the API, and returns the body of its answer.
  * @param {string} method
  * @param {string} path
  * @param {{ query?: Record<string, any>, body?: object, signal?: AbortSignal }} options
  */
 export async function call(method, path, { query = {}, body, signal } = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const url = given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
-  for (;;) {
-    const used = key;
-    const response = await send(method, url, { body, signal });
-    if (response.status !== 401 && response.status !== 403) return read(response);
-    // Another request may have asked meanwhile.
-    if (used === key) await askForKey(await read(response).catch(error => error.message));
-  }
-}
-
-function send(method, url, { body, signal }) {
-  const headers = {
-    ...(key && { authorization: `Bearer ${key}` }),
-    ...(body && { 'content-type': 'application/json' }),
-  };
-  return fetch(url, { method, headers, signal, ...(body && { body: JSON.stringify(body) }) }).catch(error => {
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined));
+  const headers = body && { 'content-type': 'application/json' };
+  const request = { method, headers, signal, body: body && JSON.stringify(body) };
+  const response = await fetchWithKey(`${path}?${search}`, request, 'admin').catch(error => {
     if (error.name === 'AbortError') throw error;
-    throw new Failure('The service cannot be reached.');
+    throw failure('The service cannot be reached.');
   });
+  return read(response);
 }
 
 async function read(response) {
   const { ok, status, headers } = response;
-  const answer = parse(await response.text());
+  // A balancer in between answers with a page of its own.
+  const answer = await response.json().catch(() => undefined);
   if (ok && (status === 204 || answer)) return answer;
-  if (ok) throw new Failure('The answer is not from the service.');
+  if (ok) throw failure('The answer is not from the service.');
   const { message = `The service answered ${status}.`, details } = answer?.error ?? {};
-  const id = headers.get('x-request-id');
-  const reference = status >= 500 && id ? ` Request ${id}.` : '';
+  const wrong = Array.isArray(details)
+    ? details.map(({ path, message }) => ` ${path} ${message}.`).join('')
+    : '';
+  const reference = status >= 500 && answer ? ` Request ${headers.get('x-request-id')}.` : '';
   // A date, which balancers may send, counts as nothing.
   const retryAfter = Number(headers.get('retry-after')) || 0;
-  throw new Failure(message + wrongIn(details) + reference, { status, details, retryAfter });
+  throw failure(message + wrong + reference, { status, details: details ?? {}, retryAfter });
 }
 
-/** A balancer in between answers with a page of its own. */
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+/** Seconds. */
+const [usual, longest] = [3, 60];
+
+/**
+ * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden, and waits longer after
+ * each failure. `say` gets the error in words, and an empty text once the work succeeds.
+ */
+export async function poll(work, signal, say) {
+  let failures = 0;
+  while (!signal.aborted) {
+    let wait = usual;
+    try {
+      if (!document.hidden) await work();
+      if (failures > 0) say('');
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      const { status, retryAfter } = error;
+      const isPassing = status === 0 || status === 429 || status >= 500;
+      if (!isPassing) return say(error.message);
+      failures += 1;
+      wait = Math.min(Math.max(retryAfter, usual * 2 ** failures), longest);
+      say(`${error.message} Trying again in ${wait} s.`);
+    }
+    await new Promise(resolve => setTimeout(resolve, wait * 1000));
   }
-}
-
-/** What is wrong with the input, and where. */
-const wrongIn = details =>
-  Array.isArray(details) ? ` ${details.map(({ path, message }) => `${path} ${message}.`).join(' ')}` : '';
-
-let asking;
-
-/** All requests that need the key wait for the same answer. */
-function askForKey(refusal) {
-  asking ??= ask({
-    title: key === undefined ? 'This service requires a key' : 'The service refuses this key',
-    text: `${key === undefined ? '' : `${refusal} `}Enter an API key or a token with the scope admin. This page keeps it in memory alone: it is gone when you close or reload the page.`,
-    label: 'Key',
-  }).then(answer => {
-    key = answer;
-    asking = undefined;
-    document.getElementById('forget').hidden = false;
-  });
-  return asking;
 }

@@ -1,34 +1,34 @@
-import { field, h, input, time, valuesOf } from './dom.js';
-import { linkTo } from './event.js';
-import { followLog } from './log.js';
-import { goTo } from './place.js';
-
-const columns = {
-  Time: ({ createdAt }) => time(createdAt),
-  Action: ({ action }) => action,
-  Record: ({ action, recordId }) => (action.startsWith('event.') ? linkTo(recordId, recordId) : recordId),
-  Changed: ({ changed, details }) =>
-    details ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
-  By: ({ actorKind, actorName }) => `${actorName} (${actorKind})`,
-  Through: ({ door, address }) => [door, address].filter(Boolean).join(', '),
-};
+import { copyable, linkTo, time } from './dom.js';
 
 /** Who did what, as it happens. */
-export function showAudit(view, query, signal) {
-  const onsubmit = event => {
-    event.preventDefault();
-    goTo('audit', valuesOf(event.target));
-  };
-  view.append(
-    h('h2', {}, 'Audit log'),
-    h(
-      'form',
-      { class: 'filters', onsubmit },
-      field('Action', input('action', query.action, { placeholder: 'user.change' })),
-      field('Record', input('record', query.record, { placeholder: 'an id' })),
-      field('Key or subject', input('actor', query.actor, { placeholder: 'an id' })),
-      h('button', { class: 'primary', type: 'submit' }, 'Show'),
-    ),
-    followLog({ path: '/api/audit', query, columns, caption: 'Entries, the newest first', signal }),
-  );
+export const audit = {
+  title: 'Audit',
+  path: '/api/audit',
+  idOf: ({ id }) => id,
+  filters: {
+    action: ['Action, exactly', 'user.change'],
+    record: ['Record', 'an id'],
+    actor: ['Key or subject', 'an id'],
+    createdSince: ['Since, UTC', Date],
+    createdBefore: ['Before, UTC', Date],
+  },
+  columns: {
+    Time: ({ createdAt }) => time(createdAt),
+    Action: ({ action }) => action,
+    Record: recordOf,
+    Changed: ({ changed, details }) =>
+      details ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
+    By: ({ actorKind, actorId, actorName }) =>
+      actorKind === 'key' ? linkTo('keys', actorId, actorName) : `${actorName} (${actorKind})`,
+    Through: ({ door, address }) => [door, address].filter(Boolean).join(', '),
+    Request: ({ requestId }) => copyable(requestId, 'request id'),
+  },
+};
+
+/** The id of the record, which opens it if the console has a view for it. */
+function recordOf({ action, recordId }) {
+  if (action.startsWith('event.')) return linkTo('events', recordId);
+  if (action.startsWith('key.')) return linkTo('keys', recordId);
+  if (!action.startsWith('subscription.')) return recordId;
+  return linkTo('customers', recordId.slice(recordId.indexOf(':') + 1), recordId);
 }

@@ -7,78 +7,109 @@ export function h(name, members = {}, ...children) {
   for (const [member, value] of Object.entries(members))
     if (member in element) element[member] = value;
     else if (value !== undefined) element.setAttribute(member, value);
-  element.append(
-    ...children.flat().filter(child => child !== undefined && child !== null && child !== false),
-  );
+  const shown = children.flat(2).filter(child => child !== undefined && child !== null && child !== false);
+  element.append(...shown);
   return element;
 }
 
-/** In the reader's own time; the exact one is in the title. */
+/** Where the reader is: a view, and what it shows. It is in the fragment of the URL, which can be sent to a colleague. */
+export function addressNow() {
+  const [view, search] = location.hash.slice(1).split('?');
+  return { view: view || 'events', query: Object.fromEntries(new URLSearchParams(search)) };
+}
+export const hrefOf = (view, query = {}) => `#${view}?${new URLSearchParams(query)}`;
+
+export const link = (view, query, text) => h('a', { href: hrefOf(view, query) }, text);
+
+/** A link that opens a record over its list; over the list as it is, if that is shown. */
+export function linkTo(view, open, text = open) {
+  const now = addressNow();
+  return link(view, { ...(now.view === view && now.query), open }, text);
+}
+
+/** As the log and the API have it, so that it can be sought there; the reader's own time is in the title. */
 export function time(instant) {
   if (!instant) return '–';
-  const text = new Date(instant).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'medium' });
-  return h('time', { dateTime: instant, title: instant }, text);
+  const members = { dateTime: instant, title: new Date(instant).toLocaleString() };
+  return h('time', members, `${instant.slice(0, 19).replace('T', ' ')} UTC`);
 }
 
 /** The state of an event or a subscription: in words, and in a colour. */
 export const badge = status => h('span', { class: `badge ${status}` }, status.replaceAll('_', ' '));
 
-/** On a phone a row is a card, with the header before each cell: `display` takes the roles away. */
-export function table(caption, headers) {
-  const heads = headers.map(text => h('th', { scope: 'col', role: 'columnheader' }, text));
-  const body = h('tbody', { role: 'rowgroup' });
-  const element = h(
+/** Without TLS, browsers let only pages of this machine write to the clipboard. */
+export function copyButton(text, what) {
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    notify(`The ${what} is copied.`);
+  };
+  const members = { type: 'button', class: 'copy', 'aria-label': `Copy the ${what}`, onclick: attempt(copy) };
+  return navigator.clipboard && h('button', members, 'Copy');
+}
+export const copyable = (text, what) => text && [h('span', {}, text), ' ', copyButton(text, what)];
+
+/**
+ * A table. `columns` has a function for each cell, by its header. On a phone a row is a card with the header before each
+ * cell; the roles are named because `display` takes them away.
+ */
+export function table(caption, columns, records = []) {
+  const heads = Object.keys(columns).map(text => h('th', { scope: 'col', role: 'columnheader' }, text));
+  const rows = records.map(record => row(columns, record));
+  return h(
     'table',
     { role: 'table' },
     h('caption', {}, caption),
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, heads)),
-    body,
+    h('tbody', { role: 'rowgroup' }, rows),
   );
-  return { element, body };
 }
-export const row = (headers, cells) =>
-  h(
-    'tr',
-    { role: 'row' },
-    cells.map((cell, i) => h('td', { role: 'cell', 'data-head': headers[i] }, cell)),
-  );
+export function row(columns, record) {
+  const cellOf = ([head, contentOf]) => h('td', { role: 'cell', 'data-head': head }, contentOf(record));
+  return h('tr', { role: 'row' }, Object.entries(columns).map(cellOf));
+}
 
 /** Names and values; values that are absent are left out. */
-export const facts = entries =>
-  h(
-    'dl',
-    { class: 'facts' },
-    Object.entries(entries)
-      .filter(([, value]) => value !== null && value !== undefined)
-      .map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
-  );
+export function facts(entries) {
+  const known = Object.entries(entries).filter(([, value]) => value);
+  const shown = known.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)));
+  return h('dl', { class: 'facts' }, shown);
+}
 
-export const field = (label, input) => h('label', { class: 'field' }, h('span', {}, label), input);
-export const select = (name, options, value = '') =>
-  h(
-    'select',
-    { name },
-    Object.entries(options).map(([option, text]) =>
-      h('option', { value: option, selected: option === value }, text),
-    ),
-  );
-export const input = (name, value = '', members = {}) =>
-  h('input', { name, value, autocomplete: 'off', spellcheck: false, ...members });
+/** Fields by their names: each has a label, and its options, an example, or `Date` for a time. */
+export const fields = (entries, values = {}) =>
+  Object.entries(entries).map(([name, [label, kind = '']]) => {
+    const value = values[name] ?? '';
+    return h('label', { class: 'field' }, h('span', {}, label), inputOf(name, kind, value));
+  });
 
-/** The values of a form that are not empty. */
+function inputOf(name, kind, value) {
+  if (kind === Date) return h('input', { name, type: 'datetime-local', value: value.slice(0, 16) });
+  if (!Array.isArray(kind))
+    return h('input', { name, value, placeholder: kind, autocomplete: 'off', spellcheck: false });
+  const optionOf = word => h('option', { value: word, selected: word === value }, word || 'any');
+  return h('select', { name }, kind.map(optionOf));
+}
+
+/** The values of a form that are not empty; times are UTC. */
 export const valuesOf = form =>
-  Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ''));
+  Object.fromEntries(
+    [...form.elements]
+      .filter(({ name, value }) => name && value !== '')
+      .map(({ name, type, value }) => [name, type === 'datetime-local' ? `${value}:00Z` : value]),
+  );
 
-/** Says what happened, to the eye and to a screen reader. */
+const notice = h('p', { id: 'notice', role: 'status' });
+/** Says what happened, to the eye and to a screen reader: in the dialog that is open, because nothing else can be read then. */
 export function notify(text) {
-  document.getElementById('notice').textContent = text;
+  ([...document.querySelectorAll('dialog')].at(-1) ?? document.body).append(notice);
+  notice.textContent = text;
 }
 
 /**
  * Handles an event by work that takes a while. Until it ends, further events do nothing: a double click is one click. A
  * failure is said, unless the reader has left the view.
  */
-export function attempt(work, say = notify) {
+export function attempt(work) {
   let isRunning = false;
   return async event => {
     event.preventDefault();
@@ -87,7 +118,7 @@ export function attempt(work, say = notify) {
     try {
       await work(event);
     } catch (error) {
-      if (error.name !== 'AbortError') say(error.message);
+      if (error.name !== 'AbortError') notify(error.message);
     } finally {
       isRunning = false;
     }

@@ -1,88 +1,133 @@
 import { call } from './api.js';
-import { confirm } from './dialogs.js';
-import { attempt, badge, field, h, input, notify, select, time, valuesOf } from './dom.js';
-import { dismissible, linkTo, replayable, whyOf } from './event.js';
-import { followLog } from './log.js';
-import { goTo, hrefOf } from './place.js';
+import { attempt, badge, copyable, copyButton, facts, h, linkTo, notify, table, time } from './dom.js';
 
-const statuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'];
-const choices = { '': 'any', ...Object.fromEntries(statuses.map(status => [status, status])) };
-
-const columns = {
-  Received: ({ createdAt }) => time(createdAt),
-  Event: ({ id, type }) => linkTo(id, type ?? '(no type)'),
-  Status: ({ status }) => badge(status),
-  Customer: ({ customer }) =>
-    customer ? h('a', { href: hrefOf('customers', { customer }) }, customer) : '–',
-  Provider: ({ provider }) => provider,
-  Attempts: ({ attempts }) => String(attempts),
-  Why: whyOf,
-};
-
-/** The events as they come, with filters. */
-export function showEvents(view, query, signal) {
-  const buttons = Object.entries(actions).map(([action, { title, from }]) => {
-    const onclick = attempt(() => actOnAll(action, query));
-    const button = h('button', { type: 'button', onclick }, `${title} all that match …`);
-    button.disabled = query.event !== undefined || (query.status && !from.includes(query.status));
-    button.title = button.disabled ? `Possible for ${from.join(', ')} events, by their other members.` : '';
-    return button;
-  });
-  view.append(
-    h('h2', {}, 'Events'),
-    filterForm(query, buttons),
-    followLog({ path: '/api/webhook-events', query, columns, caption: 'Events, the newest first', signal }),
-  );
-}
-
-/** What can be done with all events that match. */
+const statuses = ['', 'received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'];
+/** What can be done with an event, and with all that match. */
 const actions = {
-  replay: {
-    title: 'Replay',
-    from: replayable,
+  Replay: {
+    path: 'replay',
+    from: ['failed', 'dead', 'ignored', 'dismissed'],
     done: 'replayed',
     means: 'processed again, with new attempts',
   },
-  dismiss: { title: 'Dismiss', from: dismissible, done: 'dismissed', means: 'put away, and not tried again' },
+  Dismiss: {
+    path: 'dismiss',
+    from: ['failed', 'dead'],
+    done: 'dismissed',
+    means: 'put away, and not tried again',
+  },
 };
 
-const filterForm = (query, buttons) =>
-  h(
-    'form',
-    {
-      class: 'filters',
-      onsubmit: event => {
-        event.preventDefault();
-        goTo('events', valuesOf(event.target));
-      },
-    },
-    field('Status', select('status', choices, query.status)),
-    field('Type', input('type', query.type)),
-    field('Customer', input('customer', query.customer)),
-    field('Provider', input('provider', query.provider)),
-    field("Provider's id", input('event', query.event, { placeholder: 'evt_…' })),
-    h('button', { class: 'primary', type: 'submit' }, 'Show'),
-    ...buttons,
-  );
+/** The events as they come. */
+export const events = {
+  title: 'Events',
+  path: '/api/webhook-events',
+  idOf: ({ id }) => id,
+  filters: {
+    status: ['Status', statuses],
+    type: ['Type, exactly', 'invoice.paid'],
+    customer: ['Customer'],
+    provider: ['Provider'],
+    event: ["Provider's id", 'evt_…'],
+    createdSince: ['Received since, UTC', Date],
+    createdBefore: ['Before, UTC', Date],
+  },
+  columns: {
+    Received: ({ createdAt }) => time(createdAt),
+    Event: ({ id, type }) => linkTo('events', id, type ?? '(no type)'),
+    Status: ({ status }) => badge(status),
+    Customer: ({ customer }) => (customer ? linkTo('customers', customer) : '–'),
+    Provider: ({ provider }) => provider,
+    Attempts: ({ attempts }) => String(attempts),
+    Why: whyOf,
+  },
+  extra: query => h('p', { class: 'filters' }, buttonForAll('Replay', query), buttonForAll('Dismiss', query)),
+  record: {
+    read: (id, signal) => call('GET', `/api/webhook-events/${encodeURIComponent(id)}`, { signal }),
+    titleOf: ({ type }) => type ?? 'Event',
+    describe,
+    actions: Object.fromEntries(
+      Object.entries(actions).map(([name, { path, from, done }]) => {
+        const act = async ({ id }) => {
+          await call('POST', `/api/webhook-events/${id}/${path}`);
+          notify(`The event is ${done}.`);
+        };
+        return [name, { act, isPossible: ({ status }) => from.includes(status) }];
+      }),
+    ),
+  },
+};
+
+/** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
+function whyOf({ status, reason, lastError, attempts }) {
+  return reason ?? (status === 'processed' || attempts === 0 ? '' : (lastError ?? ''));
+}
+
+function describe(event) {
+  const { customer, failures, body } = event;
+  return [
+    h('p', {}, badge(event.status), ' ', whyOf(event)),
+    facts({
+      Customer: customer && [linkTo('customers', customer), ' ', copyButton(customer, 'customer')],
+      Provider: event.provider,
+      "Provider's id": copyable(event.eventId, "provider's id"),
+      'Id here': copyable(event.id, 'id'),
+      Happened: event.occurredAt && time(event.occurredAt),
+      Received: time(event.createdAt),
+      Processed: event.processedAt && time(event.processedAt),
+      Deliveries: String(event.deliveries),
+      Attempts: String(event.attempts),
+      Replays: String(event.replays),
+      Trace: copyable(event.traceId, 'trace'),
+    }),
+    failures.length > 0 && table('Failed attempts', failureColumns, failures),
+    h('h3', {}, 'Body ', copyButton(body, 'body')),
+    h('pre', { tabIndex: 0, 'aria-label': 'Body' }, pretty(body)),
+  ];
+}
+
+const failureColumns = {
+  Round: ({ round }) => String(round),
+  Attempt: ({ attempt }) => String(attempt),
+  Time: ({ at }) => time(at),
+  Error: ({ error }) => error,
+};
+
+/** With line breaks if that changes no value: numbers beyond 2^53 would be rounded. */
+function pretty(body) {
+  try {
+    const value = JSON.parse(body);
+    const compact = text => text.replace(/\s/g, '');
+    return compact(JSON.stringify(value)) === compact(body) ? JSON.stringify(value, null, 2) : body;
+  } catch {
+    return body;
+  }
+}
+
+function buttonForAll(name, query) {
+  const { from } = actions[name];
+  const onclick = attempt(() => actOnAll(name, query));
+  const button = h('button', { type: 'button', onclick }, `${name} all that match …`);
+  const isUnfit = ['event', 'createdSince', 'createdBefore'].some(filter => filter in query);
+  button.disabled = isUnfit || (query.status && !from.includes(query.status));
+  button.title = button.disabled ? `For ${from.join(', ')} events, by type, customer and provider.` : '';
+  return button;
+}
 
 const countOf = number => (number === 1 ? '1 event' : `${number.toLocaleString()} events`);
 
 /** Says how many there are before it does anything. */
-async function actOnAll(action, query) {
-  const { title, done, means } = actions[action];
-  const path = `/api/webhook-events/${action}`;
-  const { remaining } = await call('POST', path, { body: { ...query, dryRun: true } });
+async function actOnAll(name, query) {
+  const { path, done, means } = actions[name];
+  const send = body => call('POST', `/api/webhook-events/${path}`, { body });
+  const { remaining } = await send({ ...query, dryRun: true });
   if (remaining === 0) return notify(`No ${query.status ?? 'failed or dead'} event matches these filters.`);
-  const what = query.status ?? 'failed and dead';
-  const others = Object.entries(query).filter(([name]) => name !== 'status');
-  const restriction = others.map(([name, value]) => `${name} ${value}`).join(', ');
-  const agreed = await confirm({
-    title: `${title} ${countOf(remaining)}?`,
-    text: `The ${what} events${restriction && ` with ${restriction}`} are ${means}.`,
-    action: title,
-  });
-  if (!agreed) return;
-  const result = await call('POST', path, { body: query });
+  const { status = 'failed and dead', ...others } = query;
+  const matching = [`${status} events`, ...Object.entries(others).map(entry => entry.join(' '))].join(
+    ' with ',
+  );
+  if (!confirm(`${name} ${countOf(remaining)}?\n\nThe ${matching} are ${means}.`)) return;
+  const result = await send(query);
   const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: repeat it.` : '';
   notify(`${countOf(result[done])} ${done}.${left}`);
 }

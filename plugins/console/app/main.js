@@ -1,60 +1,59 @@
-import { showAudit } from './audit.js';
-import { followBacklog } from './backlog.js';
-import { showCustomers } from './customers.js';
-import { h, notify } from './dom.js';
-import { openEvent } from './event.js';
-import { showEvents } from './events.js';
-import { showKeys } from './keys.js';
-import { hrefOf, placeNow } from './place.js';
+import { call, poll } from './api.js';
+import { audit } from './audit.js';
+import { customers } from './customers.js';
+import { addressNow, hrefOf, notify } from './dom.js';
+import { events } from './events.js';
+import { hasKey } from './key.js';
+import { keys } from './keys.js';
+import { showList } from './list.js';
+import { openRecord } from './record.js';
 
-const views = { events: showEvents, customers: showCustomers, keys: showKeys, audit: showAudit };
+const views = { events, customers, keys, audit };
+const byId = id => document.getElementById(id);
 
 let shown;
 let leave = new AbortController();
 let opened;
 
-/** Shows what the URL names; an event opens over the view, which stays as it is. */
+/** Shows what the URL names. A record opens over its list, which stays as it is. */
 function show() {
-  const { view, query } = placeNow();
-  const { open, ...others } = query;
-  const address = hrefOf(view, others);
-  if (address !== shown) showView(view, others);
+  const now = addressNow();
+  const name = Object.hasOwn(views, now.view) ? now.view : 'events';
+  const { open, ...query } = now.query;
+  const address = hrefOf(name, query);
+  if (address !== shown) showView(name, query);
   shown = address;
+  const { record } = views[name];
   if (open === opened?.id) return;
   opened?.dialog.close();
-  opened = open && { id: open, dialog: openEvent(open) };
+  opened = open && record && { id: open, dialog: openRecord(open, record) };
 }
 
-async function showView(name, query) {
+function showView(name, query) {
   leave.abort();
   leave = new AbortController();
-  const { signal } = leave;
   for (const link of document.querySelectorAll('nav a'))
     link.ariaCurrent = link.getAttribute('href') === `#${name}` ? 'page' : null;
   notify('');
-  const element = document.getElementById('view');
-  element.replaceChildren();
+  byId('view').replaceChildren();
   // Not at the first time: the page begins at its top.
-  if (shown !== undefined) element.focus();
-  try {
-    const showIt = Object.hasOwn(views, name) ? views[name] : showEvents;
-    await showIt(element, query, signal);
-  } catch (error) {
-    if (signal.aborted) return;
-    const again = () => showView(name, query);
-    element.append(
-      h(
-        'p',
-        { role: 'alert' },
-        error.message,
-        ' ',
-        h('button', { type: 'button', onclick: again }, 'Try again'),
-      ),
-    );
-  }
+  if (shown !== undefined) byId('view').focus();
+  showList(byId('view'), views[name], query, leave.signal);
 }
 
-document.getElementById('forget').onclick = () => location.reload();
+/** The numbers of the queue. */
+async function showBacklog() {
+  const { counts, oldestWaitingSeconds: oldest } = await call('GET', '/api/webhook-backlog');
+  for (const [status, count] of Object.entries(counts)) {
+    byId(status).textContent = String(count);
+    byId(status).className = count > 0 ? status : '';
+  }
+  byId('oldest').textContent = oldest < 100 ? `${Math.round(oldest)} s` : `${Math.round(oldest / 60)} min`;
+  byId('forget').hidden = !hasKey();
+}
+
+byId('forget').onclick = () => location.reload();
 addEventListener('hashchange', show);
 show();
-followBacklog(document.getElementById('backlog'));
+// When the service is away, the view says so.
+poll(showBacklog, new AbortController().signal, () => {});

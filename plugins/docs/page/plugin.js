@@ -51,11 +51,15 @@ export const plugin = ({ React, specSelectors }) => {
       h(Headers, props),
     );
 
+  const sayWhereKeyIs = Auths => props =>
+    h('div', {}, h('p', {}, 'This page keeps the key only in memory.'), h(Auths, props));
+
   return {
     fn: { opsFilter: filterOperations },
     wrapComponents: {
       responses: withMore,
       headers: foldHeaders,
+      auths: sayWhereKeyIs,
       // It would be a link within a button.
       DeepLink:
         () =>

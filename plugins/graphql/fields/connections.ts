@@ -1,11 +1,10 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { SchemaPart } from '../schema.ts';
 import { type Arguments, listQuery, type Query, withoutNulls } from './inputs.ts';
-import { toArguments } from './sdl.ts';
 
 interface Connection<T> {
   edges: { cursor: string; node: T }[];
@@ -37,12 +36,6 @@ type ${type}Connection {
   ],
   resolvers: { [`${type}Connection`]: { totalCount: ({ total }: Connection<unknown>) => total() } },
 });
-
-/** What a connection takes: a part of the list from one of its ends or from a cursor, and the sort and filters of the list. */
-export const connectionArguments = (record: string, parameters: Record<string, TSchema>): string => {
-  const { page, limit, after, before, ...others } = parameters;
-  return `first: Int, after: String, last: Int, before: String, ${toArguments(record, others)}`;
-};
 
 /** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
 export function connectionQuery(schema: TObject) {

@@ -5,7 +5,7 @@ import type { Slice } from '../../../src/services/lists/pages.ts';
 import type { Relation } from '../../../src/services/relations.ts';
 import type { OperationContext } from '../operation.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
-import { connectionArguments, connectionOf, connectionQuery, connectionType } from './connections.ts';
+import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
@@ -34,12 +34,16 @@ export function childFields(relation: Relation): SchemaPart {
   return fieldsOf(child, relation);
 }
 
+/** What a connection takes besides the sort and the filters of the list: a part from one of its ends or from a cursor. */
+const slice = 'first: Int, after: String, last: Int, before: String';
+
 function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {
   const { plural, nouns, contract, type = contract.record.$id } = listed;
   const { $id = '' } = contract.record;
   const { after, before, ...parameters } = contract.query.properties;
   if (relation) delete parameters[relation.name];
-  const { page, limit, sort, ...filters } = parameters;
+  const { page, limit, ...criteria } = parameters;
+  const { sort, ...filters } = criteria;
   const parent = relation?.parent.title ?? 'Query';
   const name = relation?.children ?? plural;
   const what = relation ? `${nouns} of the ${relation.parent.noun}` : nouns;
@@ -52,7 +56,7 @@ extend type ${parent} {
   "How many ${what} there are, on all pages together."
   ${name}Count(${toArguments($id, filters)}): Int!
   "The ${what} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
-  ${name}Connection(${connectionArguments($id, parameters)}): ${type}Connection!
+  ${name}Connection(${slice}, ${toArguments($id, criteria)}): ${type}Connection!
 }`,
     ],
     resolvers: { [parent]: resolversOf(name, listed, relation?.name) },

@@ -1,7 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Usage } from '../../../src/access/rateLimitStore.ts';
 import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 
@@ -49,11 +48,9 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
 /** The store of @fastify/rate-limit over ours. */
 const storeOf = (limits: RateLimits) =>
   class Store {
-    incr(name: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void) {
-      const settle = ({ used, endsIn }: Usage) => done(null, { current: used, ttl: endsIn });
-      const usage = limits.store.add(name, 1);
-      if (usage instanceof Promise) usage.then(settle, done);
-      else settle(usage);
+    async incr(name: string, done: (error: null, result: { current: number; ttl: number }) => void) {
+      const { used, endsIn } = await limits.store.add(name, 1);
+      done(null, { current: used, ttl: endsIn });
     }
     child() {
       return this;

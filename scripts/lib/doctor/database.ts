@@ -1,86 +1,81 @@
+import { statementTimeout } from '../../../src/config/timeouts.ts';
+import { silentLog } from '../../../src/core/log.ts';
 import type { Connection } from '../../../src/database/connection.ts';
-import { refuseOtherEncodings } from '../../../src/database/migrations/migrations.ts';
-import { isSpread } from '../../../src/database/migrations/spread.ts';
-import { checkConnections } from './connections.ts';
-import { compareClocks, type Deployment, type Findings, ok, problem, warning } from './finding.ts';
-import { checkPooler } from './pooler.ts';
-import { checkReplicas } from './replicas.ts';
-import { checkRights } from './rights.ts';
-import { factsOf, onServer } from './server.ts';
+import { migrationState, refuseOtherEncodings } from '../../../src/database/migrations/migrations.ts';
+import * as postgres from '../../../src/database/postgres/client.ts';
+import { checkClock, type Deployment } from './finding.ts';
 
-/** The oldest release of PostgreSQL that the tests have run on. */
-const oldest = 15;
+type Facts = { takesWrites: boolean; role: string; grants: string[]; free: number; timeout: number };
 
-/** The PostgreSQL server, what leads to it, and its replicas. */
-export async function* checkDatabase(deployment: Deployment): Findings {
-  const { DATABASE_URL, DATABASE_POOLER } = deployment.settings;
-  if (DATABASE_URL === undefined) return;
-  const pooled = DATABASE_POOLER === 'transaction';
-  yield* onServer('DATABASE_URL', DATABASE_URL, db => examine(db, deployment), pooled);
-}
+const isOwn = "not exists (select from pg_depend where objid = oid and deptype = 'e')";
 
-async function* examine(db: Connection, deployment: Deployment): Findings {
-  const server = await factsOf<Server>(db, serverFacts);
-  yield versionFinding(server.version);
-  if (server.standby || server.readOnly === 'on') {
-    yield problem(
-      'The database takes no writes: it is a replica, or set to read-only. Point DATABASE_URL to the primary.',
-    );
-    return;
+/** `grants` are those that the role lacks to serve: of all that the schema has, unless an extension looks after it. */
+const facts = `with needs (object, need, granted) as (
+  select format('schema %I', nspname), 'usage', has_schema_privilege(oid, 'usage')
+    from pg_namespace where nspname in ('public', 'drizzle')
+  union all select case relkind when 'S' then 'sequence ' else 'table ' end || oid::regclass, need,
+    case relkind when 'S' then has_sequence_privilege(oid, need) else has_table_privilege(oid, need) end
+    from pg_class, unnest(case when relnamespace <> 'public'::regnamespace then '{select}'
+      when relkind = 'S' then '{usage}' else '{select,insert,update,delete}' end::text[]) need
+    where relkind in ('r', 'p', 'S') and not relispartition and ${isOwn} and (relnamespace = 'public'::regnamespace
+      or relnamespace = to_regnamespace('drizzle') and relkind <> 'S')
+  -- A trigger needs no right to its function.
+  union all select 'function ' || oid::regprocedure, 'execute', has_function_privilege(oid, 'execute') from pg_proc
+    where pronamespace = 'public'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype and ${isOwn}
+)
+select json_build_object('role', current_user,
+  'takesWrites', not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off',
+  'grants', array(select format('grant %s on %s to %I', string_agg(need, ', ' order by need), object, current_user)
+    from needs where not granted group by object order by object),
+  -- The connections that other roles do not have; -1 is no limit.
+  'free', least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - (select count(*)::int from pg_stat_activity where datid is not null and usename <> current_user),
+    (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
+    (select nullif(datconnlimit, -1) from pg_database where datname = current_database())),
+  'timeout', (select setting::int from pg_settings where name = 'statement_timeout'))`;
+
+/** The PostgreSQL server and what leads to it. */
+export async function checkDatabase(deployment: Deployment): Promise<void> {
+  const { settings } = deployment;
+  const server = postgres.serverOf(settings, settings.DATABASE_URL ?? '');
+  const pool = postgres.connectTo({ ...server, connections: 1 }, silentLog);
+  const db = postgres.connectionOf(pool);
+  try {
+    if (!server.pooled) await postgres.refuseHiddenPooler(db);
+    await refuseOtherEncodings(db);
+    const [[found] = []] = await db.rows(facts, []);
+    judge(found as Facts, deployment);
+    // Without rights, nobody knows what is migrated.
+    if ((found as Facts).grants.length === 0) await checkMigrations(db, deployment);
+    await checkClock(deployment, 'database_clock', async () => {
+      const [[now] = []] = await db.rows('select extract(epoch from clock_timestamp())::float8 * 1000', []);
+      return Number(now);
+    });
+  } finally {
+    await pool.close(0);
   }
-  // Throws what the start of the service would.
-  await refuseOtherEncodings(db);
-  yield ok('The database is encoded in UTF8.');
-  yield* checkDurability(server);
-  yield* checkRights(db);
-  yield* checkSpread(db);
-  if (deployment.settings.DATABASE_POOLER === 'transaction') yield* checkPooler(db, deployment.settings);
-  else yield* checkConnections(db, deployment);
-  yield* checkReplicas(db, deployment.settings);
-  yield await compareClocks('the database', async () => {
-    const { now } = await factsOf<{ now: number }>(
-      db,
-      `select extract(epoch from clock_timestamp()) * 1000 as now`,
-    );
-    return now;
-  });
 }
 
-interface Server {
-  version: string;
-  standby: boolean;
-  readOnly: string;
-  fsync: string;
-  commit: string;
-}
-const serverFacts = `select current_setting('server_version') as version, pg_is_in_recovery() as standby,
-  current_setting('default_transaction_read_only') as "readOnly", current_setting('fsync') as fsync,
-  current_setting('synchronous_commit') as commit`;
-
-export const versionFinding = (version: string) =>
-  Number.parseInt(version, 10) < oldest
-    ? warning(`PostgreSQL is ${version}, and the service is tested on ${oldest} to 18. Use one of these.`)
-    : ok(`PostgreSQL is ${version}.`);
-
-function* checkDurability({ fsync, commit }: Server) {
-  const off = [fsync === 'off' && 'fsync', commit === 'off' && 'synchronous_commit'].filter(Boolean);
-  if (off.length > 0)
-    yield problem(
-      `PostgreSQL runs with ${off.join(' and ')} off: a crash of its machine loses writes and webhooks that were acknowledged. Switch it on.`,
-    );
-  else yield ok('PostgreSQL keeps what it has acknowledged.');
+function judge(found: Facts, { settings, servers, workers, report }: Deployment): void {
+  if (!found.takesWrites) report('problem', 'read_only', 'No writes are taken: set the URL of the primary.');
+  for (const grant of found.grants) report('problem', 'rights', `${found.role} lacks a right: \`${grant}\`.`);
+  const size = settings.DATABASE_POOL_SIZE;
+  // Each process has a probe beside its pools.
+  const most = servers * (2 * size + 1) + workers * (size + 1);
+  const wanted = statementTimeout(settings);
+  if (settings.DATABASE_POOLER !== 'transaction') {
+    const advice = 'raise max_connections, lower DATABASE_POOL_SIZE, or use PgBouncer';
+    const text = `${servers} servers and ${workers} workers open ${most} connections, and ${found.free} are free`;
+    if (most > found.free) report('problem', 'connections', `${text}: ${advice}.`);
+  } else if (found.timeout !== wanted) {
+    const advice = `set ${wanted} and the other limits in the connect_query of the pooler`;
+    report('warning', 'time_limits', `The statement_timeout is ${found.timeout} ms: ${advice}.`);
+  }
 }
 
-async function* checkSpread(db: Connection): Findings {
-  const { citus } = await factsOf<{ citus: boolean }>(
-    db,
-    `select to_regclass('webhook_events') is not null
-      and exists (select from pg_extension where extname = 'citus') as citus`,
-  );
-  if (!citus) return;
-  yield (await isSpread(db))
-    ? ok('The tables are spread over the nodes of Citus.')
-    : warning(
-        'The database has Citus, but the tables are on one node: `npm run migrate -- --spread` spreads them.',
-      );
+async function checkMigrations(db: Connection, { report }: Deployment): Promise<void> {
+  const { pending, isNewer } = await migrationState(db);
+  if (isNewer) report('problem', 'migrations', 'A newer release has migrated the database: run that one.');
+  else if (pending.length > 0)
+    report('warning', 'migrations', `Migrations are pending (${pending.length}): run \`npm run migrate\`.`);
 }

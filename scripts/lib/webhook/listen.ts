@@ -11,13 +11,13 @@ const pause = 2000;
 export async function listen(session: Session): Promise<void> {
   refuseArgument(session);
   let seen = byId((await newestEvents(session)).data);
-  console.log('Waiting for events. End with Ctrl+C.');
+  session.io.out('Waiting for events. End with Ctrl+C.');
   for (;;) {
     await sleep(pause);
-    const events = await eventsUntil(session, seen).catch(reportError);
+    const events = await eventsUntil(session, seen).catch(error => reportError(error, session));
     if (!events) continue;
     for (const event of events.toReversed())
-      if (seen.get(event.id)?.updatedAt !== event.updatedAt) console.log(lineOf(event));
+      if (seen.get(event.id)?.updatedAt !== event.updatedAt) session.io.out(lineOf(event));
     seen = byId(events);
   }
 }
@@ -25,9 +25,9 @@ export async function listen(session: Session): Promise<void> {
 const byId = (events: WebhookEvent[]) => new Map(events.map(event => [event.id, event]));
 
 /** The service may restart, or refuse more requests for a while. */
-function reportError(error: unknown): undefined {
+function reportError(error: unknown, { io }: Session): undefined {
   if (!(error instanceof OperatorError)) throw error;
-  console.error(printableLines(error.message));
+  io.err(printableLines(error.message));
 }
 
 /** The newest first: pages until one ends with an event that was seen before. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Source } from '../../../src/config/presets/preset.ts';
 import type { Provider } from '../../../src/config/providers.ts';
+import { mergePatch } from '../../../src/core/mergePatch.ts';
 import { member, parseBody, readEnvelope } from '../../../src/webhooks/envelope.ts';
 import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../../src/webhooks/handlers/index.ts';
@@ -50,14 +51,20 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
   return { body, headers: all, eventId, type, customer };
 }
 
-/** The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. */
-function recordedBody(preset: string, type: string): Members {
+/**
+ * The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. What
+ * the file of a type has is changed in the body of its family.
+ */
+export function recordedBody(preset: string, type: string): Members {
   // Standard Webhooks has Stripe's types.
-  for (const folder of [preset, 'stripe'])
-    for (let family = type; family !== ''; family = family.replace(/[._/]?[^._/]*$/, '')) {
-      const file = new URL(`bodies/${folder}/${family}.json`, import.meta.url);
-      if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
-    }
+  for (const folder of [preset, 'stripe']) {
+    const families = [...type.matchAll(/(?<=.)(?=[._/])|$/g)].map(({ index }) => type.slice(0, index));
+    const files = families
+      .map(family => new URL(`bodies/${folder}/${family}.json`, import.meta.url))
+      .filter(file => existsSync(file));
+    if (files.length > 0)
+      return files.map(file => JSON.parse(readFileSync(file, 'utf8'))).reduce(mergePatch) as Members;
+  }
   return {};
 }
 

@@ -15,7 +15,7 @@ import type { EventList, Session } from './session.ts';
 
 /** Sends an event as its provider does, and prints its effect. */
 export async function send(session: Session): Promise<void> {
-  const { values, argument, client } = session;
+  const { values, argument, client, io } = session;
   const provider = providerOf(session);
   const type = argument || 'payment_intent.succeeded';
   checkOptions(session, provider, type);
@@ -27,7 +27,7 @@ export async function send(session: Session): Promise<void> {
   const path = `/api/webhooks/${provider.name}`;
   const answer = await client.request(path, { method: 'POST', headers, body });
   const sent = `event ${eventId ?? 'without an id'}, ${body.length} bytes`;
-  console.log(printable(`${answer.status} ${(await answer.text()).trimEnd()}   (${sent})`));
+  io.out(printable(`${answer.status} ${(await answer.text()).trimEnd()}   (${sent})`));
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
   // Without an id, it is the newest of its type and customer.
   const filters = eventId === null ? { type: event.type, customer: event.customer } : { event: eventId };
@@ -87,7 +87,7 @@ const idOf = (session: Session): string =>
 const suffixOf = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */
-async function follow({ client }: Session, filters: Record<string, string | null>) {
+async function follow({ client, io }: Session, filters: Record<string, string | null>) {
   const given = Object.entries(filters).filter((filter): filter is [string, string] => filter[1] !== null);
   const query = new URLSearchParams([...given, ['limit', '1']]);
   for (let tries = 0; tries < 50; tries++) {
@@ -95,14 +95,14 @@ async function follow({ client }: Session, filters: Record<string, string | null
     if (event && event.status !== 'received') {
       const why = event.lastError ?? event.reason;
       const again = event.deliveries > 1 ? `, delivered ${event.deliveries} times` : '';
-      console.log(printable(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`));
+      io.out(printable(`${event.type} is ${event.status}${again}${why ? `: ${why}` : ''}`));
       if (event.status !== 'processed' || event.customer === null) return;
       const path = `/api/subscriptions/${encodeURIComponent(event.customer)}?provider=${event.provider}`;
       const subscription = await client.call<object>('GET', path).catch(orUndefined);
-      if (subscription) console.log(printableJson(JSON.stringify(subscription, null, 2)));
+      if (subscription) io.out(printableJson(JSON.stringify(subscription, null, 2)));
       return;
     }
     await sleep(100);
   }
-  console.log('The event is stored, but no worker processes it: with WORKER=apart, start `npm run worker`.');
+  io.out('The event is stored, but no worker processes it: with WORKER=apart, start `npm run worker`.');
 }

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { WebhookEvent, WebhookEventList } from '../../../schemas/event.ts';
-import { type Given, UsageError } from '../../../src/command.ts';
-import { loadSettings } from '../../../src/config/settings.ts';
+import type { Settings } from '../../../schemas/settings.ts';
+import { type Given, type Io, UsageError } from '../../../src/command.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';
 import { printable } from '../../../src/core/text.ts';
@@ -29,17 +29,18 @@ export interface Session {
   values: Flags['values'];
   /** The argument of the subcommand. */
   argument: string;
-  settings: ReturnType<typeof loadSettings>;
+  settings: Settings;
   client: ServiceClient;
+  io: Io;
 }
 
-export function openSession({ values, positionals: [, argument = ''] }: Flags): Session {
-  const settings = loadSettings();
+export function openSession({ values, positionals: [, argument = ''] }: Flags, io: Io): Session {
+  const settings = io.settings();
   const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
   const base = values.url ?? `http://${host}:${settings.PORT}`;
   if (!URL.canParse(base)) throw new UsageError(`--url is not a URL: ${base}`);
-  const client = new ServiceClient(base, values.key ?? process.env.API_KEY);
-  return { values, argument, settings, client };
+  const client = new ServiceClient(base, values.key ?? io.env.API_KEY);
+  return { values, argument, settings, client, io };
 }
 
 /** Ignoring it could act on all events when the caller named one. */

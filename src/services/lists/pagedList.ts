@@ -12,7 +12,7 @@ import { keptIn } from '../../core/keptIn.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
-import { type CursorPage, type Page, pageOf, type Slice, skipped } from './pages.ts';
+import type { CursorPage, Page, Slice } from './pages.ts';
 import {
   type Criteria,
   type Cursors,
@@ -73,8 +73,11 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     need(context, this.#rules.scope);
     const run = this.#statementOf({ ...this.#orderOf(query), from: 'number' });
     const rows = await run(context.db, { ...query, ...bounds(periodOf(query)), $skip: skipped(query) });
-    const records = rows.filter(([first]) => first !== null).map(this.#toRecord);
-    return pageOf(records, Number(rows[0]?.at(-1)), query);
+    const data = rows.filter(([first]) => first !== null).map(this.#toRecord);
+    const { page = 1, limit } = query;
+    const total = Number(rows[0]?.at(-1));
+    const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
+    return { data, meta, hasNext: page * limit < total };
   }
 
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
@@ -192,6 +195,8 @@ const hasIndexWithId = ({ table, filters }: ListRules, name: string) =>
       (each, i) => is(each, Column) && each.name === (columns[i] as PgColumn)?.name,
     ),
   );
+
+const skipped = ({ page = 1, limit }: { page?: number; limit: number }) => (page - 1) * limit;
 
 /** The values of a range of ids in a statement. */
 const bounds = ({ above, below }: Range) => ({ $above: above, $below: below });

@@ -1,11 +1,5 @@
 import type { CursorMeta, PageMeta } from '../../../schemas/lists.ts';
 
-export interface PageRequest {
-  /** 1 when absent. */
-  page?: number;
-  limit: number;
-}
-
 export interface Page<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
@@ -18,14 +12,6 @@ export interface Slice<T> extends Omit<Page<T>, 'meta'> {
   cursorAt: (index: number) => string;
 }
 export interface CursorPage<T> extends Page<T, CursorMeta>, Slice<T> {}
-
-export const skipped = ({ page = 1, limit }: PageRequest) => (page - 1) * limit;
-
-export const pageOf = <T>(data: T[], total: number, { page = 1, limit }: PageRequest): Page<T> => ({
-  data,
-  meta: { page, limit, total, totalPages: Math.ceil(total / limit) },
-  hasNext: page * limit < total,
-});
 
 /** The queries of neighbouring pages by link relation; undefined where there is no such page. */
 type Neighbours = Record<string, object | undefined>;

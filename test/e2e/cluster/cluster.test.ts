@@ -114,21 +114,6 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     });
   });
 
-  t.test('GraphQL and all pages work', async t => {
-    const from = '127.0.0.5';
-    const url = `${cluster.url}/api/graphql`;
-    const { status, text } = await ask(url, { ...json({ query: '{ users { name } }' }), from });
-    t.match({ status, body: JSON.parse(text) }, { status: 200, body: { data: { users: [] } } });
-    const tool = await ask(url, { headers: { accept: 'text/html' }, from });
-    t.match(tool, { status: 200, headers: { 'content-type': /text\/html/ } });
-    for (const path of ['/', '/docs', '/docs/json', '/health/ready', ...assetsOf(tool.text)])
-      t.equal((await ask(`${cluster.url}${path}`, { from })).status, 200, path);
-    t.match(await ask(`${cluster.url}/api/users?limit=1`, { from }), {
-      status: 200,
-      headers: { link: /^<\/api/ },
-    });
-  });
-
   t.test('a long request does not take a server out of rotation', async t => {
     await sendLongRequests(t, cluster);
     t.notOk(cluster.logIncludes('nginx', 'too big header'));
@@ -241,7 +226,3 @@ async function effects({ databaseUrl }: Cluster) {
   );
   return row as { done: number; active: number };
 }
-
-/** The scripts and styles that a page of this server loads. */
-const assetsOf = (page: string) =>
-  [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);

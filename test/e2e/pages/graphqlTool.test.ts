@@ -12,71 +12,78 @@ import {
 } from '../../rig/pages/browser.ts';
 import { until } from '../../rig/process.ts';
 
+const { app, call, database } = await build(t);
+await fill(database, 2, 2);
+const origin = await app.listen({ port: 0, host: '127.0.0.1' });
+const browser = await openBrowser(t);
+
 t.test('the tool runs its first query, light and dark, on a screen and on a phone', async t => {
-  const { app, database } = await build(t);
-  await fill(database, 2, 2);
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  const browser = await openBrowser(t);
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const viewport of [wide, phone]) {
-      const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
-      const name = `${colorScheme}, ${viewport.width} pixels`;
-      await page.goto(`${origin}/api/graphql`);
-      await page.click('.graphiql-execute-button');
-      await page.waitForSelector('.result-window :text("usersCount")');
-      const result = await page.locator('.result-window').boundingBox();
-      t.ok(Number(result?.width) > 300, `${name}: there is room to read the result`);
-      const colour = await page.evaluate(
-        'getComputedStyle(document.querySelector(".graphiql-container")).backgroundColor',
-      );
-      t.equal(/255, 255, 255|100%\)/.test(String(colour)), colorScheme === 'light', `${name}: ${colour}`);
-      t.notOk(await scrollsSideways(page), name);
-      t.same(await accessibilityProblems(page), [], name);
-      t.same(errors, [], name);
-      await page.close();
-    }
+  for (const [colorScheme, viewport] of [
+    ['light', wide],
+    ['dark', phone],
+  ] as const) {
+    const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
+    const name = `${colorScheme}, ${viewport.width} pixels`;
+    await page.goto(`${origin}/api/graphql`);
+    await page.click('.graphiql-execute-button');
+    await page.waitForSelector('.result-window :text("usersCount")');
+    const result = await page.locator('.result-window').boundingBox();
+    t.ok(Number(result?.width) > 300, `${name}: there is room to read the result`);
+    const colour = await page.evaluate(
+      'getComputedStyle(document.querySelector(".graphiql-container")).backgroundColor',
+    );
+    t.equal(/255, 255, 255|100%\)/.test(String(colour)), colorScheme === 'light', `${name}: ${colour}`);
+    t.notOk(await scrollsSideways(page), name);
+    t.same(await accessibilityProblems(page), [], name);
+    t.same(errors, [], name);
+    await page.close();
+  }
 });
 
 t.test('the second tab creates a user', async t => {
-  const { app, call } = await build(t);
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  const { page } = await openPage(await openBrowser(t), origin);
+  const { page } = await openPage(browser, origin);
   await page.goto(`${origin}/api/graphql`);
   await page.click(':text("CreateUser")');
   await page.click('.graphiql-execute-button');
   await page.waitForSelector('.result-window :text("Ada Lovelace")');
-  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 1);
+  t.equal((await call('GET', '/api/users?email=ada@example.com', 200)).body.meta.total, 1);
 });
 
-t.test('the tool asks for a key in words, and loads the schema once it has one', async t => {
+t.test('the tool asks for a key in words, keeps it only in memory, and then loads the schema', async t => {
   const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const { key } = await makeKey(database, ['read']);
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
-  const { page } = await openPage(await openBrowser(t), origin);
+  const { page } = await openPage(browser, origin);
   await page.goto(`${origin}/api/graphql`);
-  const field = page.getByLabel('This service requires an API key or a token. Its administrator has them.');
-  await field.fill('nonsense');
+  await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
   t.same(await accessibilityProblems(page), []);
+  await page.getByLabel('API key or token').fill('nonsense');
   await page.keyboard.press('Enter');
-  await page.getByLabel('The service refuses this key. Enter another one.').fill(key);
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('#key', { state: 'hidden' });
+  await page.getByRole('heading', { name: 'The service refuses this key' }).waitFor();
+  await page.getByLabel('API key or token').fill(key);
+  await page.getByRole('button', { name: 'Use this key' }).click();
   await page.click('[aria-label="Show Documentation Explorer"]');
   await page.waitForSelector('.graphiql-doc-explorer :text("Mutation")');
-  await page.reload();
+  // Its tabs and its history are stored. They would have the headers that are written beside a query.
+  t.equal(await page.getByText('Headers', { exact: true }).count(), 0);
   await page.click('.graphiql-execute-button');
   await page.waitForSelector('.result-window :text("usersCount")');
+  const stored =
+    'JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])';
+  await until('the tool stores its tabs', async () => /FirstLook/.test(String(await page.evaluate(stored))));
+  t.notMatch(await page.evaluate(stored), key);
+  await page.reload();
+  await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
 });
 
 t.test('bug: Run right after an edit sent the old name of the operation', async t => {
-  const { app } = await build(t);
-  const page = await (await openBrowser(t)).newPage();
+  const { page } = await openPage(browser, origin);
   const sent: { operationName?: string }[] = [];
   page.on('request', request => {
     const body = request.postDataJSON();
     if (body && body.operationName !== 'IntrospectionQuery') sent.push(body);
   });
-  await page.goto(`${await app.listen({ port: 0, host: '127.0.0.1' })}/api/graphql`);
+  await page.goto(`${origin}/api/graphql`);
   const run = async (text: string) => {
     await page.click('.graphiql-query-editor .CodeMirror-lines');
     await page.keyboard.press('Control+A');

@@ -14,7 +14,6 @@ import {
   startService,
   until,
 } from '../../rig/process.ts';
-import { pay, secrets, total } from '../../rig/sender.ts';
 
 t.setTimeout(180_000);
 
@@ -101,27 +100,6 @@ t.test('SIGTERM waits for a slow request, and for nothing after it', async t => 
   t.ok(Date.now() - answered < 3000, 'the idle keep-alive connection did not delay the exit');
 });
 
-t.test('a webhook being stored when the signal arrives keeps its job for the next process', async t => {
-  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets };
-  const service = await startService(t, env);
-  t.equal(await pay(service.url, 'evt_0', 'cus_0'), 200, 'the queue is ready');
-  const sql = postgres(env.DATABASE_URL, { max: 1 });
-  t.teardown(() => sql.end());
-  let paid: Promise<number | undefined> | undefined;
-  await sql.begin(async tx => {
-    await tx`lock table webhook_events in exclusive mode`;
-    paid = pay(service.url, 'evt_1', 'cus_1');
-    // As above, well below the lock timeout.
-    await sleep(300);
-    service.child.kill('SIGTERM');
-    await sleep(500);
-  });
-  t.equal(await paid, 200);
-  t.equal(await service.ended, 0);
-  const next = await startService(t, env);
-  await until('the payment has its effect', async () => (await total(next.url, '/api/subscriptions')) === 2);
-});
-
 t.test('a draining service answers requests, is not ready and closes keep-alive connections', async t => {
   const service = await startService(t, { DATABASE_URL: await createPostgres(t), DRAIN_SECONDS: '2' });
   const agent = new Agent({ keepAlive: true });
@@ -143,59 +121,6 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
   t.equal(await service.ended, 0);
   const seconds = (Date.now() - signalled) / 1000;
   t.ok(seconds > 2 && seconds < 10, `it took ${seconds} s`);
-});
-
-t.test('a rolling restart of all instances under load loses no request', async t => {
-  const env = { DATABASE_URL: await createPostgres(t), WEBHOOK_SECRETS: secrets, DRAIN_SECONDS: '1' };
-  const instances = await Promise.all([startService(t, env), startService(t, env)]);
-  const ready = new Set(instances);
-  let running = true;
-  /** The health check of a balancer: only ready instances get requests. */
-  const checkHealth = async (service: Service) => {
-    const answer = await call(service, 'GET', '/health/ready').catch(() => undefined);
-    if (answer?.status === 200) ready.add(service);
-    else ready.delete(service);
-  };
-  const balancer = (async () => {
-    while (running) {
-      await Promise.all(instances.map(checkHealth));
-      await sleep(400);
-    }
-  })();
-  const lost: unknown[] = [];
-  const acknowledged = new Set<string>();
-  let answered = 0;
-  async function keepSending(client: number) {
-    for (let i = 0; running; i++) {
-      const service = [...ready][i % ready.size] as Service;
-      const event = `evt_${client}_${i}`;
-      const status =
-        i % 2 === 0
-          ? await pay(service.url, event, event)
-          : await call(service, 'GET', '/api/posts').then(reply => reply.status, String);
-      if (status === 200) answered++;
-      else lost.push(status);
-      if (status === 200 && i % 2 === 0) acknowledged.add(event);
-    }
-  }
-  const clients = Array.from({ length: 8 }, (_, client) => keepSending(client));
-  for (const [i, old] of instances.entries()) {
-    await sleep(500);
-    old.child.kill('SIGTERM');
-    t.equal(await old.ended, 0);
-    ready.delete(old);
-    instances[i] = await startService(t, env);
-    ready.add(instances[i]);
-  }
-  await sleep(500);
-  running = false;
-  await Promise.all([...clients, balancer]);
-  t.same(lost, [], `${answered} requests were answered`);
-  const { url } = instances[0] as Service;
-  await until(
-    'each payment has its effect',
-    async () => (await total(url, '/api/subscriptions')) === acknowledged.size,
-  );
 });
 
 t.test('SIGINT shuts down like SIGTERM', async t => {

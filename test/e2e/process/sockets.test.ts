@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { call, makeDataFolder, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { call, makeDataFolder, type Service, startService, until } from '../../rig/process.ts';
 
 t.setTimeout(180_000);
 
@@ -140,20 +140,6 @@ t.test('on a raw socket', async t => {
     t.equal(service.child.exitCode, null);
     t.equal(service.errors(), '');
   });
-});
-
-t.test('an ordinary client that sends 5 MB receives the 413 every time', async t => {
-  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
-  for (let i = 0; i < 5; i++) {
-    const reply = await fetch(`${service.url}/api/users`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: big,
-    });
-    t.equal(reply.status, 413);
-    t.match(await reply.json(), { error: { status: 413 } });
-  }
-  await untilReady(service);
 });
 
 t.test('a client that does not read its responses is disconnected, and delays no other client', async t => {

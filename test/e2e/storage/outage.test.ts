@@ -108,6 +108,11 @@ t.test('while Postgres is away', async t => {
 
   await t.test('the service starts without it, refuses quickly, and recovers by itself', async t => {
     const service = await startService(t, { DATABASE_URL: server.url }, { ready: false });
+    t.match(service.lines, [
+      { reason: /ECONNREFUSED/, msg: 'The database is out of reach. Trying until it is back.' },
+      { msg: /^The database cannot be used yet: the service waits for it/ },
+      { msg: /^Triport serves/ },
+    ]);
     t.match(await call(service, 'GET', '/health/live'), { status: 200, body: { status: 'ok' } });
     for (const [method, path] of [
       ['GET', '/health/ready'],
@@ -119,6 +124,7 @@ t.test('while Postgres is away', async t => {
       t.match(reply, refused, `${method} ${path}`);
       t.ok(reply.seconds < 1, `in ${reply.seconds} s`);
     }
+    t.notMatch(JSON.stringify(service.lines), '"stack"', 'a reason says enough');
     await server.start();
     await untilReady(service);
     t.equal((await call(service, 'GET', '/api/users')).status, 200);

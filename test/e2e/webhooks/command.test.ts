@@ -1,9 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { presets } from '../../../src/config/presets/index.ts';
-import { handlers } from '../../../src/webhooks/handlers/index.ts';
 import { makeDataFolder, runCommand, startService, until } from '../../rig/process.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.url));
@@ -11,15 +9,11 @@ const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.
 t.test('the command sends a signed event, and lists, shows and replays stored ones', async t => {
   const DATA_DIR = makeDataFolder(t);
   const service = await startService(t, { DATA_DIR });
-  const env = { PATH: process.env.PATH, DATA_DIR, PORT: String(service.port) };
-  const command = (...args: string[]) =>
-    new Promise<{ code: number; output: string }>(resolve => {
-      const options = { cwd: tmpdir(), env };
-      const argv = ['--disable-warning=ExperimentalWarning', script, ...args];
-      execFile(process.execPath, argv, options, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
-      );
-    });
+  const env = { DATA_DIR, PORT: String(service.port) };
+  const command = async (...args: string[]) => {
+    const { code, out, err } = await runCommand('scripts/webhook.ts', args, env);
+    return { code, output: out + err };
+  };
 
   const sent = await command('send', 'payment_intent.succeeded', '--customer', 'cus_7', '--id', 'evt_7');
   t.match(sent, {
@@ -55,7 +49,7 @@ t.test('the command sends a signed event, and lists, shows and replays stored on
   t.match(await command('list'), { code: 1, output: /Is the service running\?/ });
 });
 
-t.test('the command sends an event of each provider, one from a file, and failing ones', async t => {
+t.test('the command sends an event of another provider, one from a file, and failing ones', async t => {
   const DATA_DIR = makeDataFolder(t);
   const WEBHOOK_SECRETS = JSON.stringify(
     Object.fromEntries(Object.keys(presets).map(name => [name, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']])),
@@ -65,11 +59,6 @@ t.test('the command sends an event of each provider, one from a file, and failin
   const send = (...args: string[]) =>
     runCommand('scripts/webhook.ts', ['send', ...args], { ...env, PORT: String(port) });
 
-  for (const [preset, own] of handlers) {
-    const [type = ''] = own.keys();
-    const { out } = await send(type, '--provider', preset, '--customer', `cus_${preset}`);
-    t.match(out, `\n${type} is processed\n`, preset);
-  }
   const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
   t.match((await send(...named)).out, /"status": "unpaid"/);
 
@@ -110,17 +99,10 @@ t.test('the command sends an event of each provider, one from a file, and failin
   t.match(JSON.parse((await command('show', uuid)).out), { eventId: uuid }, "GitHub's ids look like ours");
   for (const [args, err] of [
     [['dismiss'], /Name the id of an event, or pass --all/],
-    [['replay', 'evt_1', '--all'], /Unexpected argument 'evt_1'/],
-    [['list', 'evt_1'], /Unexpected argument 'evt_1'/],
     [['send', 'payment_intent.succeeded', '--status', 'canceled'], /have no status to set/],
     [['send', 'charge.captured', '--fail', '1'], /--fail needs a handler/],
     [['send', '--file', file, '--customer', 'cus_1'], /--customer does not work with --file/],
-    [['send', '--file', file, '--id', 'evt_1'], /--id does not work with --file/],
-    [['send', 'charge.captured', '--file', file], /A type does not work with --file/],
-    [['send', '--file', ''], /ENOENT/],
     [['send', '--id', 'x'.repeat(65)], /--id must be at most 64 characters long/],
-    [['send', '--id', 'x'.repeat(60), '--fail', '10'], /--id must be at most 56 characters long/],
-    [['list', '--url', 'nonsense'], /--url is not a URL: nonsense/],
   ] as const)
     t.match(await command(...args), { code: 1, err }, args.join(' '));
 });

@@ -10,20 +10,20 @@ t.test(
   async t => {
     const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: await createPostgres(t, { empty: true }) };
     const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const statuses = await Promise.all(
         Array.from({ length: 50 }, (_, i) => pay((i % 2 ? one : two).url, `evt_${round}`, 'cus_1')),
       );
       t.same(new Set(statuses), new Set([200]));
     }
     await until(
-      'all five are processed',
-      async () => (await total(one.url, '/api/webhook-events?status=processed')) === 5,
+      'both are processed',
+      async () => (await total(one.url, '/api/webhook-events?status=processed')) === 2,
     );
     const events = await all(two.url, '/api/webhook-events');
     t.same(
       events.map(({ deliveries }) => deliveries),
-      Array(5).fill(50),
+      Array(2).fill(50),
       'every delivery is counted',
     );
     const [subscription, ...more] = await all(two.url, '/api/subscriptions');

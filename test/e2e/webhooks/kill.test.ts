@@ -4,7 +4,7 @@ import { makeDataFolder, startService, until } from '../../rig/process.ts';
 import { all, payMany, secrets, total } from '../../rig/sender.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-const many = 1000;
+const many = 600;
 t.setTimeout(400_000);
 
 for (const backend of ['postgres', 'embedded'])

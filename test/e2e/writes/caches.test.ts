@@ -38,7 +38,7 @@ t.test('behind a shared cache, an open service', { skip }, async t => {
   });
 
   await t.test('a changed record is never stale, also when it was changed on the other server', async t => {
-    for (let version = 2; version <= 21; version++) {
+    for (let version = 2; version <= 9; version++) {
       const way = version % 2 ? url : `${other.url}${path}`;
       const { status } = await ask(
         way,
@@ -62,7 +62,7 @@ t.test('behind a shared cache, an open service', { skip }, async t => {
     await createPost(other, pair, 'list', 'Another');
     const changed = await list();
     t.equal(stateOf(changed), 'EXPIRED 200');
-    t.same(titles(changed), ['Another', 'Version 21']);
+    t.same(titles(changed), ['Another', 'Version 9']);
   });
 
   await t.test('what is not there yet is found later', async t => {

@@ -2,8 +2,8 @@ import t, { type Test } from 'tap';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { Balancer, type BalancerKind } from '../../rig/cluster/balancer.ts';
 import { has } from '../../rig/openCluster.ts';
-import { closeGate, countPosts, createPost, freeze, type Pair, startPair } from '../../rig/pair.ts';
-import { makeFolder, startService, until } from '../../rig/process.ts';
+import { countPosts, createPost, type Pair, startPair } from '../../rig/pair.ts';
+import { makeFolder } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
 t.setTimeout(180_000);
@@ -112,25 +112,4 @@ for (const kind of ['nginx', 'haproxy'] as const)
         }
       },
     );
-
-    await t.test('after kill -9 between commit and answer, the same request gets the answer', async t => {
-      const gate = await closeGate(t, pair, 'its commit');
-      const sent = create('three', 'Held');
-      await gate.reached();
-      // Both, because either may have the request.
-      await Promise.all(pair.servers.map(freeze));
-      await gate.open();
-      await until('it is committed', async () => (await countPosts(pair, 'Held'))?.posts === 1);
-      await Promise.all(pair.servers.map(server => server.kill()));
-      t.match(await sent, { status: 503, headers: { 'retry-after': '1' }, text: '"code":"unavailable"' });
-
-      await startService(t, { ...pair.settings, PORT: String(pair.servers[0].port) });
-      let answer = await create('three', 'Held');
-      await until('it is answered', async () => {
-        if (answer.status === 503) answer = await create('three', 'Held');
-        return answer.status !== 503;
-      });
-      t.match(answer, { status: 201, headers: { 'idempotency-replayed': 'true', etag: '"1"' } });
-      t.same(await countPosts(pair, 'Held'), { posts: 1, entries: 1 });
-    });
   });

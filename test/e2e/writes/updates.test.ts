@@ -16,7 +16,7 @@ interface Change {
   written: Read;
 }
 
-const each = 500;
+const each = 200;
 
 /** The name after a change: it tells how many there were, and which. */
 function next({ name }: Read, by: string): string {

@@ -4,6 +4,7 @@ import { sign, verify } from '@octokit/webhooks-methods';
 import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
+import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
 import { secret, signatureOf } from '../webhooks.ts';
 
 /** A true body of each provider. */
@@ -43,7 +44,7 @@ export const now = () => Math.floor(Date.now() / 1000);
 /** An event of each provider, signed as it signs it. */
 export const recorded: Record<Name, Recorded> = {
   stripe: {
-    body: bodyOf('stripe/customer.subscription.updated'),
+    body: JSON.stringify(recordedBody('stripe', 'customer.subscription.updated'), null, 2),
     headers: raw => ({ 'stripe-signature': signatureOf(raw) }),
     verify: async (raw, headers) =>
       stripe.webhooks.constructEvent(raw, headers['stripe-signature'] ?? '', secret) !== null,

@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type Stripe from 'stripe';
-
-const recorded = (name: string): Stripe.Event =>
-  JSON.parse(
-    readFileSync(new URL(`../../../scripts/lib/webhook/bodies/stripe/${name}.json`, import.meta.url), 'utf8'),
-  );
+import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
 
 type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];
 
@@ -38,19 +33,10 @@ export const story = [
 const began = Date.UTC(2026, 9, 1, 8);
 export const timeOfStep = (minute: number) => new Date(began + minute * 60_000).toISOString();
 
-const bodies: Record<string, Stripe.Event> = {
-  customer: recorded('customer.subscription'),
-  'customer.subscription.updated': recorded('customer.subscription.updated'),
-  'customer.subscription.deleted': recorded('customer.subscription.deleted'),
-  invoice: recorded('invoice'),
-  payment_intent: recorded('payment_intent'),
-};
-
 /** The events of a customer's subscription as Stripe sends them. */
 export const lifeOf = (customer: string): Stripe.Event[] =>
   steps.map(([type, minute, status], step) => {
-    const body = bodies[type] ?? bodies[type.split('.')[0] as string];
-    const event = structuredClone(body) as Stripe.Event;
+    const event = recordedBody('stripe', type) as unknown as Stripe.Event;
     Object.assign(event.data.object, { customer, ...(status && { status }) });
     const created = (began + minute * 60_000) / 1000;
     return { ...event, id: `evt_${customer}_${step}`, type, created } as Stripe.Event;

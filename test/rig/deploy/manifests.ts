@@ -5,19 +5,27 @@ import { parse, parseAllDocuments } from 'yaml';
 // biome-ignore lint/suspicious/noExplicitAny: manifests have every shape
 export type Manifest = any;
 
-const folder = 'deploy/kubernetes';
-const read = (name: string) => readFileSync(`${folder}/${name}`, 'utf8');
+export const versionOf = (file: string): string => JSON.parse(readFileSync(file, 'utf8')).version;
 
-/** What is in deploy/kubernetes. Without kustomize, which is no npm package. */
-export const kustomization: Manifest = parse(read('kustomization.yaml'));
-export const files = readdirSync(folder).filter(name => name !== 'kustomization.yaml');
+const folder = 'deploy/kubernetes';
+const read = (path: string) => readFileSync(`${folder}/${path}`, 'utf8');
+
+/** What kustomize, which is no npm package, finds in a folder. */
+export function readFolder(name = '.') {
+  const kustomization: Manifest = parse(read(`${name}/kustomization.yaml`));
+  const manifests: Manifest[] = kustomization.resources.flatMap((file: string) =>
+    parseAllDocuments(read(`${name}/${file}`)).map(document => document.toJS()),
+  );
+  return { kustomization, manifests };
+}
+
+const entries = readdirSync(folder, { withFileTypes: true });
+export const components = entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
+export const files = entries.filter(entry => entry.isFile()).map(({ name }) => name);
+export const { kustomization, manifests } = readFolder();
+export const head = read('kustomization.yaml');
 export const settings: NodeJS.Dict<string> = parseEnv(read('settings.env'));
-export const manifests: Manifest[] = (kustomization.resources as string[]).flatMap(file =>
-  parseAllDocuments(read(file)).map(document => {
-    if (document.errors.length > 0) throw document.errors[0];
-    return document.toJS();
-  }),
-);
 export const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
 export const deployments = ofKind('Deployment');
-export const pods = [...deployments, ...ofKind('Job')].map(({ spec }) => spec.template.spec);
+const jobs = [...ofKind('Job'), ...ofKind('CronJob').map(({ spec }) => spec.jobTemplate)];
+export const pods = [...deployments, ...jobs].map(({ spec }) => spec.template.spec);

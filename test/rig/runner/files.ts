@@ -1,15 +1,15 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-export type Suite = 'embedded' | 'postgres' | 'citus' | 'e2e';
+export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
 /** These measure response times under load, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage|storage\/replicas)\.test\.ts$/.test(file);
+  /e2e\/(cluster\/(cluster|redis)|(storage|webhooks)\/outage)\.test\.ts$/.test(file);
 
-/** The longest files run first, so that none of them runs alone at the end. */
+/** The longest files run first, so that none of them runs by itself at the end. */
 const long =
-  /(guides|retries|seed|fuzz|e2e\/(storage\/\w+|process\/(image|shutdown|start|commands)|webhooks\/kill))\.test\.ts$/;
+  /(guides|retries|seed|fuzz|locks|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(shutdown|kill|command))\.test\.ts$/;
 
 /**
  * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a process,
@@ -19,25 +19,25 @@ const changes =
   /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
-/** The first opens its own databases; what a request may be is the same on every database. */
-const once = /(database\/embedded|rest\/fuzz)\.test\.ts$/;
+/** These run once: the pages show the embedded database, and all operations take the fuzz tests long. */
+const onEmbedded = /^test\/(config|core|docs|scripts)\/|(database\/embedded|rest\/fuzz)\.test\.ts$/;
+/** So do these: they are about HTTP, and a new database takes a server a third of the time. */
+const onPostgres = /^test\/(access|http|telemetry|graphql\/\w+)\//;
 
-const onServers: Suite[] = ['postgres', 'citus'];
 /** What callers and operators see, which must be the same on a distributed database. */
-const contract = /^test\/(rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
+const onCitus = /^test\/(rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
 
-/** The test files of a suite in order. Those to which the database makes no difference are in the embedded suite only. */
+/** The test files of a suite in order. What is stored, read and changed is tested on each database; the rest on one. */
 export function filesOf(suite: Suite): string[] {
-  const files =
-    suite === 'e2e'
-      ? globSync('test/e2e/**/*.test.ts')
-      : globSync('test/**/*.test.ts', { exclude: ['test/e2e/**'] });
-  return files
-    .filter(file => suite !== 'citus' || contract.test(file))
-    .filter(
-      file => !onServers.includes(suite) || (imports(file, 'test/helper/database.ts') && !once.test(file)),
-    )
-    .toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
+  return allOf(suite).toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
+}
+
+function allOf(suite: Suite): string[] {
+  if (suite === 'e2e' || suite === 'nightly') return globSync(`test/${suite}/**/*.test.ts`);
+  const files = globSync('test/**/*.test.ts', { exclude: ['test/e2e/**', 'test/nightly/**'] });
+  const opensDatabase = (file: string) => !onEmbedded.test(file) && imports(file, 'test/helper/database.ts');
+  if (suite === 'embedded') return files.filter(file => !onPostgres.test(file) || !opensDatabase(file));
+  return files.filter(opensDatabase).filter(file => suite !== 'citus' || onCitus.test(file));
 }
 
 /** Whether a test file imports another file, directly or indirectly. */

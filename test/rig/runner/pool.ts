@@ -17,6 +17,7 @@ export interface Counts {
 }
 
 interface Run {
+  suite: string;
   files: string[];
   /** How many files run at once. */
   workers: number;
@@ -32,7 +33,8 @@ interface Worker {
 }
 
 /** Runs test files in a few processes. A process in which a file failed is replaced before the next file. */
-export async function runFiles({ files, workers, env, changesProcess }: Run): Promise<Counts> {
+export async function runFiles({ suite, files, workers, env, changesProcess }: Run): Promise<Counts> {
+  const began = performance.now();
   const waiting = [...files];
   const counts: Counts = { passed: 0, failed: 0 };
   const started: Worker[] = [];
@@ -44,7 +46,7 @@ export async function runFiles({ files, workers, env, changesProcess }: Run): Pr
         worker = start(env);
         started.push(worker);
       }
-      const { passed, failed } = await run(worker, file);
+      const { passed, failed } = await run(worker, suite, file);
       counts.passed += passed;
       counts.failed += failed;
       if (failed > 0 || changesProcess(file)) worker = end(worker);
@@ -54,6 +56,7 @@ export async function runFiles({ files, workers, env, changesProcess }: Run): Pr
   await Promise.all(Array.from({ length: workers }, work));
   // At its exit a process writes what it compiled, into a folder that is removed afterwards.
   await Promise.all(started.map(({ ended }) => ended));
+  if (files.length > 0) console.log(`       ${secondsSince(began)} s  ${suite}, ${files.length} files`);
   return counts;
 }
 
@@ -71,16 +74,18 @@ function end(worker: Worker | undefined): undefined {
   if (worker?.child.connected) worker.child.disconnect();
 }
 
-async function run({ child, ended }: Worker, file: string): Promise<Result> {
+async function run({ child, ended }: Worker, suite: string, file: string): Promise<Result> {
   const started = performance.now();
   const killer = setTimeout(() => child.kill('SIGKILL'), longest);
   const result = await Promise.race([resultOf(child, file), ended.then(exit => earlyExit(file, exit))]);
   clearTimeout(killer);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${result.failed > 0 ? 'FAILED' : 'ok    '} ${seconds.padStart(5)} s  ${file}`);
+  const outcome = result.failed > 0 ? 'FAILED' : 'ok    ';
+  console.log(`${outcome} ${secondsSince(started)} s  ${suite.padEnd(8)}  ${file}`);
   if (result.failed > 0) console.log(failuresOf(result.output) || result.output.slice(-4000));
   return result;
 }
+
+const secondsSince = (start: number) => ((performance.now() - start) / 1000).toFixed(1).padStart(5);
 
 /** Waits for the result among other messages, such as the timeouts that tap sends its own runner. */
 function resultOf(child: ChildProcess, file: string): Promise<Result> {

@@ -1,0 +1,28 @@
+# Writes a dump of the database into the current folder or, with RESTORE=<name of a dump>, restores that into an empty one.
+# compose.yaml and backup.yaml run it in the image of PostgreSQL, whose major version must be that of the server or later.
+set -euo pipefail
+umask 077
+
+# Not on the command line, which every user of the machine can read.
+url=$(<"$DATABASE_URL_FILE")
+if [[ $url =~ ^([^:]+://[^:@/]*):([^@/]*)@(.*)$ ]]; then
+  url=${BASH_REMATCH[1]}@${BASH_REMATCH[3]}
+  printf -v PGPASSWORD %b "${BASH_REMATCH[2]//%/\\x}"
+  export PGPASSWORD
+fi
+
+if [ -n "${RESTORE:-}" ]; then
+  # All or nothing, and with the rights of the new database.
+  pg_restore --dbname="$url" --single-transaction --exit-on-error --no-owner --no-privileges "$RESTORE"
+  echo "Restored $RESTORE. Migrate before you start the servers."
+  exit
+fi
+
+name=triport-$(date -u +%Y-%m-%dT%H-%M-%SZ).dump
+pg_dump --dbname="$url" --format=custom --file=unfinished
+# Reads all of it: a dump that was cut off still has its list of contents.
+pg_restore --file=/dev/null unfinished
+mv unfinished "$name"
+echo "$name: $(stat --format=%s "$name") bytes."
+# Only now, so that old dumps stay as long as no new one succeeds.
+find . -maxdepth 1 -name 'triport-*.dump' -mtime "+$KEEP_DAYS" -print -delete

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import {
+  blocksOf,
+  copyProject,
+  missingPrograms,
+  runBlocks,
+  succeeds,
+  walk,
+  write,
+} from '../../docs/handbook.ts';
+
+// The type check, the migration and the tests of what a guide adds take a while on a busy machine.
+t.setTimeout(880_000);
+
+const missing = await missingPrograms();
+/** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
+const folder = copyProject();
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+/** These read what there is from lists, from the document, or from recorded events. */
+const knowWhatIsAdded = ['access/graphql', 'access/table', 'docs/openapi', 'rest/walks', 'webhooks/presets'];
+const nameOf = (test: string) => `test/${test}.test.ts`;
+/** What is tested at the end: these, and what the pages tell the reader to test. */
+const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };
+
+t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
+  const page = 'docs/add-a-handler.md';
+  const heading = '5. Try it';
+  const tried = blocksOf(page, heading).map(({ text }) => text);
+  const steps = blocksOf(page).filter(({ text }) => !tried.includes(text));
+  t.ok(steps.length > 3 && tried.length > 3, 'there are steps');
+  await walk(t, steps, folder, tests);
+  if (missing.length > 0) return t.comment(`not installed: ${missing}`);
+  await runBlocks(t, page, await startService(t), { heading, folder });
+});
+
+for (const [page, least, what] of [
+  ['docs/add-a-provider.md', 5, 'a provider'],
+  ['docs/add-a-resource.md', 12, 'comments with a rule, and change resources later'],
+] as const)
+  t.test(`the steps of ${page} add ${what}`, async t => {
+    const steps = blocksOf(page).filter(({ kind, file }) => kind === 'sh' || file);
+    t.ok(steps.length > least, 'there are steps');
+    await walk(t, steps, folder, tests);
+  });
+
+t.test('the client of a service with a new resource has its operations and its conflicts', async t => {
+  const out = t.testdir();
+  await succeeds(t, `npm run -s client -- '${out}'`, folder);
+  const types = readFileSync(join(out, 'api.ts'), 'utf8');
+  for (const name of ['"/api/comments/{comment_id}": {', 'CommentCreate: {', 'UserHasCommentsError: {'])
+    t.ok(types.includes(name), name);
+  t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
+});
+
+t.test('a new resource can join two others, be a tree, have two words, and every type of field', async t => {
+  for (const [plural, given] of Object.entries({
+    teams: 'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
+    memberships: 'membership --belongs-to user,team',
+    lineItems:
+      "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+  })) {
+    await succeeds(t, `npm run new -- ${given}`, folder);
+    tests.postgres.add(nameOf(`resources/${plural}`));
+  }
+});
+
+t.test('all that the pages and the command add passes its tests and the checks', async t => {
+  for (const line of ['npm run format', 'npm run generate']) await succeeds(t, line, folder);
+  const lines = Object.entries(tests).map(([suite, files]) => `npm test -- ${suite} ${[...files].join(' ')}`);
+  await Promise.all(['npm run check', ...lines].map(line => succeeds(t, line, folder)));
+});
+
+/** Starts the service of the copy as `npm start` does; returns its origin. */
+async function startService(t: Test): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0' };
+  const service = spawn(process.execPath, ['src/main.ts'], { cwd: folder, env });
+  const ended = once(service, 'close');
+  t.teardown(() => {
+    service.kill();
+    return ended;
+  });
+  return new Promise((resolve, reject) => {
+    let output = '';
+    service.stdout.on('data', data => {
+      output += data;
+      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+      if (origin) resolve(origin);
+    });
+    ended.then(() => reject(new Error(`The service ended: ${output}`)));
+  });
+}
+
+t.test('a step that does not fit the code is an error', async t => {
+  const folder = t.testdir({ 'a.ts': 'one();\ntwo();\n' });
+  const step = (text: string, kind = 'diff') => ({ kind, file: 'a.ts', text });
+  t.throws(() => write(folder, step(' three();\n+four();\n')), /a\.ts must have this once, not 0 times/);
+  t.throws(() => write(folder, step('one();\n', 'ts')), /a\.ts is not as the page shows it/);
+  t.doesNotThrow(() => write(folder, step('one();\ntwo();\n', 'ts')));
+});

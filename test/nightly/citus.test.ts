@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { citusFaults, database } from '../rig/chaos/citusFaults.ts';
+import { countKept, Load } from '../rig/chaos/load.ts';
+import { Citus } from '../rig/citus/citus.ts';
+import { citusPrograms } from '../rig/citus/node.ts';
+import { has, openCluster } from '../rig/openCluster.ts';
+import { makeFolder, until } from '../rig/process.ts';
+
+const missing = ['nginx', 'redis-server'].filter(program => !has(program));
+if (!citusPrograms()) missing.push('Citus');
+const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;
+t.setTimeout(300_000);
+
+async function isAllThere(t: Test, databaseUrl: string, { customers, emails }: Load): Promise<boolean> {
+  const kept = await countKept(databaseUrl, { customers, emails });
+  t.equal(kept.twice, 0);
+  return kept.effects === customers.length && kept.users === emails.length;
+}
+
+t.test('a database in use is spread, and keeps what is in it', { skip }, async t => {
+  const citus = await Citus.start({ folder: join(makeFolder(t), 'citus') });
+  t.teardown(() => citus.stop());
+  await citus.createDatabase(database);
+  const databaseUrl = citus.coordinator.urlOf(database);
+  const cluster = await openCluster(t, { databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
+  const load = new Load(cluster.url, 'spread');
+  load.start(4);
+  await until('there are events', async () => load.customers.length > 50);
+  const spread = () =>
+    promisify(execFile)(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', 'scripts/migrate.ts', '--spread'],
+      { env: { ...process.env, DATABASE_URL: databaseUrl } },
+    );
+  t.match((await spread()).stdout, 'The tables are spread.');
+  const before = load.customers.length;
+  await until('events are received again', async () => load.customers.length > before + 50);
+  await load.stop();
+  t.same([...load.wrongAnswers], []);
+  await until('everything is there', () => isAllThere(t, databaseUrl, load), 90);
+  t.match((await spread()).stdout, 'The tables were spread before.');
+});
+
+t.test('on Citus, nothing that was acknowledged is lost or done twice', { skip }, async t => {
+  const citus = await Citus.open(database, { folder: join(makeFolder(t), 'citus') });
+  t.teardown(() => citus.stop());
+  const databaseUrl = citus.coordinator.urlOf(database);
+  const cluster = await openCluster(t, { databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
+  for (const { name, run } of citusFaults)
+    await t.test(name, async t => {
+      const load = new Load(cluster.url, name.replace(/\W+/g, '-'));
+      load.start(4);
+      await sleep(500);
+      await run({ cluster, citus, seconds: 2 });
+      await load.stop();
+      t.ok(load.customers.length > 0 && load.emails.length > 0, 'something was acknowledged');
+      t.same([...load.wrongAnswers], []);
+      await until('everything is there', () => isAllThere(t, databaseUrl, load), 90);
+    });
+});

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { readSettings } from '../../src/config/settings.ts';
+import { statementTimeout } from '../../src/config/timeouts.ts';
+import { openLog } from '../../src/core/log.ts';
+import { connectTo } from '../../src/database/postgres/client.ts';
+import { createPostgres } from '../helper/database.ts';
+import { ask, json } from '../rig/cluster/ask.ts';
+import { openLocalPostgres } from '../rig/openCluster.ts';
+import { call, makeFolder, spawnService, startService, until } from '../rig/process.ts';
+import { all, pay, payMany, secrets, total } from '../rig/sender.ts';
+import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../rig/servers/pgbouncer.ts';
+import { freePort } from '../rig/servers/ports.ts';
+import { queryPostgres } from '../rig/servers/postgresServer.ts';
+import { hasRedis, startRedis } from '../rig/servers/redis.ts';
+
+t.setTimeout(180_000);
+const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
+
+const skip = !hasPgBouncer && 'pgbouncer is not installed';
+const noRedis = !hasRedis && 'redis-server is not installed';
+t.test('everything works through PgBouncer in transaction mode, on few sessions', { skip }, async t => {
+  const direct = await createPostgres(t, { empty: true });
+  const name = new URL(direct).pathname.slice(1);
+  await queryPostgres(direct, `alter database ${name} set timezone = 'Asia/Tokyo'`);
+  const env = {
+    DATABASE_URL: await startPgBouncer(t, direct),
+    DATABASE_POOLER: 'transaction',
+    DATABASE_POOL_SIZE: '10',
+    WEBHOOK_SECRETS: secrets,
+  };
+  t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same timeouts with and without it');
+  // Both migrate through the pooler at once.
+  const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
+  // Before they are ready they warn that they are not; only later warnings count.
+  const linesBefore = new Map([one, two].map(({ lines }) => [lines, lines.length]));
+
+  const { body: user } = await call(one, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
+  t.match(user.createdAt, /Z$/, 'times are in UTC whatever the database says');
+  t.equal((await call(two, 'PATCH', `/api/users/${user.id}`, { name: 'Ada King' })).body.name, 'Ada King');
+  const query = '{ users { name posts { title } } }';
+  t.same(JSON.parse((await ask(`${two.url}/api/graphql`, json({ query }))).text), {
+    data: { users: [{ name: 'Ada King', posts: [] }] },
+  });
+
+  // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they would
+  // wait for each other.
+  const writers = Array.from({ length: 50 }, async (_, i) => {
+    const writer = { name: 'Grace', email: `grace${i}@example.com` };
+    return { ...writer, id: (await call(one, 'POST', '/api/users', writer)).body.id };
+  });
+  const others = await Promise.all(writers);
+  const statuses = await Promise.all(
+    Array.from({ length: 150 }, async (_, i) => {
+      const at = i % 2 ? one : two;
+      if (i % 3 === 0) return (await call(at, 'GET', '/api/users?sort=-name&limit=5')).status;
+      if (i % 3 === 1) {
+        const { id, email = '' } = others[Math.floor(i / 3)] ?? {};
+        return (await call(at, 'PUT', `/api/users/${id}`, { name: `${i}`, email })).status;
+      }
+      return (await call(at, 'POST', '/api/posts', { title: `${i}`, authorId: user.id })).status;
+    }),
+  );
+  t.same(new Set(statuses), new Set([200, 201]));
+  t.equal(await total(one.url, '/api/posts'), 50);
+  const [used] = await queryPostgres(
+    direct,
+    `select count(*)::int as sessions from pg_stat_activity where datname = '${name}' and application_name = 'triport'`,
+  );
+  t.ok(Number(used?.sessions) <= sessions, `${used?.sessions} sessions carry two instances`);
+
+  t.equal((await payMany(() => one.url, { from: 0, to: 100 })).size, 100);
+  await until('the events are processed', async () => (await total(two.url, '/api/subscriptions')) === 100);
+  const before = Date.now();
+  await pay(two.url, 'evt_quiet', 'cus_quiet');
+  await until('the worker is woken', async () => (await total(one.url, '/api/subscriptions')) === 101, 5);
+  t.ok(Date.now() - before < 900, `${Date.now() - before} ms`);
+  t.equal((await all(one.url, '/api/webhook-events')).length, 101);
+  for (const { lines } of [one, two])
+    t.same(
+      lines.slice(linesBefore.get(lines)).filter(line => line.level >= 40),
+      [],
+      'no warning',
+    );
+});
+
+/** All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told to. */
+const ignored = [...limits, 'triport.session'].join();
+
+t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {
+  const direct = await createPostgres(t);
+  for (const DATABASE_URL of [await startPgBouncer(t, direct), await startPgBouncer(t, direct, { ignored })])
+    for (const script of ['src/main.ts', 'src/worker.ts']) {
+      const service = spawnService(t, { DATABASE_URL }, [], script);
+      t.equal(await service.ended, 1);
+      t.match(service.errors(), /^The database is behind a pooler .*: set DATABASE_POOLER=transaction\.\n$/);
+      t.notMatch(JSON.stringify(service.lines), /"err"/);
+    }
+});
+
+// Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first one, and
+// the second was never answered.
+t.test('two statements at once are both answered', { skip }, async t => {
+  const client = clientOf(await startPgBouncer(t, await createPostgres(t, { empty: true })));
+  t.teardown(() => client.close());
+  for (let n = 0; n < 300; n++) {
+    const both = Promise.all([client.sql.unsafe('select 1'), client.sql.unsafe('select $1::int as n', [n])]);
+    const answers = await Promise.race([both, sleep(10_000, undefined, { ref: false })]);
+    if (!t.same(answers?.[1], [{ n }])) return;
+  }
+});
+
+// Bug: the replica was addressed as without a pooler, which PgBouncer refuses, so that every read went to the primary.
+t.test('reads go to a replica behind PgBouncer', { skip: skip || noRedis }, async t => {
+  const folder = makeFolder(t);
+  const primary = await openLocalPostgres(t, folder, await freePort());
+  const delay = 2;
+  const standby = await primary.makeStandby(folder, await freePort(), 'standby', `${delay}s`);
+  t.teardown(() => standby.stop());
+  const service = await startService(t, {
+    DATABASE_URL: await startPgBouncer(t, primary.url),
+    DATABASE_POOLER: 'transaction',
+    DATABASE_REPLICA_URLS: await startPgBouncer(t, standby.url),
+    REDIS_URL: (await startRedis(t)).url,
+    TRUST_PROXY: '',
+  });
+  let created = 0;
+  const create = async () => {
+    const body = json({ name: 'Ada', email: `${++created}@example.com` });
+    return JSON.parse((await ask(`${service.url}/api/users`, { ...body, from: '127.0.0.2' })).text).id;
+  };
+  const read = async (id: string, from: string) =>
+    (await ask(`${service.url}/api/users/${id}`, { from })).status;
+  await until('another client reads from the replica, which lags', async () => {
+    const id = await create();
+    t.equal(await read(id, '127.0.0.2'), 200, 'the writer reads from the primary');
+    return (await read(id, '127.0.0.3')) === 404;
+  });
+  const id = await create();
+  await until('the replica has the record', async () => (await read(id, '127.0.0.3')) === 200);
+  t.same(
+    service.lines.filter(({ msg }) => msg.includes('out of reach')),
+    [],
+  );
+});
+
+/** The timeouts of the sessions in which the service writes. */
+async function limitsOf(url: string) {
+  const client = clientOf(url, url.endsWith('/pooled'));
+  const rows =
+    await client.sql`select name, setting from pg_settings where name = any(${limits}) order by name`;
+  await client.close();
+  t.equal(rows.length, 5);
+  return [...rows];
+}
+
+function clientOf(url: string, pooled = true) {
+  const settings = readSettings({ NODE_ENV: 'test' });
+  const times = { statementTimeout: statementTimeout(settings), lockTimeout: 50 };
+  return connectTo({ url, connections: 1, pooled, ...times }, openLog(settings, false));
+}

@@ -1,0 +1,62 @@
+import { globSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import manifest from '../../package.json' with { type: 'json' };
+import { run } from '../helper/command.ts';
+
+const lines = Object.values<string>(manifest.scripts);
+const programs = [...globSync('scripts/*.ts'), 'test/rig/cluster/start.ts'].filter(program =>
+  readFileSync(program, 'utf8').includes('import.meta.main'),
+);
+const mainOf = async (program: string) => (await import(`../../${program}`)).main;
+
+/** The options that a program declares. */
+function optionsOf(program: string): string[] {
+  const file = program === 'scripts/webhook.ts' ? 'scripts/lib/webhook/session.ts' : program;
+  const [, declared = ''] =
+    /^(?:export )?const options = \{([\s\S]*?)\} as const;/m.exec(readFileSync(file, 'utf8')) ?? [];
+  return [...declared.matchAll(/'?([\w-]+)'?: (?=\{|text|number)/g)].map(([, name = '']) => name);
+}
+
+t.test('each command is an npm script, has a --help with its options, and refuses unknown ones', async t => {
+  t.ok(programs.length > 10);
+  for (const program of programs) {
+    t.ok(
+      lines.some(line => line.endsWith(` ${program}`)),
+      program,
+    );
+    const main = await mainOf(program);
+    const help = await run(main, ['--help']);
+    t.match(help, { code: 0, out: /^Example: .*npm /m, err: '' }, program);
+    for (const option of optionsOf(program)) t.match(help.out, `--${option}`, program);
+    const refused = { code: 1, out: '', err: "Unknown option '--nonsense'. See --help.\n" };
+    t.same(await run(main, ['--nonsense']), refused, program);
+  }
+});
+
+t.test('a wrong value or name is reported in one line', async t => {
+  for (const [command, message] of [
+    ['scripts/seed.ts --users', "Option '--users <value>' argument missing"],
+    ['scripts/seed.ts --users 1e3', '--users must be a whole number from 1 to 1,000,000'],
+    ['scripts/doctor.ts --servers two', '--servers and --workers must be numbers'],
+    ['test/rig/chaos/run.ts --seconds no', '--seconds must be a number from 1'],
+    ['test/rig/chaos/run.ts --only nothing', '--only=nothing is part of no name of a fault'],
+    ['test/rig/cluster/start.ts --servers 4', '--servers must be 1 to 3'],
+    ['test/rig/cluster/start.ts --balancer apache', '--balancer is nginx or haproxy'],
+    ['test/rig/cluster/start.ts --port http', '--port must be 1 to 65000'],
+    ['scripts/keys.ts', 'Name a command: create, list, revoke'],
+    ['scripts/keys.ts toString', "Unknown command 'toString': use one of create, list, revoke"],
+    ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],
+    ['scripts/keys.ts create --scopes root', '--scopes must be of read, write, admin'],
+    ['scripts/keys.ts revoke', 'Name the id of a key'],
+    ['scripts/webhook.ts', 'Name a command: send, listen, list, show, replay, dismiss'],
+    ['scripts/webhook.ts replay', 'Name the id of an event, or pass --all'],
+    ['scripts/migrate.ts now', "Unexpected argument 'now'"],
+    ['scripts/backup.ts one two', "Unexpected argument 'two'"],
+    ['scripts/backup.ts', 'Name the file to write'],
+    ['scripts/restore.ts', 'Name the backup'],
+  ] as const) {
+    const [program = '', ...args] = command.split(' ');
+    const { code, err } = await run(await mainOf(program), args);
+    t.same({ code, err }, { code: 1, err: `${message}. See --help.\n` }, command);
+  }
+});
