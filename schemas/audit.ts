@@ -6,8 +6,8 @@ import { longestCustomer, SubscriptionItem } from './subscription.ts';
 /** The kind of record, and what was done to it. */
 export type AuditAction = `${string}.${string}`;
 export const actorKinds = ['anyone', 'key', 'token', 'system'] as const;
-export const doors = ['rest', 'graphql', 'webhook', 'job', 'command'] as const;
-export type Door = (typeof doors)[number];
+export const transports = ['rest', 'graphql', 'webhook', 'job', 'command'] as const;
+export type Transport = (typeof transports)[number];
 
 const action = Type.Unsafe<AuditAction>(
   string('The kind of record, and what was done to it.', 'user.change'),
@@ -49,7 +49,7 @@ export const AuditEntry = strict(
       '019aa5d0-51e4-7b0a-8c3d-2f7e9a6b1c40',
     ),
     actorName: string('The name of the key, token or job.', 'nightly import'),
-    door: oneOf(doors, 'The interface that the write came through.'),
+    transport: oneOf(transports, 'The interface that the write came through.'),
     address: nullableText('The IP address of the request.', '203.0.113.7'),
     requestId: nullableText('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
     details: nullableStateChange,

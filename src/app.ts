@@ -43,7 +43,7 @@ import { isTracing } from './telemetry/tracing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
 
-export interface Parts {
+export interface AppDependencies {
   settings: Settings;
   database: Database;
   callWorkers?: () => void;
@@ -58,9 +58,9 @@ export interface Parts {
 }
 
 /** The whole application, ready to listen. Everything it does is registered here. */
-export async function buildApp(parts: Parts) {
-  const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = parts;
-  const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = parts;
+export async function buildApp(dependencies: AppDependencies) {
+  const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
+  const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = dependencies;
   const { version } = manifest;
   const app = serverOf(settings, log);
   const allowance = openRateLimits(settings, log);
@@ -74,7 +74,7 @@ export async function buildApp(parts: Parts) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
-  await app.register(pressure, { settings, metrics, maxDelay: parts.maxDelay });
+  await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });

@@ -6,12 +6,12 @@ import { startFolding } from './database/totals.ts';
 import { trimAudit } from './services/audit.ts';
 import { keptDays, trimKeys } from './services/idempotency.ts';
 import { trimEvents } from './webhooks/events.ts';
-import { startWorker, type WorkerParts } from './webhooks/worker.ts';
+import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
 /** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
-export function startJobs(parts: WorkerParts): { close: () => Promise<void> } {
-  const { settings, database, log, now } = parts;
-  const worker = startWorker(parts);
+export function startJobs(dependencies: WorkerDependencies): { close: () => Promise<void> } {
+  const { settings, database, log, now } = dependencies;
+  const worker = startWorker(dependencies);
   const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
   const stopTrimming = startTrimming(context, settings, database);
   const stopFolding = startFolding(database, log);

@@ -13,8 +13,8 @@ import { printableLines } from './core/text.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { exit } from './process/exit.ts';
-import { closeParts, openParts, type Parts } from './process/parts.ts';
 import { checkPort } from './process/ports.ts';
+import { closeRuntime, openRuntime, type Runtime } from './process/runtime.ts';
 
 type App = Awaited<ReturnType<typeof buildApp>>;
 type Jobs = ReturnType<typeof startJobs>;
@@ -24,24 +24,24 @@ async function main() {
   const ending = new Ending();
   const given = loadSettings();
   await checkPort('PORT', given.PORT, given.HOST);
-  const parts = await openParts(given);
-  const { settings, log, metrics } = parts;
-  const app = await buildApp({ ...parts, callWorkers: parts.calls.call, leaving: () => ending.begun });
-  const jobs = settings.WORKER === 'inside' ? startJobs(parts) : undefined;
-  ending.prepare(log, code => close(parts, app, jobs, code));
+  const runtime = await openRuntime(given);
+  const { settings, log, metrics } = runtime;
+  const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
+  const jobs = settings.WORKER === 'inside' ? startJobs(runtime) : undefined;
+  ending.prepare(log, code => close(runtime, app, jobs, code));
   app.server.prependListener('request', (_request, response) => {
     if (ending.begun) response.setHeader('connection', 'close');
   });
-  endWithoutDatabase(parts, ending);
-  surviveForgottenErrors(parts.log);
+  endWithoutDatabase(runtime, ending);
+  surviveForgottenErrors(runtime.log);
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   // A second at most: a database that is away must not keep the process from answering.
-  await Promise.race([parts.database.ready.catch(() => {}), sleep(1000, undefined, { ref: false })]);
-  if (!ending.begun) await listen(app, parts);
+  await Promise.race([runtime.database.ready.catch(() => {}), sleep(1000, undefined, { ref: false })]);
+  if (!ending.begun) await listen(app, runtime);
 }
 
 /** Listens, and says where everything is. */
-async function listen(app: App, { settings, database, log }: Parts): Promise<void> {
+async function listen(app: App, { settings, database, log }: Runtime): Promise<void> {
   if (!database.available())
     log.warn('The database cannot be used yet: the service waits for it, and answers with 503 until then.');
   const { PORT: port, HOST: host, AUTH_MODE = 'open' } = settings;
@@ -62,18 +62,18 @@ function describeDatabase({ DATABASE_URL, DATA_DIR }: Settings): string {
   return `PostgreSQL, ${host}${pathname}`;
 }
 
-async function close(parts: Parts, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
-  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = parts.settings;
-  parts.log.info(
+async function close(runtime: Runtime, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
+  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = runtime.settings;
+  runtime.log.info(
     `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,
   );
   // /health/ready is 503 by now: load balancers stop sending requests before the port is closed.
   if (code === 0) await sleep(DRAIN_SECONDS * 1000);
-  limitShutdown(app, parts.settings, code);
+  limitShutdown(app, runtime.settings, code);
   await letClientsLeave(app);
   // Together, because each may need most of the time.
   await Promise.all([app.close(), jobs?.close()]);
-  await closeParts(parts);
+  await closeRuntime(runtime);
 }
 
 /** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
@@ -91,7 +91,7 @@ function limitShutdown(app: App, settings: Settings, code: number): void {
 }
 
 /** The process waits for a database that is away, and ends if it can never be used. */
-function endWithoutDatabase({ database, log }: Parts, ending: Ending): void {
+function endWithoutDatabase({ database, log }: Runtime, ending: Ending): void {
   database.ready.catch(error => {
     const reason = reasonOf(error);
     if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');

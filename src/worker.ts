@@ -4,7 +4,7 @@ import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
-import { closeParts, openParts } from './process/parts.ts';
+import { closeRuntime, openRuntime } from './process/runtime.ts';
 
 /** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
 async function main() {
@@ -12,12 +12,12 @@ async function main() {
   const given = loadSettings();
   if (given.DATABASE_URL === undefined)
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
-  const parts = await openParts(given);
-  const { settings, log, database, metrics } = parts;
-  const jobs = startJobs(parts);
+  const runtime = await openRuntime(given);
+  const { settings, log, database, metrics } = runtime;
+  const jobs = startJobs(runtime);
   ending.prepare(log, async () => {
     await jobs.close();
-    await closeParts(parts);
+    await closeRuntime(runtime);
   });
   let isWaiting = false;
   const isReady = () => isWaiting && !ending.begun && database.available();

@@ -25,7 +25,7 @@ create table "audit_log" (
 	"actor_kind" text collate "C" not null,
 	"actor_id" text collate "C",
 	"actor_name" text collate "C" not null, -- the name at that time
-	"door" text collate "C" not null,
+	"transport" text collate "C" not null,
 	"address" text collate "C",
 	"request_id" text collate "C",
 	"details" jsonb -- the event that changed a subscription

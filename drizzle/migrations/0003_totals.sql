@@ -122,10 +122,10 @@ end $$;
 --> statement-breakpoint
 select list_watch('users', '{}'), list_watch('posts', '{status}');
 --> statement-breakpoint
--- The total of a list, and the start of a page that skips this many rows: `rest` rows after `bound`, or before it if backward.
+-- The total of a list, and the start of a page that skips this many rows: `remaining` rows after `bound`, or before it if backward.
 -- All of it is of the snapshot of the statement that calls the function. Only index scans, because PostgreSQL keeps a plan: the
 -- one for an empty log would read every dead row of a full one, and the one for few blocks would sort all of many.
-create function list_place(of_list text, skip bigint, backward boolean, out total bigint, out bound uuid, out rest bigint)
+create function list_position(of_list text, skip bigint, backward boolean, out total bigint, out bound uuid, out remaining bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
 	ends constant uuid[] := '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}';
@@ -141,19 +141,19 @@ begin
 	into total, came from public.list_log where list = of_list;
 	-- A page past the end begins at the other end.
 	bound := ends[1 + (backward <> (skip >= total))::int];
-	rest := case when skip < total then skip else 0 end;
+	remaining := case when skip < total then skip else 0 end;
 	-- The walk adds up blocks only, so it stops early enough for all rows that are in the log.
-	if rest <= came then return; end if;
+	if remaining <= came then return; end if;
 	if backward then
-		select until, skip - (passed - amount) into bound, rest from (
+		select until, skip - (passed - amount) into bound, remaining from (
 			select *, lag(first, 1, bound) over walk as until, sum(amount) over walk as passed
 			from public.list_blocks where list = of_list window walk as (order by first desc rows unbounded preceding)
 		) as block where passed > skip - came order by first desc limit 1;
 	else
-		select first, skip - (passed - amount) into bound, rest from (
+		select first, skip - (passed - amount) into bound, remaining from (
 			select *, sum(amount) over (order by first rows unbounded preceding) as passed
 			from public.list_blocks where list = of_list
 		) as block where passed > skip - came order by first limit 1;
 	end if;
-	rest := rest - coalesce((select sum(change) from public.list_log where list = of_list and (id < bound) <> backward), 0);
+	remaining := remaining - coalesce((select sum(change) from public.list_log where list = of_list and (id < bound) <> backward), 0);
 end $$;

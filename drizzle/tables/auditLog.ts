@@ -13,7 +13,7 @@ export const auditLog = pgTable(
     actorKind: textByCode('actor_kind').$type<AuditEntry['actorKind']>().notNull(),
     actorId: textByCode('actor_id'),
     actorName: textByCode('actor_name').notNull(),
-    door: textByCode().$type<AuditEntry['door']>().notNull(),
+    transport: textByCode().$type<AuditEntry['transport']>().notNull(),
     address: textByCode(),
     requestId: textByCode('request_id'),
     details: jsonb().$type<AuditEntry['details']>(),

@@ -6,7 +6,7 @@ import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
 import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
-import { headers, headersOf } from './headers.ts';
+import { headers, responseHeadersOf } from './headers.ts';
 import { featuresOf, parameters, parametersOf } from './parameters.ts';
 
 const list = new Intl.ListFormat('en-GB');
@@ -107,7 +107,7 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
   if (features.cached) operation.responses[304] = { description: 'The client has it already.' };
   if (features.minimal) operation.responses[204] = { description: 'Done, with `Prefer: return=minimal`.' };
   for (const [status, response] of Object.entries(operation.responses))
-    Object.assign(response, { headers: headersOf(status, isList, isLimited, features) });
+    Object.assign(response, { headers: responseHeadersOf(status, isList, isLimited, features) });
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');

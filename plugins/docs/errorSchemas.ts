@@ -56,21 +56,21 @@ function conflictSchema({ code, error }: Conflict): object {
 }
 
 /** In the document a code is in capitalized words. */
-export const nameOf = (code: string) =>
+export const schemaNameOf = (code: string) =>
   code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The schemas of the shared errors and of the conflicts, by name. */
 export const errorSchemas = (codes: ErrorCode[], conflicts: readonly Conflict[]) =>
   Object.fromEntries([
     ...codes.map(code => [
-      `${nameOf(code)}Error`,
+      `${schemaNameOf(code)}Error`,
       envelope(statusOf[code], detailsOf[code] ?? coded([code])),
     ]),
-    ...conflicts.map(conflict => [`${nameOf(conflict.code)}Error`, conflictSchema(conflict)]),
+    ...conflicts.map(conflict => [`${schemaNameOf(conflict.code)}Error`, conflictSchema(conflict)]),
   ]);
 
 /** Refers to the schema of one code, or of any of several. */
 export function errorSchema(codes: string[]): object {
-  const schemas = codes.map(code => reference(`${nameOf(code)}Error`));
+  const schemas = codes.map(code => reference(`${schemaNameOf(code)}Error`));
   return schemas.length === 1 ? { ...schemas[0] } : { anyOf: schemas };
 }

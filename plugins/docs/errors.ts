@@ -2,7 +2,7 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
-import { errorSchema, errorSchemas, nameOf } from './errorSchemas.ts';
+import { errorSchema, errorSchemas, schemaNameOf } from './errorSchemas.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
 import { always, header, headers, limitHeaders } from './headers.ts';
 
@@ -75,7 +75,7 @@ export const errorResponses = Object.fromEntries(
       error: { message: messageOf(code), status: statusOf[code], details: details ?? { code } },
     };
     const content = { 'application/json': { schema: errorSchema([code]), example } };
-    return [nameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
+    return [schemaNameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),
 ) as Record<string, SharedError>;
 
@@ -141,6 +141,6 @@ export const errorResponsesOf = (
 ): Record<string, object> => ({
   ...(conflicts.length > 0 && { 409: conflictResponse(conflicts) }),
   ...Object.fromEntries(
-    codes.map(code => [statusOf[code], { $ref: `#/components/responses/${nameOf(code)}` }]),
+    codes.map(code => [statusOf[code], { $ref: `#/components/responses/${schemaNameOf(code)}` }]),
   ),
 });

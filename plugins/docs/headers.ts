@@ -55,7 +55,12 @@ export const limitHeaders = {
   'RateLimit-Reset': header('RateLimitReset'),
 };
 
-export const headersOf = (status: string, isList: boolean, isLimited: boolean, features: Features) => ({
+export const responseHeadersOf = (
+  status: string,
+  isList: boolean,
+  isLimited: boolean,
+  features: Features,
+) => ({
   ...always,
   // A request that is shed with a 503 was not counted.
   ...(isLimited && status !== '503' && limitHeaders),

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../src/core/errors.ts';
-import { headersOf, logFailure, translate } from '../http/errors.ts';
+import { errorHeadersOf, logFailure, translate } from '../http/errors.ts';
 import { vary } from '../http/headers.ts';
 import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
 
@@ -64,7 +64,7 @@ export function sendFailure(thrown: unknown, request: FastifyRequest, reply: Fas
   const error = translate(thrown);
   const status = statusOf[error.code];
   logFailure(request, error);
-  reply.headers(headersOf(error));
+  reply.headers(errorHeadersOf(error));
   const errors = [new GraphQLError(error.message, { extensions: extensionsOf(error, '') })];
   return sendRefusal(reply, errors, status);
 }

@@ -3,7 +3,7 @@ import { Kind } from 'graphql';
 import type { Context } from '../../src/core/context.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../src/services/idempotency.ts';
 import { explain } from '../../src/services/refusals.ts';
-import { headersOf } from '../http/errors.ts';
+import { errorHeadersOf } from '../http/errors.ts';
 import type { Operation } from './documents/reader.ts';
 import { limitError, refuse } from './errors.ts';
 import { bodyOf, type Outcome } from './http.ts';
@@ -32,7 +32,7 @@ export const answerOf = (request: FastifyRequest, ran: Ran): Answer => ({
 
 const retryAfterOf = ({ errors = [] }: Outcome) =>
   errors
-    .map(({ originalError }) => originalError && headersOf(explain(originalError))['retry-after'])
+    .map(({ originalError }) => originalError && errorHeadersOf(explain(originalError))['retry-after'])
     .find(seconds => seconds !== undefined);
 
 /** The answer to a mutation with an `Idempotency-Key`. */

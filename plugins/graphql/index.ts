@@ -58,7 +58,7 @@ const refusalsOfBodies = {
 
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read', {
-    config: { door: 'graphql', idempotencyKey: 'accepted' },
+    config: { transport: 'graphql', idempotencyKey: 'accepted' },
     description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
     body: ref(GraphQLRequest),
     response: { 200: result, ...refusals, ...refusalsOfBodies },
@@ -89,7 +89,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     '/graphql',
     route('getGraphQL', 'Run a query', 'read', {
       // The page itself is public; the queries it sends need credentials.
-      config: { door: 'graphql', publicWhen: asksForTool },
+      config: { transport: 'graphql', publicWhen: asksForTool },
       description: 'The same as by POST. Without `query`, a browser gets the interactive tool.',
       querystring: GraphQLQuery,
       response: {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Door } from '../../schemas/audit.ts';
+import type { Transport } from '../../schemas/audit.ts';
 import type { RateLimits } from '../../src/access/rateLimits.ts';
 import type { Context } from '../../src/core/context.ts';
 import { unavailable } from '../../src/core/errors.ts';
@@ -11,7 +11,7 @@ import type { Replicas } from '../../src/database/replicas/replicas.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The API that this route belongs to; `rest` when absent. */
-    door?: Door;
+    transport?: Transport;
   }
   interface FastifyRequest {
     readonly context: Context;
@@ -36,9 +36,9 @@ interface Options {
 export default fp<Options>(async (app, { database, callWorkers, replicas, limits, now }) => {
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
-    const { door = 'rest' } = request.routeOptions.config;
+    const { transport = 'rest' } = request.routeOptions.config;
     const { deadline, log, actor } = request;
-    return { db, deadline, callWorkers, now, log, actor, door, origin: request };
+    return { db, deadline, callWorkers, now, log, actor, transport, origin: request };
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {
@@ -65,7 +65,7 @@ function readFrom(replicas: Replicas, app: FastifyInstance, limits: RateLimits):
   const hasCaller = ({ routeOptions: { config } }: FastifyRequest) =>
     config.scope !== undefined && config.scope !== 'public';
   app.addHook('preValidation', async request => {
-    const mayRead = isSafe(request) || request.routeOptions.config.door === 'graphql';
+    const mayRead = isSafe(request) || request.routeOptions.config.transport === 'graphql';
     if (mayRead && hasCaller(request)) request.replica = await replicas.readerFor(callerOf(request));
   });
   // Whatever the answer: after an error, too, something may be written.

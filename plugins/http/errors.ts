@@ -31,7 +31,7 @@ const toEnvelope = (error: AppError): ErrorEnvelope => ({
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   logFailure(request, error);
-  reply.headers(headersOf(error));
+  reply.headers(errorHeadersOf(error));
   // Fastify would close the connection, but it can be reused: the rest of the body is read and discarded.
   reply.removeHeader('connection');
   // The serializer of the route is for its success.
@@ -68,7 +68,7 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
   logResponse(request, reply);
 }
 
-export function headersOf({ code, details }: AppError): Record<string, string> {
+export function errorHeadersOf({ code, details }: AppError): Record<string, string> {
   const { reason, scope, retryAfter, version } = details as Record<string, unknown>;
   switch (code) {
     case 'unauthenticated':

@@ -30,10 +30,11 @@ export const publicId = (token: string) => token.slice(8, 40);
 export const idOf = (token: string) =>
   publicId(token).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-export const hashOf = (token: string) => hash('sha256', token, 'hex');
+export const tokenHashOf = (token: string) => hash('sha256', token, 'hex');
 
 /** Compares in constant time. */
-export const matches = (token: string, hash: Buffer) => timingSafeEqual(Buffer.from(hashOf(token)), hash);
+export const matches = (token: string, hash: Buffer) =>
+  timingSafeEqual(Buffer.from(tokenHashOf(token)), hash);
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), 6);
 

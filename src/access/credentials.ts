@@ -3,15 +3,16 @@ import type { Actor } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import { TokenVerifier } from './jwt.ts';
-import { KeyRing, type KeyRingParts } from './keyRing.ts';
+import { KeyRing, type KeyRingDependencies } from './keyRing.ts';
 
 export type Credentials = NonNullable<ReturnType<typeof openCredentials>>;
 
 /** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an open service. */
-export function openCredentials(settings: Settings, parts: KeyRingParts) {
+export function openCredentials(settings: Settings, dependencies: KeyRingDependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
-  const keys = new KeyRing(parts);
-  const tokens = settings.AUTH_JWKS_URL === undefined ? undefined : new TokenVerifier(settings, parts.log);
+  const keys = new KeyRing(dependencies);
+  const tokens =
+    settings.AUTH_JWKS_URL === undefined ? undefined : new TokenVerifier(settings, dependencies.log);
 
   function verifierOf(credential: string): KeyRing | TokenVerifier {
     if (looksLikeToken(credential)) return keys;

@@ -23,7 +23,7 @@ const keysPerQuery = 1000;
 
 const keysById = recordsById(apiKeys);
 
-export interface KeyRingParts {
+export interface KeyRingDependencies {
   database: Database;
   log: Log;
   now: () => Date;
@@ -31,18 +31,18 @@ export interface KeyRingParts {
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
 export class KeyRing {
-  readonly #parts: KeyRingParts;
+  readonly #dependencies: KeyRingDependencies;
   readonly #keys = new Map<string, KnownKey>();
   readonly #lookups = new Map<string, Promise<void>>();
   readonly #refreshing: ReturnType<typeof watchService>;
 
-  constructor(parts: KeyRingParts) {
-    this.#parts = parts;
+  constructor(dependencies: KeyRingDependencies) {
+    this.#dependencies = dependencies;
     this.#refreshing = watchService({
       check: () => this.#refresh(),
       every: refreshInterval,
-      cannotTell: () => this.#keys.size === 0 || !parts.database.available(),
-      log: parts.log,
+      cannotTell: () => this.#keys.size === 0 || !dependencies.database.available(),
+      log: dependencies.log,
       level: 'warn',
       // The next request with each key looks it up.
       away: 'The API keys in use cannot be read again.',
@@ -58,14 +58,14 @@ export class KeyRing {
   recall(token: string): Actor | undefined {
     const key = this.#keys.get(publicId(token));
     if (key !== undefined && performance.now() <= key.trustedUntil)
-      return key.admit(token, this.#parts.now());
+      return key.admit(token, this.#dependencies.now());
     if (!isWellFormed(token)) throw mistypedKey();
     return undefined;
   }
 
   /** The caller, looked up in the database. */
   async find(token: string): Promise<Actor> {
-    const { database, now } = this.#parts;
+    const { database, now } = this.#dependencies;
     if (!database.available()) throw unavailable();
     await this.#lookUp(idOf(token));
     const key = this.#keys.get(publicId(token));
@@ -80,7 +80,7 @@ export class KeyRing {
 
   async close(): Promise<void> {
     await this.#refreshing.close();
-    await writeLastUses(this.#parts.database, this.#keys.values()).catch(() => {});
+    await writeLastUses(this.#dependencies.database, this.#keys.values()).catch(() => {});
   }
 
   /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
@@ -91,7 +91,7 @@ export class KeyRing {
   async #read(ids: string[]): Promise<void> {
     // From before the query, which may miss a revocation that commits while it runs.
     const trustedUntil = performance.now() + trustedFor;
-    const rows = await keysById.many(this.#parts.database.reads, ids);
+    const rows = await keysById.many(this.#dependencies.database.reads, ids);
     for (const id of ids) {
       const name = publicIdOf(id);
       const row = rows.get(id);
@@ -102,7 +102,7 @@ export class KeyRing {
 
   /** Reads all keys in use again and drops the idle ones. */
   async #refresh(): Promise<void> {
-    const { database, now } = this.#parts;
+    const { database, now } = this.#dependencies;
     await writeLastUses(database, this.#keys.values());
     const idle = now().getTime() - idleAfter;
     for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);

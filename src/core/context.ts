@@ -1,4 +1,4 @@
-import type { Door } from '../../schemas/audit.ts';
+import type { Transport } from '../../schemas/audit.ts';
 import type { Writer } from '../database/write.ts';
 import { type Actor, system } from './actor.ts';
 import type { Log } from './log.ts';
@@ -10,16 +10,16 @@ export interface Context extends Writer {
   readonly now: () => Date;
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;
   readonly actor: Actor;
-  readonly door: Door;
+  readonly transport: Transport;
   /** The request, if there is one. Its address and id are read only when they are needed. */
   readonly origin: { readonly ip: string; readonly id: string } | null;
 }
 
-type Parts = Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'callWorkers' | 'now'>>;
+type SystemDependencies = Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'callWorkers' | 'now'>>;
 
 /** For work without a request. The audit log shows the name. */
 export const systemContext = (
-  { db, log, callWorkers = () => {}, now = () => new Date() }: Parts,
+  { db, log, callWorkers = () => {}, now = () => new Date() }: SystemDependencies,
   name: string,
-  door: 'job' | 'command',
-): Context => ({ db, callWorkers, now, log, actor: system(name), door, origin: null });
+  transport: 'job' | 'command',
+): Context => ({ db, callWorkers, now, log, actor: system(name), transport, origin: null });

@@ -9,7 +9,7 @@ import { readCommitted, withoutTimeouts } from './write.ts';
 
 /** The number of rows of a table. */
 export const totalOf = (table: PgTable) =>
-  sql<number>`(select total from list_place(${sql.raw(`'${getTableName(table)}'`)}, 0, false))::int`;
+  sql<number>`(select total from list_position(${sql.raw(`'${getTableName(table)}'`)}, 0, false))::int`;
 
 /** Work on the totals: it must see what others commit while it runs, and it may take longer than a request. */
 const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>

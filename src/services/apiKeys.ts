@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/apiKey.ts';
-import { hashOf, makeToken } from '../access/apiKeyToken.ts';
+import { makeToken, tokenHashOf } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
@@ -46,7 +46,7 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
   await inTransaction(context, async inside => {
     await orm(inside.db)
       .insert(apiKeys)
-      .values({ ...record, secretHash: hashOf(key) });
+      .values({ ...record, secretHash: tokenHashOf(key) });
     await recordWrites(inside, 'key.create', [{ recordId: id }]);
   });
   return { ...record, key };

@@ -14,7 +14,7 @@ import type { ResourceTable } from './resource.ts';
 /** What an entry says besides who, when and from where. */
 export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
 
-function entryOf({ actor, door, origin, now }: Context, action: AuditAction, write: Write): AuditEntry {
+function entryOf({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): AuditEntry {
   const id = newId(now().getTime());
   return {
     id,
@@ -24,7 +24,7 @@ function entryOf({ actor, door, origin, now }: Context, action: AuditAction, wri
     actorKind: actor.kind as AuditEntry['actorKind'],
     actorId: actor.id,
     actorName: actor.name,
-    door,
+    transport,
     address: origin?.ip ?? null,
     requestId: origin?.id ?? null,
     details: null,

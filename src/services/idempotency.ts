@@ -38,7 +38,7 @@ export async function withIdempotencyKey(
   work: (inside: Context) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write');
-  const hash = hashOf(context, request.key);
+  const hash = keyHashOf(context, request.key);
   async function attempt(inside: Context) {
     const isFirst = await take(inside, hash, request.fingerprint).catch(error => {
       throw isLockedOut(error) ? new LockedOut(hash) : error;
@@ -57,7 +57,7 @@ export async function withIdempotencyKey(
 }
 
 /** A caller never meets the keys of another. */
-const hashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
+const keyHashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
   createHash('sha256')
     .update(JSON.stringify([kind, issuer, id, key]))
     .digest('base64url');

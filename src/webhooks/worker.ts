@@ -13,7 +13,7 @@ import { handlers as allHandlers } from './handlers/index.ts';
 import { giveUp, processBatch, type Retries } from './processing.ts';
 import { type Batch, maxBatch, takeBatch } from './queue.ts';
 
-export interface WorkerParts {
+export interface WorkerDependencies {
   settings: Settings;
   database: Database;
   calls: Pick<Calls, 'onCall'>;
@@ -32,28 +32,28 @@ const gatherFor = 50;
 const endWithin = 5000;
 
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
-export function startWorker(parts: WorkerParts): { close: () => Promise<void> } {
-  const { settings, database, metrics, log, now = () => new Date() } = parts;
-  const { handlers = allHandlers, retries = { delay: 5, delayMax: 3600 } } = parts;
+export function startWorker(dependencies: WorkerDependencies): { close: () => Promise<void> } {
+  const { settings, database, metrics, log, now = () => new Date() } = dependencies;
+  const { handlers = allHandlers, retries = { delay: 5, delayMax: 3600 } } = dependencies;
   const work: Work = {
     context: systemContext({ db: database.writes, log, now }, 'jobs', 'job'),
     handlers: settings.NODE_ENV === 'development' ? failOnRequest(handlers) : handlers,
     retries: { most: settings.WEBHOOK_RETRIES, ...retries },
     metrics,
   };
-  const alone = repeat(parts, () => workOnBatch(work, true));
-  const leftBehind = repeat(parts, async () => {
+  const alone = repeat(dependencies, () => workOnBatch(work, true));
+  const leftBehind = repeat(dependencies, async () => {
     const error = new Error('The process ended, or lost its database.');
     if (!(await endAttempt(work, undefined, error))) return undefined;
     alone.checkNow();
     return 0;
   });
-  const together = repeat(parts, async () => {
+  const together = repeat(dependencies, async () => {
     const pause = await workOnBatch(work, false);
     if (pause === 0) alone.checkNow();
     return pause;
   });
-  parts.calls.onCall(together.checkNow);
+  dependencies.calls.onCall(together.checkNow);
   return {
     close: async () => {
       const ended = Promise.all([together, alone, leftBehind].map(loop => loop.close()));
@@ -63,7 +63,7 @@ export function startWorker(parts: WorkerParts): { close: () => Promise<void> } 
 }
 
 /** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
-function repeat({ database, log }: WorkerParts, look: () => Promise<number | undefined>) {
+function repeat({ database, log }: WorkerDependencies, look: () => Promise<number | undefined>) {
   const loop = watchService({
     check: look,
     every: lookEvery,

@@ -85,13 +85,13 @@ function comparison(list: string, backward: boolean, share: number): string {
   const [table, column, value] = list.split(/[.=]/);
   const ids = `select id from ${table} where ${column ? `${column} = '${value}'` : 'true'}`;
   const order = backward ? 'desc' : 'asc';
-  return `select *, total = counted and rest >= 0 and expected is not distinct from found as right from (
-    select truth.total, place.total as counted, skip, bound, rest,
+  return `select *, total = counted and remaining >= 0 and expected is not distinct from found as right from (
+    select truth.total, start.total as counted, skip, bound, remaining,
       (select array_agg(id) from (${ids} order by id ${order} offset skip limit 3) as page) as expected,
-      (select array_agg(id) from (${ids} and id ${backward ? '<' : '>='} place.bound order by id ${order}
-        offset place.rest limit 3) as page) as found
+      (select array_agg(id) from (${ids} and id ${backward ? '<' : '>='} start.bound order by id ${order}
+        offset start.remaining limit 3) as page) as found
     from (select count(*) as total, floor(count(*) * ${share})::bigint as skip from (${ids}) as each_row) as truth,
-      list_place('${list}', truth.skip, ${backward}) as place) as compared`;
+      list_position('${list}', truth.skip, ${backward}) as start) as compared`;
 }
 
 const insertPosts = (amount: number) => `

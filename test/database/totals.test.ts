@@ -103,8 +103,8 @@ t.test('a table that has rows is counted when it is watched, again with other co
   const { run } = session;
   await run(posts(3000));
   await run(`insert into notes select gen_random_uuid(), id, 'a' from posts`);
-  const place = `select total::int from list_place('notes.kind=a', 0, false)`;
-  await t.rejects(run(place), { message: 'list_watch was not asked to keep the total of notes.kind=a' });
+  const position = `select total::int from list_position('notes.kind=a', 0, false)`;
+  await t.rejects(run(position), { message: 'list_watch was not asked to keep the total of notes.kind=a' });
   for (const columns of ['post_id', 'post_id,kind', 'kind']) {
     await run(`select list_watch('notes', '{${columns}}')`);
     await run(`delete from notes where id in (select id from notes limit 100)`);
@@ -113,10 +113,10 @@ t.test('a table that has rows is counted when it is watched, again with other co
     if (below(2)) await foldAll(session);
   }
   await run(`select list_watch('notes', '{}')`);
-  await t.rejects(run(place), { code: 'P0001' }, 'a total that is no longer kept is refused');
+  await t.rejects(run(position), { code: 'P0001' }, 'a total that is no longer kept is refused');
   await foldAll(session);
   t.same(await run(`select list from list_totals where list like 'notes%'`), [{ list: 'notes' }]);
-  t.same(await run(`select total::int from list_place('notes', 0, false)`), [{ total: 2700 }]);
+  t.same(await run(`select total::int from list_position('notes', 0, false)`), [{ total: 2700 }]);
 });
 
 /** Inserts posts of the first author. */

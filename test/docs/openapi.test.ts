@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
-import { nameOf } from '../../plugins/docs/errorSchemas.ts';
+import { schemaNameOf } from '../../plugins/docs/errorSchemas.ts';
 import { components } from '../../schemas/common.ts';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { build } from '../helper/app.ts';
@@ -92,7 +92,7 @@ t.test('shared schemas are defined once and referenced', async t => {
     ...Object.keys(document.components.responses),
     ...Object.keys(document.components.examples),
   ];
-  const named = errors.map(code => `${nameOf(code)}Error`);
+  const named = errors.map(code => `${schemaNameOf(code)}Error`);
   t.same(Object.keys(document.components.schemas).toSorted(), [...components.keys(), ...named].toSorted());
   // A 409 has one of several.
   for (const { path, operation } of operations)
@@ -166,7 +166,7 @@ t.test(
     t.ok(checked > 12, `${checked} conflicts`);
     const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
     for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
-      for (const name of ['Error', `${nameOf(code)}Error`])
+      for (const name of ['Error', `${schemaNameOf(code)}Error`])
         t.ok(check.validate({ $ref: `document#/components/schemas/${name}` }, value), `${code} ${name}`);
       t.match(value.error, { status: 409, details: { code } });
     }

@@ -40,7 +40,7 @@ t.test('an unexpected error is masked, with its request id, and its path keeps i
 t.test('a database lost during a query is UNAVAILABLE, and one lost before it is 503', async t => {
   const real = await openTestDatabase(t);
   const lost = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
-  const { call } = await build(t, { database: breaking(real, /list_place/, lost) });
+  const { call } = await build(t, { database: breaking(real, /list_position/, lost) });
   const query = '{ user(id: "x") { id } usersCount }';
   const { body, headers } = await call('POST', url, 200, { body: { query } });
   t.match(body, { data: null, errors: [{ path: ['usersCount'], extensions: { code: 'UNAVAILABLE' } }] });

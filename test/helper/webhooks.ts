@@ -19,7 +19,7 @@ import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handle
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { takeBatch } from '../../src/webhooks/queue.ts';
-import type { WorkerParts } from '../../src/webhooks/worker.ts';
+import type { WorkerDependencies } from '../../src/webhooks/worker.ts';
 import { until } from '../rig/process.ts';
 import { build } from './app.ts';
 import { countRows, openTestDatabase, testLog } from './database.ts';
@@ -104,7 +104,7 @@ interface Choices {
   now?: () => Date;
   log?: Log;
   /** By default, every retry comes after a second. */
-  retries?: WorkerParts['retries'];
+  retries?: WorkerDependencies['retries'];
 }
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({

@@ -6,8 +6,8 @@ import { makePostgres } from '../rig/servers/postgresServer.ts';
 t.setTimeout(120_000);
 
 const totals = `select
-  (select total from list_place('users', 0, false))::int as users, (select count(*) from users)::int as all_users,
-  (select total from list_place('posts', 0, false))::int as posts, (select count(*) from posts)::int as all_posts`;
+  (select total from list_position('users', 0, false))::int as users, (select count(*) from users)::int as all_users,
+  (select total from list_position('posts', 0, false))::int as posts, (select count(*) from posts)::int as all_posts`;
 const insertUsers = (amount: number) => `insert into users (id, name, email, created_at, updated_at)
   select gen_random_uuid(), 'x', gen_random_uuid() || '@example.com', now(), now() from generate_series(1, ${amount})`;
 

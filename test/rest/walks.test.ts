@@ -46,7 +46,7 @@ const texts = [
 const text = () => any(texts);
 const secretHash = '0'.repeat(64);
 const body = Buffer.from('{}');
-const actor = { actorKind: 'key', actorId: null, actorName: 'k', door: 'rest', address: null } as const;
+const actor = { actorKind: 'key', actorId: null, actorName: 'k', transport: 'rest', address: null } as const;
 
 interface List {
   table: PgTable;

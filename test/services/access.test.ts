@@ -14,7 +14,7 @@ t.test('every service function checks the scope before it does anything', async 
     actor: nobody,
     db: trap('the database'),
     now: trap('the clock'),
-    door: 'rest',
+    transport: 'rest',
     origin: null,
   };
   const parts: [string, object][] = [

@@ -50,11 +50,11 @@ t.test('every write is logged with actor, action, time, address and transport', 
     ['key.revoke', key.id, []],
   ]);
   t.match(data[0], {
-    ...{ actorKind: 'key', actorId: admin.id, actorName: 'admin', door: 'rest' },
+    ...{ actorKind: 'key', actorId: admin.id, actorName: 'admin', transport: 'rest' },
     ...{ address: '127.0.0.1', requestId: 'test-1' },
   });
   const { body: made } = await call('GET', `/api/audit?record=${admin.id}`, 200, { headers });
-  t.match(made.data, [{ action: 'key.create', actorKind: 'system', door: 'command', address: null }]);
+  t.match(made.data, [{ action: 'key.create', actorKind: 'system', transport: 'command', address: null }]);
 });
 
 t.test('a refused or rolled back write leaves no entry', async t => {
@@ -95,7 +95,11 @@ t.test('an entry is found by its time even after the clock steps back', async t 
 t.test('the log is append-only, and only old entries can be trimmed', async t => {
   const { call, database } = await build(t);
   await call('POST', '/api/users', 201, { body: { name: 'A', email: 'a@b.example' } });
-  for (const statement of ['update audit_log set door = null', 'delete from audit_log', 'truncate audit_log'])
+  for (const statement of [
+    'update audit_log set transport = null',
+    'delete from audit_log',
+    'truncate audit_log',
+  ])
     await t.rejects(orm(database.writes).execute(sql.raw(statement)), statement);
   const entry = (await orm(database.writes).select().from(auditLog))[0] as typeof auditLog.$inferSelect;
   const day = 86_400_000;

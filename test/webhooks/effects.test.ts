@@ -78,7 +78,7 @@ t.test('every change of status is in the audit log with its event (bug: none was
     ]),
     'the second payment changed nothing',
   );
-  t.match(data[0], { actorKind: 'system', actorName: 'jobs', door: 'job' });
+  t.match(data[0], { actorKind: 'system', actorName: 'jobs', transport: 'job' });
 });
 
 t.test('an event is picked up at once', async t => {

@@ -17,7 +17,7 @@ t.test('each replay is in the audit log, whether of one event or by filter', asy
   await call('POST', `/api/webhook-events/${first.id}/replay`, 200);
   await eventually('type=customer.created', 'ignored');
   const entries = (query = '') => call('GET', `/api/audit?action=event.replay${query}`, 200);
-  t.match((await entries()).body.data, [{ recordId: first.id, door: 'rest', actorKind: 'anyone' }]);
+  t.match((await entries()).body.data, [{ recordId: first.id, transport: 'rest', actorKind: 'anyone' }]);
   const { body } = await call('POST', '/api/webhook-events/replay', 200, { body: { status: 'ignored' } });
   t.equal(body.replayed, 2);
   t.equal((await entries()).body.data.length, 3);

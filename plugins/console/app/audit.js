@@ -20,7 +20,7 @@ export const audit = {
       details ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
     By: ({ actorKind, actorId, actorName }) =>
       actorKind === 'key' ? linkTo('keys', actorId, actorName) : `${actorName} (${actorKind})`,
-    Through: ({ door, address }) => [door, address].filter(Boolean).join(', '),
+    Through: ({ transport, address }) => [transport, address].filter(Boolean).join(', '),
     Request: ({ requestId }) => copyable(requestId, 'request id'),
   },
 };

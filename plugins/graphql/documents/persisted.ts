@@ -16,7 +16,7 @@ export function automaticDocuments(metrics: Metrics) {
   metrics.watchCache('graphql_texts', () => texts.size);
   return {
     find(request: GraphQLRequest): string {
-      const hash = hashOf(request);
+      const hash = documentHashOf(request);
       const { query = hash && texts.get(hash) } = request;
       if (query === undefined) throw hash === undefined ? noQuery() : unknownHash();
       if (hash !== undefined && sha256(query) !== hash)
@@ -25,7 +25,7 @@ export function automaticDocuments(metrics: Metrics) {
     },
     /** For a document within the limits: no other text is kept. The least recently used one goes first. */
     keep(request: GraphQLRequest, text: string): void {
-      const hash = hashOf(request);
+      const hash = documentHashOf(request);
       if (hash !== undefined) setBounded(texts, hash, text, keptTexts);
     },
   };
@@ -36,7 +36,7 @@ export function trustedDocuments(path: string): ReturnType<typeof automaticDocum
   return {
     find(request) {
       const { query } = request;
-      const hash = hashOf(request) ?? (query !== undefined && sha256(query));
+      const hash = documentHashOf(request) ?? (query !== undefined && sha256(query));
       if (!hash) throw noQuery();
       const text = texts.get(hash);
       if (text === undefined) throw query === undefined ? unknownHash() : untrusted();
@@ -57,7 +57,7 @@ function readDocuments(path: string): Record<string, string> {
   }
 }
 
-function hashOf({ extensions }: GraphQLRequest): string | undefined {
+function documentHashOf({ extensions }: GraphQLRequest): string | undefined {
   const { version, sha256Hash } = (extensions?.persistedQuery ?? {}) as Record<string, unknown>;
   if (sha256Hash === undefined) return undefined;
   if (version !== 1 || typeof sha256Hash !== 'string')

@@ -67,7 +67,7 @@ export const isUntagged = ({ url, method, config = {} }: RouteOptions) =>
   url.startsWith('/api/') &&
   // Not a method that the path lacks, and neither GraphQL nor a webhook.
   config.scope !== undefined &&
-  config.door === undefined &&
+  config.transport === undefined &&
   (method === 'POST' || (method === 'DELETE' && !config.versioned));
 
 /** Refuses tags that something without a strong one can never match: only `*` matches it, because it exists. */

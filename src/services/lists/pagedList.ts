@@ -85,7 +85,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const order = this.#orderOf(query);
     const length = positionColumns(this.#rules, order).length;
     const period = periodOf(query);
-    const start = positionIn(query, this.#nameOf(query), length);
+    const start = positionIn(query, this.#listNameOf(query), length);
     const read = async (descending: boolean, position: Position, limit: number): Promise<Rows> => {
       const isById = length === 1;
       const from = !isById && position.length > 0 ? 'position' : 'end';
@@ -154,7 +154,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const hasAhead = rows.length > query.limit;
     const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
     const cursorAt = (index: number) =>
-      makeCursor(this.#nameOf(query), this.#positionOf(page.at(index), order));
+      makeCursor(this.#listNameOf(query), this.#positionOf(page.at(index), order));
     return { data: page.map(this.#toRecord), hasNext, hasPrevious, cursorAt };
   }
 
@@ -176,7 +176,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   /** The list with its order and its filters: what a cursor fits. */
-  #nameOf(query: ListQuery): string {
+  #listNameOf(query: ListQuery): string {
     const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
     return JSON.stringify([this.#rules.name, query.sort, periodOf(query), filters]);
   }

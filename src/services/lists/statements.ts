@@ -105,7 +105,7 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip }: Begin = 
 }
 
 /**
- * The total, and where a page by number begins. For a list whose totals are kept, `list_place`
+ * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
  * (drizzle/migrations/*_totals.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
 function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
@@ -116,10 +116,10 @@ function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
     return { start: sql`select count(*) as total from ${table} where ${matching(rules, reading)}` };
   const isById = sortedBy(rules, reading).length === 0;
   const skipped = isById ? placeholder('$skip') : raw('0');
-  const start = sql`select total, bound, rest from list_place(${list}, ${skipped}, ${raw(`${descending}`)})`;
+  const start = sql`select total, bound, remaining from list_position(${list}, ${skipped}, ${raw(`${descending}`)})`;
   if (!isById) return { start };
   const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
-  return { start, bound, skip: sql`(select rest from start)` };
+  return { start, bound, skip: sql`(select remaining from start)` };
 }
 
 /** The name of a list whose total `list_watch` keeps; undefined for other lists. */

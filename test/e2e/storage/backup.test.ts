@@ -175,7 +175,7 @@ t.test('after a restore the counts are right, with changes that were not folded'
   await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
   t.match(await run('backup', [file], from), { code: 0 });
   t.match(await run('restore', [file], to), { code: 0 });
-  const totals = `select (select total from list_place('users', 0, false))::int as total, (select count(*) from users)::int as actual`;
+  const totals = `select (select total from list_position('users', 0, false))::int as total, (select count(*) from users)::int as actual`;
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 306, actual: 306 }]);
   await queryPostgres(to.DATABASE_URL, addUsers('after', 5));
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);

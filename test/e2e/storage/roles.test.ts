@@ -37,7 +37,7 @@ const oldRows = `
   insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
     values ('${old}', 'stripe', 'stripe', sha256('x'), 'ignored', '{}', '2022-04-01', '2022-04-01');
   insert into idempotency_keys (hash, fingerprint, created_at) values ('x', 'x', '2022-04-01');
-  insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, door)
+  insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport)
     values ('${old}', '2022-04-01', 'user.create', 'x', '{}', 'anyone', '', 'rest')`;
 
 t.test('the serving role of deploy/ serves what the owner has migrated', { skip }, async t => {

@@ -95,7 +95,7 @@ t.test(
   },
 );
 
-const doors = {
+const transports = {
   REST: (server: Service, pair: Pair) => createPost(server, pair, 'key-of-one', 'Held'),
   GraphQL: ({ url }: Service, { authorId }: Pair) => {
     const query = `mutation { createPost(input: { title: "Held", authorId: "${authorId}" }) { id title version } }`;
@@ -103,37 +103,40 @@ const doors = {
   },
 };
 
-for (const [door, send] of Object.entries(doors))
-  t.test(`killed between the commit and the answer: the other server has the answer (${door})`, async t => {
-    const pair = await startPair(t);
-    const [victim, survivor] = pair.servers;
-    const gate = await closeGate(t, pair, 'its commit');
-    let answered = false;
-    const lost = send(victim, pair).then(
-      () => {
-        answered = true;
-      },
-      (error: Error) => error,
-    );
-    await gate.reached();
-    await freeze(victim);
-    await gate.open();
-    await until('it is committed', async () => (await countPosts(pair, 'Held'))?.posts === 1);
-    t.notOk(answered);
-    await victim.kill();
-    t.type(await lost, Error, 'the client has no answer');
+for (const [transport, send] of Object.entries(transports))
+  t.test(
+    `killed between the commit and the answer: the other server has the answer (${transport})`,
+    async t => {
+      const pair = await startPair(t);
+      const [victim, survivor] = pair.servers;
+      const gate = await closeGate(t, pair, 'its commit');
+      let answered = false;
+      const lost = send(victim, pair).then(
+        () => {
+          answered = true;
+        },
+        (error: Error) => error,
+      );
+      await gate.reached();
+      await freeze(victim);
+      await gate.open();
+      await until('it is committed', async () => (await countPosts(pair, 'Held'))?.posts === 1);
+      t.notOk(answered);
+      await victim.kill();
+      t.type(await lost, Error, 'the client has no answer');
 
-    const answer = await send(survivor, pair);
-    t.ok(isReplayed(answer));
-    const { body, id, location } = bodyOf(answer);
-    t.match(body, { id: /^[-0-9a-f]{36}$/, title: 'Held', version: 1 });
-    t.match(answer, { status: door === 'REST' ? 201 : 200 });
-    if (door === 'REST') t.match(answer.headers, { etag: '"1"', location });
-    const { text } = await ask(`${survivor.url}/api/posts/${id}`);
-    t.match(JSON.parse(text), body, 'it is the record');
-    t.same(await countPosts(pair, 'Held'), once);
-    t.same(essence(await send(survivor, pair)), essence(answer), 'and so again');
-  });
+      const answer = await send(survivor, pair);
+      t.ok(isReplayed(answer));
+      const { body, id, location } = bodyOf(answer);
+      t.match(body, { id: /^[-0-9a-f]{36}$/, title: 'Held', version: 1 });
+      t.match(answer, { status: transport === 'REST' ? 201 : 200 });
+      if (transport === 'REST') t.match(answer.headers, { etag: '"1"', location });
+      const { text } = await ask(`${survivor.url}/api/posts/${id}`);
+      t.match(JSON.parse(text), body, 'it is the record');
+      t.same(await countPosts(pair, 'Held'), once);
+      t.same(essence(await send(survivor, pair)), essence(answer), 'and so again');
+    },
+  );
 
 function bodyOf({ text }: Answer) {
   const parsed = JSON.parse(text);

@@ -12,20 +12,20 @@ export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
     if (broken) throw new Error('the ledger does not answer');
     return {};
   };
-  const door = await buildDoor(t, {
+  const service = await buildDoor(t, {
     settings: { AUTH_MODE, WEBHOOK_RETRIES: 0 },
     handlers: new Map([...stripe, ['charge.dispute.created', { effect: '', needsCustomer: true, handle }]]),
   });
   for (const event of lifeOf('cus_ada')) {
-    await door.deliver(event);
+    await service.deliver(event);
     // Some have no effect when they overtake each other.
-    if (AUTH_MODE === 'open') await door.eventually(`event=${event.id}`, 'processed');
+    if (AUTH_MODE === 'open') await service.eventually(`event=${event.id}`, 'processed');
   }
   const dispute = (number: number) =>
-    door.deliver({ ...paymentEvent({ id: `evt_dispute_${number}` }), type: 'charge.dispute.created' });
+    service.deliver({ ...paymentEvent({ id: `evt_dispute_${number}` }), type: 'charge.dispute.created' });
   for (let number = 1; number <= 3; number++) await dispute(number);
-  const { key } = await makeKey(door.database, ['admin'], { name: 'Ada on call' });
-  const origin = await door.app.listen({ port: 0, host: '127.0.0.1' });
+  const { key } = await makeKey(service.database, ['admin'], { name: 'Ada on call' });
+  const origin = await service.app.listen({ port: 0, host: '127.0.0.1' });
   const repair = () => {
     broken = false;
   };
@@ -37,5 +37,5 @@ export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
         return opened;
       },
     );
-  return { ...door, key, origin, repair, visit };
+  return { ...service, key, origin, repair, visit };
 }

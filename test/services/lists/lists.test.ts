@@ -14,7 +14,13 @@ t.test('a record may have members with the names that a statement of a list uses
   const { db } = context;
   const names = ['bound', 'rest', 'start', 'page', 'record', 'limit', 'skip'];
   const columns = Object.fromEntries(names.map(name => [name, text()]));
-  const orders = pgTable('orders', { id: uuid().primaryKey(), parent: uuid(), total: text(), ...columns });
+  const orders = pgTable('orders', {
+    id: uuid().primaryKey(),
+    parent: uuid(),
+    total: text(),
+    skip: text(),
+    ...columns,
+  });
   const texts = ['total', ...names].map(name => `"${name}" text`).join();
   await db.rows(`create table orders (id uuid primary key, parent uuid, ${texts})`, []);
   await db.rows(`select list_watch('orders', '{}')`, []);
@@ -23,9 +29,9 @@ t.test('a record may have members with the names that a statement of a list uses
   const order = { ...others, total: 'its total', id: newId(0), parent };
   await orm(db).insert(orders).values(order);
   for (const counted of [[], false] as const) {
-    const list = new PagedList<typeof order, 'parent' | 'total', 'createdAt' | 'total'>({
+    const list = new PagedList<typeof order, 'parent' | 'total' | 'skip', 'createdAt' | 'total'>({
       ...{ scope: 'read', name: 'orders', table: orders, counted: counted && [...counted] },
-      filters: { parent: orders.parent, total: orders.total },
+      filters: { parent: orders.parent, total: orders.total, skip: orders.skip },
       sorts: { createdAt: [], total: [sql`lower(${orders.total})`] },
     });
     for (const sort of ['createdAt', '-total'] as const) {
@@ -35,9 +41,13 @@ t.test('a record may have members with the names that a statement of a list uses
         meta: { page: 1, limit: 5, total: 1, totalPages: 1 },
         hasNext: false,
       });
-      t.same((await list.byNumber(context, { ...query, page: 2, total: 'its total' })).meta.total, 1);
+      t.same(
+        (await list.byNumber(context, { ...query, page: 2, total: 'its total', skip: 'its skip' })).meta
+          .total,
+        1,
+      );
       t.same((await list.page(context, { ...query, after: '' })).data, [order]);
-      for (const each of [query, { ...query, before: '', total: 'its total' }]) {
+      for (const each of [query, { ...query, before: '', skip: 'its skip' }]) {
         const pages = await list.ofEach(context, { filter: 'parent', ids: [parent, other] }, each, 10);
         t.same([pages.get(parent)?.data, pages.get(other)?.data], [[order], []]);
       }

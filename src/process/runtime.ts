@@ -9,9 +9,9 @@ import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';
 
 /** What the server and the worker both need. */
-export type Parts = Awaited<ReturnType<typeof openParts>>;
+export type Runtime = Awaited<ReturnType<typeof openRuntime>>;
 
-export async function openParts(given: Settings) {
+export async function openRuntime(given: Settings) {
   await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
   const stopTraces = await startTraces(process.env);
   // In a container with a terminal, the log is still read by a machine.
@@ -25,7 +25,7 @@ export async function openParts(given: Settings) {
 }
 
 /** Closes them in reverse. Requests and the worker must have ended. */
-export async function closeParts({ database, stopTraces }: Parts): Promise<void> {
+export async function closeRuntime({ database, stopTraces }: Runtime): Promise<void> {
   await database.close();
   // An unreachable collector must not delay the exit.
   await Promise.race([stopTraces(), sleep(1000)]);
