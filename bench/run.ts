@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { type Given, runCommand, UsageError } from '../src/command.ts';
+import { type Arguments, runCommand, UsageError } from '../src/command.ts';
 import { drawChart } from './chart.ts';
 import { measureCitus } from './citus.ts';
 import { measureGrowth } from './growth.ts';
@@ -35,7 +35,7 @@ const options = {
   citus: { type: 'boolean' },
 } as const;
 
-async function main({ values }: Given<typeof options>) {
+async function main({ values }: Arguments<typeof options>) {
   const { chart, profile } = values;
   const only = values.only?.split(',');
   const size = { users: Number(values.users), posts: Number(values.posts) };

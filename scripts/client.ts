@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
 import { parse } from 'yaml';
-import { type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { ServiceClient } from './lib/serviceClient.ts';
 
@@ -27,7 +27,7 @@ Example: npm run client -- ../shop/src/triport`;
 
 const options = { from: { type: 'string' }, key: { type: 'string' } } as const;
 
-async function writeClient({ values, positionals: [folder] }: Given<typeof options>, io: Io) {
+async function writeClient({ values, positionals: [folder] }: Arguments<typeof options>, io: Io) {
   const { from, key = io.env.API_KEY } = values;
   if (!folder) throw new UsageError('Name the folder of the client');
   const { document, schema } = from === undefined ? ownContract() : await contractOf(from, key);

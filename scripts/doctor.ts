@@ -1,4 +1,4 @@
-import { type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
 import { SettingsError } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { printable, printableJson } from '../src/core/text.ts';
@@ -29,7 +29,7 @@ const checks = [
   ['issuer', 'AUTH_JWKS_URL', 'The issuer of tokens has keys and the name of the settings.', checkIssuer],
 ] as const;
 
-async function examine({ values }: Given<typeof options>, io: Io): Promise<number> {
+async function examine({ values }: Arguments<typeof options>, io: Io): Promise<number> {
   const [servers, workers] = [Number(values.servers), Number(values.workers)];
   if (!(servers >= 0 && workers >= 0)) throw new UsageError('--servers and --workers must be numbers');
   const findings: Finding[] = [];

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { schemaText } from '../plugins/graphql/schema.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
-import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
@@ -68,7 +68,7 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
-async function generate({ values: { check } }: Given<typeof options>, io: Io) {
+async function generate({ values: { check } }: Arguments<typeof options>, io: Io) {
   const files = {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),

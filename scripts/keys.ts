@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
-import { commandNamed, type Given, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, commandNamed, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { printable } from '../src/core/text.ts';
@@ -23,9 +23,9 @@ create prints only the key on standard output, and only once. Without -s, npm pr
 Example: npm run -s keys -- create --name shop --scopes read,write --days 90`;
 
 const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
-type Flags = Given<typeof options>;
+type Flags = Arguments<typeof options>;
 /** Checks its arguments before the database is opened, and returns the work. */
-type Command = (given: Flags) => (context: Context, io: Io) => Promise<void>;
+type Command = (args: Flags) => (context: Context, io: Io) => Promise<void>;
 
 /** Prints only the key on standard output, so that it can be piped to a secret store. */
 const create: Command = ({ values }) => {
@@ -79,8 +79,8 @@ const revoke: Command = ({ positionals: [, id] }) => {
 
 const commands: Record<string, Command> = { create, list, revoke };
 
-async function manageKeys(given: Flags, io: Io) {
-  const work = commandNamed(commands, given.positionals[0])(given);
+async function manageKeys(args: Flags, io: Io) {
+  const work = commandNamed(commands, args.positionals[0])(args);
   const actor = `command of ${userInfo().username}`;
   await withDatabase(io, parts => work(systemContext(parts, actor, 'command'), io), commandLog('error'));
 }

@@ -1,4 +1,4 @@
-import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { spread } from '../src/database/migrations/spread.ts';
 import { withDatabase } from './lib/database.ts';
 
@@ -11,7 +11,7 @@ Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run migrate
 
 const options = { spread: { type: 'boolean' } } as const;
 
-async function migrate({ values }: Given<typeof options>, io: Io) {
+async function migrate({ values }: Arguments<typeof options>, io: Io) {
   io.progress('Migrating the database …');
   await withDatabase(io, async ({ db }) => {
     io.progress('');

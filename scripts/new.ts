@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
@@ -24,7 +24,7 @@ const options = {
   plural: { type: 'string' },
 } as const;
 
-async function writeResource({ values, positionals: [name] }: Given<typeof options>, io: Io) {
+async function writeResource({ values, positionals: [name] }: Arguments<typeof options>, io: Io) {
   const plan = planOf(name, values);
   const files = filesOf(plan);
   const list = withResource(plan, readFileSync('src/resources.ts', 'utf8'));

@@ -1,4 +1,4 @@
-import { type Given, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { recordResources } from '../src/resources.ts';
 import { counterOf } from '../src/services/resource.ts';
@@ -18,7 +18,7 @@ const options = {
   posts: { type: 'string', default: '200000' },
 } as const;
 
-async function fill({ values }: Given<typeof options>, io: Io) {
+async function fill({ values }: Arguments<typeof options>, io: Io) {
   const size = sizeOf(values);
   await withDatabase(io, parts => seedAndReport(io, systemContext(parts, 'seed', 'command'), size));
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Given, runCommand } from '../src/command.ts';
+import { type Arguments, runCommand } from '../src/command.ts';
 import { exit } from '../src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startCitus, startServer } from '../test/rig/runner/databases.ts';
 import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
@@ -22,7 +22,7 @@ const workers: Record<Suite, number> = { embedded: 2, postgres: 2, e2e: 3, night
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
-async function main({ positionals }: Given<typeof options>): Promise<void> {
+async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   const named = positionals.filter(name => !isSuite(name));
   const suites = positionals.filter(isSuite);
   const chosen = suites.length > 0 ? suites : (['embedded', 'postgres'] as Suite[]);

@@ -98,6 +98,6 @@ export const main = mainOf({
   usage,
   options,
   most: 2,
-  run: async (given, io) => commandNamed(commands, given.positionals[0])(openSession(given, io)),
+  run: async (args, io) => commandNamed(commands, args.positionals[0])(openSession(args, io)),
 });
 if (import.meta.main) await runMain(main);

@@ -114,8 +114,8 @@ export async function buildApp(dependencies: AppDependencies) {
 const bodyLimit = 256 * 1024;
 
 function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
+  const id = headers['x-request-id'];
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) ? id : randomUUID();
 }
 
 function serverOf(settings: Settings, log: Log) {

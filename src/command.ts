@@ -6,7 +6,7 @@ import { stackOf } from './core/log.ts';
 import { printableLines } from './core/text.ts';
 import { exit } from './process/exit.ts';
 
-export type Given<O extends Options> = ReturnType<
+export type Arguments<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
 >;
 
@@ -30,7 +30,7 @@ interface Command<O extends Options> {
   /** How many arguments it takes at most, not counting the options. */
   most?: number;
   /** Returns the exit code, unless it is 0. */
-  run: (given: Given<O>, io: Io) => Promise<void> | Promise<number>;
+  run: (args: Arguments<O>, io: Io) => Promise<void> | Promise<number>;
 }
 
 /** Takes arguments and returns the exit code. */
@@ -82,14 +82,14 @@ export async function runMain(main: Main): Promise<void> {
 /** For a program that no other file imports. */
 export const runCommand = <O extends Options>(command: Command<O>) => runMain(mainOf(command));
 
-function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Given<O> {
-  const given = parse(args, options ?? ({} as O));
-  const unexpected = given.positionals[most];
+function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Arguments<O> {
+  const read = parse(args, options ?? ({} as O));
+  const unexpected = read.positionals[most];
   if (unexpected !== undefined) throw new UsageError(`Unexpected argument '${unexpected}'`);
-  return given;
+  return read;
 }
 
-function parse<O extends Options>(args: string[], options: O): Given<O> {
+function parse<O extends Options>(args: string[], options: O): Arguments<O> {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {

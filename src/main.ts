@@ -22,9 +22,9 @@ type Jobs = ReturnType<typeof startJobs>;
 /** The server: it starts in order, ends in reverse, and sets the exit code. */
 async function main() {
   const ending = new Ending();
-  const given = loadSettings();
-  await checkPort('PORT', given.PORT, given.HOST);
-  const runtime = await openRuntime(given);
+  const configured = loadSettings();
+  await checkPort('PORT', configured.PORT, configured.HOST);
+  const runtime = await openRuntime(configured);
   const { settings, log, metrics } = runtime;
   const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
   const jobs = settings.WORKER === 'inside' ? startJobs(runtime) : undefined;

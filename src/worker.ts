@@ -9,10 +9,10 @@ import { closeRuntime, openRuntime } from './process/runtime.ts';
 /** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
 async function main() {
   const ending = new Ending();
-  const given = loadSettings();
-  if (given.DATABASE_URL === undefined)
+  const configured = loadSettings();
+  if (configured.DATABASE_URL === undefined)
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
-  const runtime = await openRuntime(given);
+  const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
   const jobs = startJobs(runtime);
   ending.prepare(log, async () => {

@@ -91,8 +91,8 @@ function typescript({ method, path, params, body }: ExampleRequest): string {
     ...(Object.keys(params).length > 0 && { params: { path: params } }),
     ...(body && { body }),
   };
-  const given = Object.keys(options).length > 0 ? `, ${literal(options)}` : '';
-  return `const { data, error } = await client.${method}('${path}'${given});`;
+  const argument = Object.keys(options).length > 0 ? `, ${literal(options)}` : '';
+  return `const { data, error } = await client.${method}('${path}'${argument});`;
 }
 
 /** As one writes it by hand: names without quotes, one member in a line. */

@@ -53,9 +53,9 @@ export const sizeOf = ({ users, posts }: { users: string; posts: string }): Size
   posts: amount('posts', posts),
 });
 
-function amount(name: keyof typeof ranges, given: string): number {
+function amount(name: keyof typeof ranges, text: string): number {
   const [least, most] = ranges[name];
-  const value = /^\d+$/.test(given) ? Number(given) : Number.NaN;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new UsageError(`--${name} must be a whole number from ${least} to ${most.toLocaleString('en')}`);
 }

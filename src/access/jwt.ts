@@ -99,12 +99,12 @@ const usableSubject = /^[^\p{C}]{1,255}$/u;
 
 function actorOf({ iss: issuer, sub = '', scope, scp }: JWTPayload): Actor {
   if (!usableSubject.test(sub)) throw invalidToken('The subject of the token cannot be used.');
-  const given = [scope, scp].flat().filter(value => typeof value === 'string');
+  const granted = [scope, scp].flat().filter(value => typeof value === 'string');
   return {
     kind: 'token',
     id: sub,
     issuer,
     name: sub,
-    scopes: withIncludedScopes(given.join(' ').split(' ')),
+    scopes: withIncludedScopes(granted.join(' ').split(' ')),
   };
 }

@@ -64,8 +64,9 @@ function isStandardSecret(secret: string): boolean {
 
 function entriesOf(text: string, problems: string[]): [string, unknown][] {
   try {
-    const given: unknown = JSON.parse(text);
-    if (given !== null && typeof given === 'object' && !Array.isArray(given)) return Object.entries(given);
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed))
+      return Object.entries(parsed);
   } catch {
     // The parser's own message would quote a secret.
   }

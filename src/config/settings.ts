@@ -32,15 +32,15 @@ export function loadSettings(): Settings {
 /** The settings of an environment, complete and checked, unless there are problems. */
 export function readSettings(env: Environment, found: readonly string[] = []): Settings {
   const problems = [...found];
-  const given: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const value = schema.secret ? readSecret(name, env, problems) : env[name];
     // Compose files write `NAME=` for a variable that is not set.
     if (value === undefined || value === '') continue;
-    given[name] = schema.type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
+    values[name] = schema.type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
   }
-  for (const { path, message } of check(given) ?? []) problems.push(`${path.slice(1)} ${message}`);
-  const settings = given as Settings;
+  for (const { path, message } of check(values) ?? []) problems.push(`${path.slice(1)} ${message}`);
+  const settings = values as Settings;
   problems.push(...misspeltNames(env), ...contradictions(settings));
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;

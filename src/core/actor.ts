@@ -13,8 +13,8 @@ export interface Actor {
 }
 
 /** Each scope includes the ones before it. Unknown names grant nothing. */
-export const withIncludedScopes = (given: readonly string[]): readonly Scope[] =>
-  scopes.slice(0, scopes.findLastIndex(scope => given.includes(scope)) + 1);
+export const withIncludedScopes = (names: readonly string[]): readonly Scope[] =>
+  scopes.slice(0, scopes.findLastIndex(scope => names.includes(scope)) + 1);
 
 /** Every caller of a service that is open to all. */
 export const anyone: Actor = { kind: 'anyone', id: null, name: 'anyone', scopes };

@@ -11,14 +11,14 @@ import { startTraces } from './traces.ts';
 /** What the server and the worker both need. */
 export type Runtime = Awaited<ReturnType<typeof openRuntime>>;
 
-export async function openRuntime(given: Settings) {
-  await checkPort('METRICS_PORT', given.METRICS_PORT, given.HOST);
+export async function openRuntime(configured: Settings) {
+  await checkPort('METRICS_PORT', configured.METRICS_PORT, configured.HOST);
   const stopTraces = await startTraces(process.env);
   // In a container with a terminal, the log is still read by a machine.
-  const log = openLog(given, process.stdout.isTTY && given.NODE_ENV !== 'production');
-  const database = await openDatabase(given, log);
+  const log = openLog(configured, process.stdout.isTTY && configured.NODE_ENV !== 'production');
+  const database = await openDatabase(configured, log);
   // After the database has locked its folder for this process.
-  const settings = withKeptSecrets(given);
+  const settings = withKeptSecrets(configured);
   const calls = openCalls(database);
   const metrics = openMetrics(database);
   return { settings, log, database, calls, metrics, stopTraces };

@@ -78,13 +78,13 @@ async function take({ db, now }: Context, hash: string, fingerprint: string): Pr
   return taken.length > 0;
 }
 
-async function recall({ db }: Context, hash: string, given: string): Promise<Answer> {
+async function recall({ db }: Context, hash: string, expected: string): Promise<Answer> {
   const { fingerprint, status, location, version, body } = idempotencyKeys;
   const [known] = await orm(db)
     .select({ fingerprint, status, location, version, body })
     .from(idempotencyKeys)
     .where(eq(idempotencyKeys.hash, hash));
-  if (known?.fingerprint !== given) throw reused();
+  if (known?.fingerprint !== expected) throw reused();
   const { fingerprint: _, ...answer } = known;
   return answer;
 }

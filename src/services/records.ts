@@ -79,11 +79,11 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
 ) {
   type Stored = T['$inferSelect'];
   const { name, table, contract } = resource;
-  const changeBy = (inputFor: (stored: Stored, given: object) => object) => {
+  const changeBy = (inputFor: (stored: Stored, input: object) => object) => {
     async function change(
       context: Context,
       id: string,
-      given: Partial<Stored>,
+      input: Partial<Stored>,
       condition?: Condition,
     ): Promise<Stored> {
       need(context, 'write');
@@ -91,7 +91,7 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
         // The weaker lock: rows that refer to this one can still be written.
         const stored = await lockRecord(inside, resource, id, 'no key update');
         requireVersion(condition, stored.version);
-        const changes = changesTo(stored, asStored(contract, inputFor(stored, given)) as Partial<Stored>);
+        const changes = changesTo(stored, asStored(contract, inputFor(stored, input)) as Partial<Stored>);
         if (!changes) return stored;
         await check?.(stored, changes, inside);
         const updatedAt = timeOfChange(inside.now(), stored.updatedAt);

@@ -47,14 +47,14 @@ export function readEnvelope(
   const id = read(preset.id, asIdentifier);
   const type = read(preset.type, asText);
   // Providers may expand the id into the whole customer.
-  const customer = read(preset.customer, given => asIdentifier(given) ?? asIdentifier(member(given, 'id')));
+  const customer = read(preset.customer, value => asIdentifier(value) ?? asIdentifier(member(value, 'id')));
   const problem = customer === undefined ? null : problemOf(customer);
   return {
     eventId: id === undefined ? null : truncateForColumn(id, longestShown),
     type: type === undefined ? null : truncateForColumn(type, longestShown),
     customer: customer === undefined || problem ? null : customer,
     problem,
-    occurredAt: read(preset.time, given => asTime(given, now.getTime() + mostAhead * 1000)) ?? null,
+    occurredAt: read(preset.time, value => asTime(value, now.getTime() + mostAhead * 1000)) ?? null,
     fingerprint: id === undefined ? digest('body\n', body) : fingerprintOf(id),
   };
 }

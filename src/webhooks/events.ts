@@ -144,9 +144,9 @@ async function actOnOne(context: Context, action: Action, event: string): Promis
 const step = 500;
 const mostInCall = 10_000;
 
-async function actOnMany(context: Context, action: Action, given: ReplayFilter) {
+async function actOnMany(context: Context, action: Action, choice: ReplayFilter) {
   need(context, 'admin');
-  const { dryRun, ...filter } = given;
+  const { dryRun, ...filter } = choice;
   // An event that fails again during the call is not replayed a second time.
   const isOlder = action.name === 'replay' ? lt(updatedAt, context.now().toISOString()) : undefined;
   const matching = and(isOlder, ...conditions(filter));

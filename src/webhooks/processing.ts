@@ -81,7 +81,7 @@ export async function processBatch(
 const pause = 0.5;
 
 const finish = statement({}, builder => {
-  const given = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
+  const arrays = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
   const time = sql`${sql.placeholder('time')}::timestamptz`;
   return builder
     .update(webhookEvents)
@@ -93,7 +93,7 @@ const finish = statement({}, builder => {
       updatedAt: time,
       processedAt: sql`case done.status when 'processed' then ${time} end`,
     })
-    .from(sql`unnest(${sql.join(given, sql`, `)}) as done (id, status, reason)`)
+    .from(sql`unnest(${sql.join(arrays, sql`, `)}) as done (id, status, reason)`)
     .where(sql`${id} = done.id::uuid and ${hasFingerprint}`);
 });
 

@@ -123,7 +123,9 @@ export function sign(provider: Provider, body: Buffer, { now, id }: { now: Date;
 function matchingSecret(provider: Provider, { signatures, prefix }: Claim, body: Buffer | string): number {
   return keysOf(provider).findIndex(key => {
     const expected = macOf(key, prefix, body);
-    return signatures.some(given => given.length === expected.length && timingSafeEqual(given, expected));
+    return signatures.some(
+      signature => signature.length === expected.length && timingSafeEqual(signature, expected),
+    );
   });
 }
 

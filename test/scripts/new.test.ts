@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { filesOf, withResource } from '../../scripts/lib/resource/files.ts';
 import { refuseTakenNames } from '../../scripts/lib/resource/names.ts';
-import { type Given, planOf } from '../../scripts/lib/resource/plan.ts';
+import { type Description, planOf } from '../../scripts/lib/resource/plan.ts';
 
 t.test('npm run new names a resource in one and many, in tables, paths and types', async t => {
   t.match(
@@ -43,7 +43,7 @@ t.test('npm run new names a resource in one and many, in tables, paths and types
 
 t.test('it refuses what it cannot make, in words', async t => {
   const twice = { 'belongs-to': 'user,user' };
-  const refused: [string, Given, RegExp][] = [
+  const refused: [string, Description, RegExp][] = [
     ['', { fields: 'x' }, /must be words such as comment/],
     ['line_item', { fields: 'x' }, /must be words such as comment/],
     ['thing', { fields: 'x', plural: '../things' }, /must be words such as comment/],

@@ -59,9 +59,9 @@ function changing(
 
 function removal({ noun, title }: AnyResource, remove: Write<'remove'>): SchemaPart {
   const description = `Deletes ${withArticle(noun)}, with cascade also what belongs to it. Returns the id.`;
-  const resolver: Resolver = async (_, given: Expecting & Removal, { context }) => {
-    await remove(context, given.id, { cascade: given.cascade }, conditionOf(given));
-    return given.id;
+  const resolver: Resolver = async (_, args: Expecting & Removal, { context }) => {
+    await remove(context, args.id, { cascade: args.cascade }, conditionOf(args));
+    return args.id;
   };
   return mutation(description, `delete${title}`, `(${byId}, cascade: Boolean! = false): ID`, resolver);
 }

@@ -126,8 +126,8 @@ function visitField(found: Found, node: FieldNode, parent: Parent): void {
 }
 
 /** The size of a page that one of these arguments asks for. */
-function sizeIn(found: Found, { arguments: given = [] }: FieldNode, ...names: string[]): number | undefined {
-  const values = given.filter(({ name }) => names.includes(name.value)).map(({ value }) => value);
+function sizeIn(found: Found, { arguments: args = [] }: FieldNode, ...names: string[]): number | undefined {
+  const values = args.filter(({ name }) => names.includes(name.value)).map(({ value }) => value);
   found.usesVariables ||= values.some(({ kind }) => kind === Kind.VARIABLE);
   const sizes = values.map(value => valueFromASTUntyped(value, found.variables));
   const numbers = sizes.filter(size => typeof size === 'number');

@@ -49,7 +49,7 @@ function conditionOf(request: FastifyRequest): Condition | undefined {
   const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
   if (!match && !noneMatch) return undefined;
   return version => {
-    if (noneMatch?.some(given => isSame(given, tagOf(version)))) return match?.(version) ?? 'If-None-Match';
+    if (noneMatch?.some(sent => isSame(sent, tagOf(version)))) return match?.(version) ?? 'If-None-Match';
     return match?.(version);
   };
 }
@@ -86,9 +86,9 @@ const excluded = (name: string) =>
 
 /** Whether the client has this representation already. */
 export const isKnown = (request: FastifyRequest, tag: string) =>
-  readTags(request, 'If-None-Match')?.some(given => isSame(given, tag)) ?? false;
+  readTags(request, 'If-None-Match')?.some(sent => isSame(sent, tag)) ?? false;
 
-const isSame = (given: string, tag: string) => given === '*' || strongOf(given) === strongOf(tag);
+const isSame = (sent: string, tag: string) => sent === '*' || strongOf(sent) === strongOf(tag);
 const strongOf = (tag: string) => tag.replace(/^W\//, '');
 
 const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;

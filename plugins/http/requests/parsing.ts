@@ -50,8 +50,8 @@ export default fp(async app => {
 function validatorOf(schema: TSchema, httpPart: string) {
   const check = compileCheck(schema, partOf[httpPart as keyof typeof partOf]);
   const convert = httpPart === 'querystring' ? queryConverter(schema) : (value: unknown) => value;
-  return (given: unknown) => {
-    const value = convert(given);
+  return (input: unknown) => {
+    const value = convert(input);
     const violations = check(value);
     return violations ? { error: invalid(violations) } : { value };
   };

@@ -43,23 +43,23 @@ export interface Plan extends Named {
   fields: Field[];
 }
 
-export interface Given {
+export interface Description {
   plural?: string;
   'belongs-to'?: string;
   fields?: string;
 }
 
 /** A resource as its name and options describe it. */
-export function planOf(name = '', given: Given): Plan {
-  const plural = given.plural ?? pluralOf(name);
+export function planOf(name = '', args: Description): Plan {
+  const plural = args.plural ?? pluralOf(name);
   if (![name, plural].every(each => /^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*$/.test(each)))
     throw new UsageError('The name and its plural must be words such as comment, or lineItem and lineItems');
   if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
   const self = { name, plural, noun: wordsOf(name) };
   const nouns = wordsOf(plural);
-  const names = listOf(given['belongs-to']);
+  const names = listOf(args['belongs-to']);
   const parents = names.map(text => parentOf(text, self)).map((parent, _, all) => named(parent, all, self));
-  const fields = listOf(given.fields).map(fieldOf);
+  const fields = listOf(args.fields).map(fieldOf);
   if (fields.length === 0 && parents.length < 2)
     throw new UsageError('Name at least one field, such as --fields text:string, or two parents to join');
   if (fields.length === 0 && parents.some(({ isOptional }) => isOptional))

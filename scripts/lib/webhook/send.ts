@@ -49,8 +49,8 @@ function refuse(isRefused: boolean, problem: string): void {
 
 /** An option that cannot work must not be ignored in silence. */
 function checkOptions(session: Session, provider: Provider, type: string): void {
-  const { type: given, id = '', fail, file } = session.values;
-  refuse(given !== undefined, 'The type is the argument of send');
+  const { type: option, id = '', fail, file } = session.values;
+  refuse(option !== undefined, 'The type is the argument of send');
   refuse(fail !== undefined && !/^\d{1,3}$/.test(fail), '--fail must be a number from 0 to 999');
   const longest = longestEventId - suffixOf(session).length;
   refuse(id.length > longest, `--id must be at most ${longest} characters long`);
@@ -71,12 +71,12 @@ function checkSampleOptions({ values }: Session, { preset, id, name }: Provider,
 /** Only what the provider sends in a header can differ from the file. */
 function checkFileOptions({ values, argument }: Session, { id, type }: Provider): void {
   const isInHeader = (source: Source = []) => [source].flat().some(path => path.startsWith('header:'));
-  const given = {
+  const options = {
     ...{ '--status': values.status, '--customer': values.customer, '--fail': values.fail },
     ...(!isInHeader(id) && { '--id': values.id }),
     ...(!isInHeader(type) && { 'A type': argument || undefined }),
   };
-  const [option] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  const [option] = Object.entries(options).find(([, value]) => value !== undefined) ?? [];
   refuse(option !== undefined, `${option} does not work with --file, whose bytes are sent as they are`);
 }
 
@@ -88,8 +88,8 @@ const suffixOf = ({ values: { fail } }: Session) => (fail === undefined ? '' : `
 
 /** Waits until the event is processed and prints its effect. */
 async function follow({ client, io }: Session, filters: Record<string, string | null>) {
-  const given = Object.entries(filters).filter((filter): filter is [string, string] => filter[1] !== null);
-  const query = new URLSearchParams([...given, ['limit', '1']]);
+  const chosen = Object.entries(filters).filter((filter): filter is [string, string] => filter[1] !== null);
+  const query = new URLSearchParams([...chosen, ['limit', '1']]);
   for (let tries = 0; tries < 50; tries++) {
     const [event] = (await client.call<EventList>('GET', `/api/webhook-events?${query}`)).data;
     if (event && event.status !== 'received') {

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { WebhookEvent, WebhookEventList } from '../../../schemas/event.ts';
 import type { Settings } from '../../../schemas/settings.ts';
-import { type Given, type Io, UsageError } from '../../../src/command.ts';
+import { type Arguments, type Io, UsageError } from '../../../src/command.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';
 import { printable } from '../../../src/core/text.ts';
@@ -21,7 +21,7 @@ export const options = {
   all: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
 } as const;
-export type Flags = Given<typeof options>;
+export type Flags = Arguments<typeof options>;
 export type EventList = Static<typeof WebhookEventList>;
 
 /** What every subcommand gets. */

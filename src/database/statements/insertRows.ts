@@ -15,10 +15,10 @@ export function rowsOfTable<T extends PgTable>(
   members: Extract<keyof T['$inferInsert'], string>[],
 ) {
   const columns = getTableColumns(table);
-  const given = new Set<string>(members);
+  const named = new Set<string>(members);
   const name = (member: string) => sql.identifier(member);
   const values = Object.entries(columns).map(([member, column]) =>
-    given.has(member)
+    named.has(member)
       ? sql`new.${name(member)}::${sql.raw(column.getSQLType())}`
       : sql`${defaultOf(column)}::${sql.raw(column.getSQLType())}`,
   );

@@ -59,8 +59,8 @@ export interface Range {
 /** A period as a range of ids, which begin with their time. */
 export function periodOf(query: Period): Range {
   const boundOf = (name: keyof Period) => {
-    const given = query[name];
-    const time = given === undefined ? undefined : readBound(given);
+    const bound = query[name];
+    const time = bound === undefined ? undefined : readBound(bound);
     return time && lowestId(time);
   };
   return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };

@@ -74,10 +74,10 @@ export function applyEvents(events: StatusEvent[], before?: State): Outcome {
   let status = before?.status ?? null;
   let isMoved = false;
   const inOrder = events
-    .map(({ subscription = null, ...given }) => ({
-      ...given,
+    .map(({ subscription = null, ...said }) => ({
+      ...said,
       subscription,
-      statusAt: timeOfEvent(given.event),
+      statusAt: timeOfEvent(said.event),
     }))
     .sort(compareStatus);
   for (const { event, ...said } of inOrder) {

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Given, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
 import { Citus } from '../citus/citus.ts';
 import { Cluster } from '../cluster/cluster.ts';
 import { onInterrupt } from '../cluster/ending.ts';
@@ -131,7 +131,7 @@ function chosenBy<S>(only: string, faults: Fault<S>[]): Fault<S>[] {
   return chosen;
 }
 
-async function causeFaults({ values }: Given<typeof options>, io: Io): Promise<number> {
+async function causeFaults({ values }: Arguments<typeof options>, io: Io): Promise<number> {
   const seconds = Number(values.seconds);
   if (!(seconds >= 1)) throw new UsageError('--seconds must be a number from 1');
   if (!values.citus)

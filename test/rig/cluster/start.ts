@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Given, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
+import { type Arguments, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
 import { Load } from '../chaos/load.ts';
 import { Citus } from '../citus/citus.ts';
 import { Cluster, webhookSecret } from './cluster.ts';
@@ -29,7 +29,7 @@ const options = {
   prometheus: { type: 'boolean' },
   rolling: { type: 'boolean' },
 } as const;
-type Values = Given<typeof options>['values'];
+type Values = Arguments<typeof options>['values'];
 
 function check({ port, servers, balancer, citus, rolling }: Values, { env }: Io) {
   if (balancer !== 'nginx' && balancer !== 'haproxy') throw new UsageError('--balancer is nginx or haproxy');
@@ -41,7 +41,7 @@ function check({ port, servers, balancer, citus, rolling }: Values, { env }: Io)
   return { balancer, port: Number(port), servers: Number(servers) } as const;
 }
 
-async function startCluster({ values }: Given<typeof options>, io: Io): Promise<void> {
+async function startCluster({ values }: Arguments<typeof options>, io: Io): Promise<void> {
   const { DATABASE_URL, RATE_LIMIT_MAX = '1000000000' } = io.env;
   const choices = { ...check(values, io), prometheus: values.prometheus, env: { RATE_LIMIT_MAX } };
   const startingCitus = values.citus ? startCitus(io) : undefined;
