@@ -39,15 +39,15 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL for reads, and the same number for writes. Each process opens one more, which checks the server and hears of new events. A few are enough, because reads are pipelined.',
+    'Connections to PostgreSQL for reads, and the same number for writes. A few are enough, because reads are pipelined.',
   ),
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
     'none',
-    '`transaction` if `DATABASE_URL` leads to PgBouncer in transaction mode; the same then holds for `DATABASE_REPLICA_URLS`. Statements are then neither prepared nor pipelined, the pooler must set the time limits, and workers look for events each second, because they hear of none.',
+    '`transaction` if `DATABASE_URL` and `DATABASE_REPLICA_URLS` lead to PgBouncer in transaction mode, which must then set the time limits: see docs/running-many.md.',
   ),
   DATABASE_REPLICA_URLS: secret(
-    'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`, where every instance sees which client has just written.',
+    'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`.',
     postgres,
   ),
   DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),
@@ -82,14 +82,14 @@ export const Settings = strict({
   RATE_LIMIT_WINDOW: whole(1, 86400, 60, 'The length of the rate limit window, in seconds.'),
   TRUST_PROXY: text(
     '',
-    'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. Empty trusts none. A number is only safe where the port can be reached through the proxies alone.',
+    'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. Empty trusts none. A number is only safe where only the proxies can reach the port.',
   ),
   REDIS_URL: secret(
     'A Redis or Valkey server that holds the rate limits of all instances. Without it, each instance counts its own.',
     redis,
   ),
   WEBHOOK_SECRETS: secret(
-    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. `stripe`, `paddle`, `lemonsqueezy`, `razorpay`, `shopify`, `github` and `standard` need no more; a value may also be an object with `secrets` and `preset`, or `scheme`, `header`, `id`, `type`, `customer` and `time`: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
+    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
   ),
   WEBHOOK_RETRIES: whole(0, 10, 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(

@@ -24,7 +24,7 @@ const textOf = (name: string, { description, enum: values, secret }: TSchema) =>
   [
     description,
     values && `One of: ${values.map((value: string) => `\`${value}\``).join(', ')}.`,
-    secret && `Also as \`${name}_FILE\`, the path of a file.`,
+    secret && `Or \`${name}_FILE\`.`,
   ]
     .filter(Boolean)
     .join(' ');
