@@ -28,8 +28,8 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
 };
 
 /**
- * Metrics on a port of their own, without credentials: it must not be reachable from outside. It also has the health of a
- * worker, which serves nothing else.
+ * Metrics on a port of their own, without credentials: it must not be reachable from outside. It also has the health
+ * of a worker, which serves nothing else.
  */
 export async function serveMetrics(
   metrics: Metrics,

@@ -30,8 +30,8 @@ type Body<M extends TProperties> = {
 
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
- * `createdAt`. A filter is described, such as "Only posts with this title.", and compares the member of its name: `author` the member
- * `authorId`. A filter of anything else has a schema.
+ * `createdAt`. A filter is described, such as "Only posts with this title.", and compares the member of its name:
+ * `author` the member `authorId`. A filter of anything else has a schema.
  */
 export function contractOf<
   M extends TProperties,
@@ -85,7 +85,10 @@ function inBody(member: TSchema): TSchema {
   return Type.Optional({ ...member, description } as TSchema);
 }
 
-/** The most records of one relation that are deleted with a parent: one transaction within a fraction of the request timeout. */
+/**
+ * The most records of one relation that are deleted with a parent: one transaction within a fraction of the request
+ * timeout.
+ */
 export const maxCascade = 10_000;
 
 export const Removal = strict({

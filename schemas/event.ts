@@ -13,7 +13,10 @@ import {
 import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
-/** `received` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. `dismissed`: put away. */
+/**
+ * `received` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. `dismissed`: put
+ * away.
+ */
 export const eventStatuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 export const replayable = ['failed', 'dead', 'ignored', 'dismissed'] as const;

@@ -22,7 +22,10 @@ const page = Type.Optional(
 
 export const paging = { page, limit };
 
-/** A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700 characters here. */
+/**
+ * A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700
+ * characters here.
+ */
 const longestCursor = 4000;
 const cursorParameter = (description: string) =>
   Type.Optional(Type.String({ maxLength: longestCursor, description }));

@@ -69,8 +69,8 @@ async function restTypes(document: OpenAPI3): Promise<string> {
 }
 
 /**
- * Without the headers that ask for a response without a body. With them, a success could have no `data`, and each use of
- * it would have to be checked. Clients can still send them as plain `headers`.
+ * Without the headers that ask for a response without a body. With them, a success could have no `data`, and each use
+ * of it would have to be checked. Clients can still send them as plain `headers`.
  */
 function alwaysWithBody(operation: OperationObject): void {
   const { parameters = [], responses = {} } = operation;

@@ -101,8 +101,9 @@ function endWithoutDatabase({ database, log }: Runtime, ending: Ending): void {
 }
 
 /**
- * When one item of a list fails at once, graphql-js forgets the promises of the items before it, and Node ends at a failed
- * promise that nobody holds. The client has the error of the list; every other such promise ends the process as before.
+ * When one item of a list fails at once, graphql-js forgets the promises of the items before it, and Node ends at a
+ * failed promise that nobody holds. The client has the error of the list; every other such promise ends the process
+ * as before.
  */
 function surviveForgottenErrors(log: Log): void {
   process.on('unhandledRejection', error => {

@@ -7,8 +7,8 @@ import { subscription } from './services/subscriptions/read.ts';
 import { users } from './services/users.ts';
 
 /**
- * The resources, in the order of the document, the GraphQL schema and the first page: `/api/users`, `/api/posts` and so on. A
- * new one is added only here. A resource may have other routes and fields besides these, or only others.
+ * The resources, in the order of the document, the GraphQL schema and the first page: `/api/users`, `/api/posts` and
+ * so on. A new one is added only here. A resource may have other routes and fields besides these, or only others.
  */
 export const resources = [
   { ...users, routes: resourceRoutes(users), fields: resourceFields(users) },

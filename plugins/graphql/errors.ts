@@ -76,8 +76,8 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
   });
 
 /**
- * Whether it is the client's mistake: null for a required argument, from a nullable variable with a default, is found only
- * when the field runs. Errors about our own values name no place in the document.
+ * Whether it is the client's mistake: null for a required argument, from a nullable variable with a default, is found
+ * only when the field runs. Errors about our own values name no place in the document.
  */
 function isMistake(error: GraphQLError): boolean {
   const { originalError = error } = error;

@@ -103,7 +103,9 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   );
 };
 
-/** Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it. */
+/**
+ * Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it.
+ */
 async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
   const { schema, run } = await openExecutor(app, settings, parts);
   const maximums = maximumsOf(settings);

@@ -22,8 +22,8 @@ declare module 'mercurius' {
 type Batch<V> = (keys: string[], timesOf: (key: string) => number) => Promise<Map<string, V>>;
 
 /**
- * The function that loads the value of a key in one call with the other keys of a service and of the same arguments. Never
- * shared between requests.
+ * The function that loads the value of a key in one call with the other keys of a service and of the same arguments.
+ * Never shared between requests.
  */
 export function makeLoad() {
   const services = new Map<unknown, Map<string, DataLoader<string, unknown>>>();
@@ -33,7 +33,9 @@ export function makeLoad() {
   };
 }
 
-/** Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn. */
+/**
+ * Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn.
+ */
 function loaderOf<V>(batch: Batch<V>) {
   const read = async (keys: readonly string[]) => {
     const times = new Map<string, number>();

@@ -55,8 +55,8 @@ export function makeResolvers(parts: SchemaPart[]): IResolvers {
 }
 
 /**
- * Async, because it must not throw at once: when one item of a list throws, graphql-js forgets the promises of the items
- * before it, and a forgotten promise that fails ends the process.
+ * Async, because it must not throw at once: when one item of a list throws, graphql-js forgets the promises of the
+ * items before it, and a forgotten promise that fails ends the process.
  */
 const counted =
   (resolve: Resolver): Resolver =>

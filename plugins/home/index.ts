@@ -42,7 +42,9 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
     styles: [],
   });
 
-  /** Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages. */
+  /**
+   * Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages.
+   */
   async function countsFor(request: FastifyRequest) {
     if (!request.actor.scopes.includes('read')) return undefined;
     try {

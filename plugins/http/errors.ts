@@ -118,12 +118,16 @@ export function translate(thrown: unknown): AppError {
   return explain(thrown);
 }
 
-/** Answers what never became a request, or never became a complete one. There is no reply object, so the response is written by hand. */
+/**
+ * Answers what never became a request, or never became a complete one. There is no reply object, so the response is
+ * written by hand.
+ */
 export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
   const last = lastExchangeOf(socket);
   const unfinished = last && !last.request.raw.complete ? last : undefined;
   const pending = unfinished ? unfinished.earlier : last?.reply;
-  // If this response were sent now, the client would take it for that of an earlier request, which was perhaps carried out.
+  // If this response were sent now, the client would take it for that of an earlier request, which was perhaps
+  // carried out.
   if (pending && !pending.raw.writableFinished && socket.writable) {
     socket.pause();
     return void pending.raw.once('close', () => answerBrokenHttp.call(this, error, socket));

@@ -3,7 +3,8 @@ import fp from 'fastify-plugin';
 
 /** On every response. Pages replace the policy with their own; data needs no permissions at all. */
 const defaultHeaders = {
-  // Without Cache-Control, a cache may store a response for as long as it likes: a 404 outlived the creation of the record.
+  // Without Cache-Control, a cache may store a response for as long as it likes: a 404 outlived the creation of the
+  // record.
   'cache-control': 'no-cache',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

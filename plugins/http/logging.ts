@@ -62,7 +62,9 @@ export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
   });
 });
 
-/** One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address. */
+/**
+ * One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address.
+ */
 export function logResponse(
   request: FastifyRequest,
   reply: FastifyReply,

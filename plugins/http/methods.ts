@@ -12,7 +12,9 @@ declare module 'fastify' {
   }
 }
 
-/** Lists all routes. A known path with another method is a 405 with `Allow`, not a 404. Registered before all routes. */
+/**
+ * Lists all routes. A known path with another method is a 405 with `Allow`, not a 404. Registered before all routes.
+ */
 export default fp(async app => {
   // Otherwise a PROPFIND would be an unknown path. CONNECT never reaches a router.
   for (const method of METHODS.filter(name => !app.supportedMethods.includes(name) && name !== 'CONNECT'))

@@ -16,7 +16,9 @@ declare module 'fastify' {
   }
 }
 
-/** A span for each request, a child of the one in `traceparent`, if there is one. Registered only when tracing is on. */
+/**
+ * A span for each request, a child of the one in `traceparent`, if there is one. Registered only when tracing is on.
+ */
 export default fp(async app => {
   const tracer = trace.getTracer('triport');
   app.decorateRequest('traced', null);

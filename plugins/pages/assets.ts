@@ -22,8 +22,9 @@ interface Page {
 }
 
 /**
- * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files for a
- * year: each change of a file changes all URLs, which share a folder, so that modules can import each other by their names.
+ * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files
+ * for a year: each change of a file changes all URLs, which share a folder, so that modules can import each other by
+ * their names.
  */
 export async function servePage(app: FastifyInstance, path: string, page: Page) {
   const { title, scripts = [], modules = [], policy } = page;

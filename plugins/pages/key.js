@@ -7,8 +7,8 @@ export const isOwnKey = id => key?.split('_')[1] === id.replaceAll('-', '');
 export const hasKey = () => key !== undefined;
 
 /**
- * Sends a request with the key of the page, and asks for a key when the service refuses that one: for lack of a scope only
- * if the page needs the scope for everything.
+ * Sends a request with the key of the page, and asks for a key when the service refuses that one: for lack of a scope
+ * only if the page needs the scope for everything.
  * @param {string} url
  * @param {RequestInit} init
  * @param {string} [scope]

@@ -11,8 +11,8 @@ import { deleted, sendChanged, sendCreated, sendPage, sendRecord } from './repli
 type Routes = FastifyPluginAsyncTypebox;
 
 /**
- * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it has, with
- * the 409s that the service throws.
+ * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it
+ * has, with the 409s that the service throws.
  */
 export const resourceRoutes = (operations: Operations): Routes[] => [
   reads(operations.resource),

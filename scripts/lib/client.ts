@@ -56,7 +56,10 @@ export interface ClientSettings extends Pick<ClientOptions, 'fetch'> {
   key?: string | undefined;
 }
 
-/** A client of the service. It throws without an answer of the service, and never on an error that the service answers. */
+/**
+ * A client of the service. It throws without an answer of the service, and never on an error that the service
+ * answers.
+ */
 export function createClient({ url, key, ...options }: ClientSettings): ApiClient {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   const client = createOpenApiClient<paths>({ baseUrl: url, headers, ...options });

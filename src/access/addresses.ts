@@ -1,6 +1,6 @@
 /**
- * The name by which an address is counted. A client has all IPv6 addresses of its /64. A connection that was reset before
- * it was accepted has no address; these count together, so that a reset does not escape the limit.
+ * The name by which an address is counted. A client has all IPv6 addresses of its /64. A connection that was reset
+ * before it was accepted has no address; these count together, so that a reset does not escape the limit.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return 'unknown';
@@ -17,8 +17,8 @@ export function networkOf(address: string | undefined): string {
 }
 
 /**
- * `X-Forwarded-For` without the ports that some proxies add (`192.0.2.1:443`, `[2001:db8::1]:443`): each connection would
- * count as another client. IPv6 without brackets stays whole, because its last group looks like a port.
+ * `X-Forwarded-For` without the ports that some proxies add (`192.0.2.1:443`, `[2001:db8::1]:443`): each connection
+ * would count as another client. IPv6 without brackets stays whole, because its last group looks like a port.
  */
 export const withoutPorts = (forwarded: string): string =>
   forwarded

@@ -7,7 +7,10 @@ import { KeyRing, type KeyRingDependencies } from './keyRing.ts';
 
 export type Credentials = NonNullable<ReturnType<typeof openCredentials>>;
 
-/** Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an open service. */
+/**
+ * Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an
+ * open service.
+ */
 export function openCredentials(settings: Settings, dependencies: KeyRingDependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const keys = new KeyRing(dependencies);

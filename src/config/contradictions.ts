@@ -3,7 +3,10 @@ import { readProviders } from './providers.ts';
 import { trustedProxies } from './trustedProxies.ts';
 import { allowedOrigins, isOrigin, isPostgresUrl, isSecureUrl, isUsableUrl, replicaUrls } from './urls.ts';
 
-/** Everything that is wrong with settings which are valid one by one. No message repeats a URL: it may hold a password. */
+/**
+ * Everything that is wrong with settings which are valid one by one. No message repeats a URL: it may hold a
+ * password.
+ */
 export const contradictions = (settings: Settings): string[] => [
   ...readProviders(settings.WEBHOOK_SECRETS).problems,
   ...httpProblems(settings),

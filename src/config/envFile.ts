@@ -5,8 +5,8 @@ const blankOrComment = /^\s*(#.*)?$/;
 
 /**
  * The names that a `.env` file sets, and what is wrong with its lines. Node ignores a line that it cannot read: with
- * `AUTH_MODE: required` the service would start open. Of two lines of one name Node takes the last. No message repeats a
- * line, which may hold a secret.
+ * `AUTH_MODE: required` the service would start open. Of two lines of one name Node takes the last. No message
+ * repeats a line, which may hold a secret.
  */
 export function checkEnvFile(text: string): { names: string[]; problems: string[] } {
   const read = parseEnv(text);

@@ -10,8 +10,8 @@ const letters = (name: string) => name.toUpperCase().replaceAll(/[-_]/g, '');
 const isServiceLink = (value: string) => /^(tcp|udp|sctp):\/\//.test(value);
 
 /**
- * Variables that look like misspelt settings: `AUTHMODE=required` would leave the service open. If the intended setting is
- * set too, the variable may belong to another program, and so may a short name.
+ * Variables that look like misspelt settings: `AUTHMODE=required` would leave the service open. If the intended
+ * setting is set too, the variable may belong to another program, and so may a short name.
  */
 export function misspeltNames(env: Record<string, string | undefined>): string[] {
   const isSet = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);

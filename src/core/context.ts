@@ -5,7 +5,10 @@ import type { Log } from './log.ts';
 
 /** Everything a service function gets besides its input. */
 export interface Context extends Writer {
-  /** To be called after events were added to the queue. A lost call costs a second, because workers also look by themselves. */
+  /**
+   * To be called after events were added to the queue. A lost call costs a second, because workers also look by
+   * themselves.
+   */
   readonly callWorkers: () => void;
   readonly now: () => Date;
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;

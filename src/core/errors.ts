@@ -1,6 +1,9 @@
 import type { Violation } from '../../schemas/error.ts';
 
-/** Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they may not. */
+/**
+ * Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they
+ * may not.
+ */
 export const statusOf = {
   invalid: 400,
   bad_request: 400,

@@ -22,7 +22,9 @@ const hexOf = (milliseconds: number) => milliseconds.toString(16).padStart(12, '
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
 
-/** The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`. */
+/**
+ * The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`.
+ */
 export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
 /** Bounds below and above every id: RFC 9562 reserves both, so neither is one. */

@@ -1,6 +1,9 @@
 import leven from 'leven';
 
-/** The first characters of a text. Counted by code point, as JSON Schema and PostgreSQL do: a cut must not halve an emoji. */
+/**
+ * The first characters of a text. Counted by code point, as JSON Schema and PostgreSQL do: a cut must not halve an
+ * emoji.
+ */
 export function truncate(text: string, length: number): string {
   return [...text.slice(0, 2 * length)].slice(0, length).join('');
 }

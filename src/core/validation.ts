@@ -35,7 +35,9 @@ function restrict(format: string, isStorable: (text: string) => boolean): void {
 restrict('date-time', text => readInstant(text) !== undefined);
 restrict('date', text => !text.startsWith('0000'));
 
-/** Whether a JSON value can be stored and read: with whole texts, without deep nesting, and 1e999 is read as infinity. */
+/**
+ * Whether a JSON value can be stored and read: with whole texts, without deep nesting, and 1e999 is read as infinity.
+ */
 function isStorableJson(value: unknown, depth = 100): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');

@@ -18,7 +18,10 @@ export interface Database {
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
-  /** Calls the workers of other processes, and hears calls from them. Calls may get lost. Only a server has other processes. */
+  /**
+   * Calls the workers of other processes, and hears calls from them. Calls may get lost. Only a server has other
+   * processes.
+   */
   readonly calls?: { send: () => Promise<void>; onCall: (work: () => void) => void };
   /** The embedded Postgres itself, for backups. */
   readonly embedded?: PGlite;

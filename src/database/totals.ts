@@ -19,7 +19,10 @@ const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>)
     return work(inside);
   });
 
-/** Counts every table again, while others read and write, and says so: on the embedded database everybody waits for it. */
+/**
+ * Counts every table again, while others read and write, and says so: on the embedded database everybody waits for
+ * it.
+ */
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
   for (const [table] of await db.rows('select name from list_tables order by name', [])) {
     say(`Counting ${table} …`);
@@ -33,7 +36,9 @@ const portions = { postgres: 20_000, embedded: 5000 };
 /** Milliseconds after a fold, and after one that moved many changes: readers add up those that wait. */
 const [pause, shortPause, many] = [1000, 100, 500];
 
-/** Moves changes from the log to the totals (drizzle/migrations/0003_totals.sql), again and again until it is stopped. */
+/**
+ * Moves changes from the log to the totals (drizzle/migrations/0003_totals.sql), again and again until it is stopped.
+ */
 export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
   const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);
   const folding = watchService({

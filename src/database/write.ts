@@ -14,11 +14,13 @@ export interface Writer {
 
 export interface WaitOptions {
   /**
-   * Names of what the write locks. Writes of this process with the same name take turns: otherwise each would wait for the
-   * lock on a connection of its own, and strangers would wait for the connections.
+   * Names of what the write locks. Writes of this process with the same name take turns: otherwise each would wait
+   * for the lock on a connection of its own, and strangers would wait for the connections.
    */
   turns?: string[];
-  /** Those that seldom exclude each other: several writes run at once, but one at a time after one of them met a lock. */
+  /**
+   * Those that seldom exclude each other: several writes run at once, but one at a time after one of them met a lock.
+   */
   shared?: string[];
 }
 
@@ -30,9 +32,9 @@ const lostRaces = ['40P01', '40001'];
 const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)?.code ?? '');
 
 /**
- * Does a write of one statement. It waits for its turn, and begins again after a lost race, and while another transaction
- * holds a lock. It holds no connection while it waits. Inside a transaction it neither waits nor begins again: the whole
- * transaction does, with the turns that its writes needed.
+ * Does a write of one statement. It waits for its turn, and begins again after a lost race, and while another
+ * transaction holds a lock. It holds no connection while it waits. Inside a transaction it neither waits nor begins
+ * again: the whole transaction does, with the turns that its writes needed.
  */
 export async function write<C extends Writer, T>(
   context: C,

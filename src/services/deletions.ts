@@ -12,8 +12,8 @@ import { childrenOf, type Relation } from './relations.ts';
 import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
 
 /**
- * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the caller
- * did not ask for their deletion, or when they are very many. A cascade from a parent asks no rule.
+ * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the
+ * caller did not ask for their deletion, or when they are very many. A cascade from a parent asks no rule.
  */
 export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,

@@ -62,7 +62,10 @@ const keyHashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =
     .update(JSON.stringify([kind, issuer, id, key]))
     .digest('base64url');
 
-/** Inserts a key, or takes it over when its time is over; says whether it did. While another transaction holds it, it is locked. */
+/**
+ * Inserts a key, or takes it over when its time is over; says whether it did. While another transaction holds it, it
+ * is locked.
+ */
 async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
   const createdAt = now().toISOString();
   const oldest = new Date(now().getTime() - keptFor).toISOString();

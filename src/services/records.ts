@@ -30,8 +30,8 @@ export async function lockRecord<T extends ResourceTable>(
 }
 
 /**
- * A rule of the resource. The check of a change or a deletion runs under the lock of the record, so `stored` is what the write
- * is made to. Other records that it reads may change meanwhile, unless it locks them.
+ * A rule of the resource. The check of a change or a deletion runs under the lock of the record, so `stored` is what
+ * the write is made to. Other records that it reads may change meanwhile, unless it locks them.
  */
 export interface Rule<Asked extends unknown[]> {
   /** Throws when the write is not allowed. */

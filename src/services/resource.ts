@@ -143,7 +143,10 @@ export function resourceOf<
   };
 }
 
-/** The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are unique together. */
+/**
+ * The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are
+ * unique together.
+ */
 function uniqueOf(noun: string, table: ResourceTable, members: string[]): Unique {
   const columns = members.map(member => getTableColumns(table)[member]?.name);
   const [path = ''] = members.slice(-1);

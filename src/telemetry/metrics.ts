@@ -121,8 +121,8 @@ export class Metrics {
 const [timeout, lifetime] = [1000, 2000];
 
 /**
- * A function that reads what several metrics need, once for all metrics of a collection. Without an answer there is no value,
- * rather than an old one or a long wait.
+ * A function that reads what several metrics need, once for all metrics of a collection. Without an answer there is
+ * no value, rather than an old one or a long wait.
  */
 export function readForMetrics<T>(database: Database, read: () => Promise<T>): () => Promise<T | undefined> {
   let kept: { time: number; value: Promise<T | undefined> } | undefined;

@@ -10,8 +10,8 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import { enableTracing } from './tracing.ts';
 
 /**
- * Starts tracing; returns a function that sends the last spans and ends it. Only this file loads the SDK, which reads the
- * standard `OTEL_*` variables itself.
+ * Starts tracing; returns a function that sends the last spans and ends it. Only this file loads the SDK, which reads
+ * the standard `OTEL_*` variables itself.
  */
 export function startTracing(version: string): () => Promise<void> {
   const service = resourceFromAttributes({

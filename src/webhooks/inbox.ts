@@ -37,8 +37,8 @@ const maxBytes = 8 * 1024 * 1024;
 const storeTogether = sharedCommits(store, ({ body }) => 1 + (body.length / maxBytes) * maxWeight);
 
 /**
- * Stores an event, and adds it to the queue, before it returns; bad_request when the body is not JSON. Deliveries that arrive
- * during a commit share the next one. No scope is needed: the signature is the right.
+ * Stores an event, and adds it to the queue, before it returns; bad_request when the body is not JSON. Deliveries
+ * that arrive during a commit share the next one. No scope is needed: the signature is the right.
  */
 export async function receiveEvent(
   context: Context,
@@ -80,7 +80,10 @@ const rows = rowsOfTable(webhookEvents, [
 
 const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;
 
-/** Events and their places in the queue are committed together, because it is one statement. A repeated event is only counted. */
+/**
+ * Events and their places in the queue are committed together, because it is one statement. A repeated event is only
+ * counted.
+ */
 const storeEvents = statement({ id, provider, fingerprint }, builder => {
   const stored = builder.$with('stored').as(
     builder
@@ -117,7 +120,8 @@ async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]>
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
   const storeAll = () => storeEvents(db, rows.valuesOf(groups));
-  // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then stored one by one.
+  // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then
+  // stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, { turns: groups.map(eventKeyOf) }));

@@ -149,8 +149,8 @@ interface Failure {
 }
 
 /**
- * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried alone;
- * a single event has failed its attempt.
+ * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
+ * alone; a single event has failed its attempt.
  */
 export async function giveUp(
   context: Context,

@@ -6,16 +6,19 @@ import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 
 /*
- * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that are due:
+ * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that
+ * are due:
  *
- *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two that write at one moment
+ *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two that write at
+ * one moment
  *      may name the same event.
- *   2. In one transaction it locks their rows of the queue, which decides, has their effects, and deletes their rows and that
+ *   2. In one transaction it locks their rows of the queue, which decides, has their effects, and deletes their rows
+ * and that
  *      of the batch.
  *
- * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one event is a
- * failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and does the same. So an
- * event that ends the process is counted, and healthy events cost nothing.
+ * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
+ * event is a failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and
+ * does the same. So an event that ends the process is counted, and healthy events cost nothing.
  */
 
 /** The key of an event. */
@@ -23,7 +26,10 @@ export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provi
 
 export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
 
-/** A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their nodes. */
+/**
+ * A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their
+ * nodes.
+ */
 export const hasFingerprint = sql`${webhookEvents.fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
 /** The events that a worker has taken. */
@@ -79,10 +85,16 @@ const claim = statement({ fingerprint, provider, isFree }, (builder, columns) =>
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
-/** Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker serves. */
+/**
+ * Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker
+ * serves.
+ */
 export const claimEvents = (db: Connection, { id }: Batch) => claim(db, { id });
 
-/** Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has ended. */
+/**
+ * Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has
+ * ended.
+ */
 export async function endBatch(db: Connection, id?: string) {
   const oldest = sql`(select ${batch} from ${webhookBatches} where ${begunAt} < now() - ${grace}
     order by ${begunAt} limit 1 for update skip locked)`;

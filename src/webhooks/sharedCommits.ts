@@ -17,8 +17,8 @@ export const maxWeight = 200;
 const slowAfter = 100;
 
 /**
- * Does the calls that come while earlier ones are being done in one group: 50 deliveries in one commit. When the database
- * refuses a group, each key is tried for itself.
+ * Does the calls that come while earlier ones are being done in one group: 50 deliveries in one commit. When the
+ * database refuses a group, each key is tried for itself.
  */
 export function sharedCommits<K, V>(
   work: Work<K, V>,

@@ -17,7 +17,9 @@ interface Samples {
 type Operation = 'create' | 'replace' | 'change' | 'remove';
 const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELETE' } as const;
 
-/** Tests over REST and GraphQL what every resource promises. One with rules of its own may need samples that fit them. */
+/**
+ * Tests over REST and GraphQL what every resource promises. One with rules of its own may need samples that fit them.
+ */
 export function testResource(t: Test, operations: Operations, samples: Samples = {}): void {
   const { resource } = operations;
   const test = (promise: string, needs: Operation[], run: (t: Test, service: Service) => Promise<void>) =>

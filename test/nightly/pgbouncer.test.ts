@@ -43,7 +43,8 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     data: { users: [{ name: 'Ada King', posts: [] }] },
   });
 
-  // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they would
+  // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they
+  // would
   // wait for each other.
   const writers = Array.from({ length: 50 }, async (_, i) => {
     const writer = { name: 'Grace', email: `grace${i}@example.com` };
@@ -84,7 +85,10 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     );
 });
 
-/** All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told to. */
+/**
+ * All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told
+ * to.
+ */
 const ignored = [...limits, 'triport.session'].join();
 
 t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {
@@ -98,7 +102,8 @@ t.test('a process ends with one sentence when no setting names the pooler', { sk
     }
 });
 
-// Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first one, and
+// Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first
+// one, and
 // the second was never answered.
 t.test('two statements at once are both answered', { skip }, async t => {
   const client = clientOf(await startPgBouncer(t, await createPostgres(t, { empty: true })));

@@ -8,7 +8,10 @@ import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { post } from '../../src/services/posts.ts';
 import { changesOf } from '../../src/services/records.ts';
 
-/** A server of changes of posts under a rule: a post that is published stays so. It answers with the status after a change. */
+/**
+ * A server of changes of posts under a rule: a post that is published stays so. It answers with the status after a
+ * change.
+ */
 const { change: changePost } = changesOf(post, {
   check(stored, { status }) {
     if (stored.status === 'published' && status === 'draft') throw new Error('It is published.');

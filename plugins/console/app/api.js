@@ -41,8 +41,8 @@ async function read(response) {
 const [usual, longest] = [3, 60];
 
 /**
- * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden, and waits longer after
- * each failure. `say` gets the error in words, and an empty text once the work succeeds.
+ * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden, and waits longer
+ * after each failure. `say` gets the error in words, and an empty text once the work succeeds.
  */
 export async function poll(work, signal, say) {
   let failures = 0;

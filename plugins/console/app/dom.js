@@ -1,6 +1,6 @@
 /**
- * Makes an element. Members that are properties are set as such, others as attributes. Children that are strings stay text:
- * what strangers wrote is never markup.
+ * Makes an element. Members that are properties are set as such, others as attributes. Children that are strings stay
+ * text: what strangers wrote is never markup.
  */
 export function h(name, members = {}, ...children) {
   const element = document.createElement(name);
@@ -12,7 +12,9 @@ export function h(name, members = {}, ...children) {
   return element;
 }
 
-/** Where the reader is: a view, and what it shows. It is in the fragment of the URL, which can be sent to a colleague. */
+/**
+ * Where the reader is: a view, and what it shows. It is in the fragment of the URL, which can be sent to a colleague.
+ */
 export function addressNow() {
   const [view, search] = location.hash.slice(1).split('?');
   return { view: view || 'events', query: Object.fromEntries(new URLSearchParams(search)) };
@@ -49,8 +51,8 @@ export function copyButton(text, what) {
 export const copyable = (text, what) => text && [h('span', {}, text), ' ', copyButton(text, what)];
 
 /**
- * A table. `columns` has a function for each cell, by its header. On a phone a row is a card with the header before each
- * cell; the roles are named because `display` takes them away.
+ * A table. `columns` has a function for each cell, by its header. On a phone a row is a card with the header before
+ * each cell; the roles are named because `display` takes them away.
  */
 export function table(caption, columns, records = []) {
   const heads = Object.keys(columns).map(text => h('th', { scope: 'col', role: 'columnheader' }, text));
@@ -99,7 +101,10 @@ export const valuesOf = form =>
   );
 
 const notice = h('p', { id: 'notice', role: 'status' });
-/** Says what happened, to the eye and to a screen reader: in the dialog that is open, because nothing else can be read then. */
+/**
+ * Says what happened, to the eye and to a screen reader: in the dialog that is open, because nothing else can be read
+ * then.
+ */
 export function notify(text) {
   ([...document.querySelectorAll('dialog')].at(-1) ?? document.body).append(notice);
   notice.textContent = text;

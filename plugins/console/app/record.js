@@ -1,7 +1,10 @@
 import { poll } from './api.js';
 import { addressNow, attempt, h, hrefOf, notify } from './dom.js';
 
-/** Opens a record over its list, and keeps it up to date. `actions` has what can be done with it, by names for buttons. */
+/**
+ * Opens a record over its list, and keeps it up to date. `actions` has what can be done with it, by names for
+ * buttons.
+ */
 export function openRecord(id, { read, titleOf, describe, actions = {} }) {
   const ended = new AbortController();
   const heading = h('h2', { id: 'record-title' }, id);

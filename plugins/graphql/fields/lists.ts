@@ -34,7 +34,9 @@ export function childFields(relation: Relation): SchemaPart {
   return fieldsOf(child, relation);
 }
 
-/** What a connection takes besides the sort and the filters of the list: a part from one of its ends or from a cursor. */
+/**
+ * What a connection takes besides the sort and the filters of the list: a part from one of its ends or from a cursor.
+ */
 const slice = 'first: Int, after: String, last: Int, before: String';
 
 function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {

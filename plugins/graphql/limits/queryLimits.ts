@@ -29,7 +29,9 @@ const exceeded = {
 } as const;
 type Limit = keyof typeof exceeded;
 
-/** For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read. */
+/**
+ * For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read.
+ */
 const estimatedLength = 5;
 /** The schema is answered from memory, but a query can select it many times over. */
 const introspectionCost = 250;
@@ -63,10 +65,10 @@ interface Parent {
 }
 
 /**
- * Refuses an operation that exceeds a limit; returns how many requests it counts as: at least those that REST would need,
- * one for each root field. It is visited as it will run: a fragment counts wherever it is spread, a page counts its size,
- * and variables have their values. A connection counts its page once, as edges, as nodes or as both. The visit stops at the
- * first limit that is exceeded, so no document can keep it busy.
+ * Refuses an operation that exceeds a limit; returns how many requests it counts as: at least those that REST would
+ * need, one for each root field. It is visited as it will run: a fragment counts wherever it is spread, a page counts
+ * its size, and variables have their values. A connection counts its page once, as edges, as nodes or as both. The
+ * visit stops at the first limit that is exceeded, so no document can keep it busy.
  */
 export function checkQueryLimits(query: Query): number {
   const { schema, operation } = query;

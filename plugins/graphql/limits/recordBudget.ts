@@ -2,8 +2,8 @@ import { type GraphQLError, type GraphQLResolveInfo, locatedError, responsePathA
 import { limitError } from '../errors.ts';
 
 /**
- * How many records, counts and empty lists may still be in the response. The cost of a document is estimated before it runs,
- * and a list without `limit` can be longer than any estimate.
+ * How many records, counts and empty lists may still be in the response. The cost of a document is estimated before
+ * it runs, and a list without `limit` can be longer than any estimate.
  */
 export class RecordBudget {
   readonly #maximum: number;
@@ -26,8 +26,8 @@ export class RecordBudget {
   }
 
   /**
-   * Counts a field below the root before it is read. All fields beyond the maximum have the first one's error: to make one for
-   * each of hundreds of thousands would keep the process busy for seconds.
+   * Counts a field below the root before it is read. All fields beyond the maximum have the first one's error: to
+   * make one for each of hundreds of thousands would keep the process busy for seconds.
    */
   spendLookup({ fieldNodes, path }: GraphQLResolveInfo): void {
     if (++this.#spent <= this.#maximum) return;

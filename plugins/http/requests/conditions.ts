@@ -11,7 +11,9 @@ declare module 'fastify' {
   }
 }
 
-/** The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second. */
+/**
+ * The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
+ */
 export default fp(async app => {
   app.decorateRequest('condition', {
     getter(this: FastifyRequest) {
@@ -32,12 +34,15 @@ async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
 /** The tag of a record. */
 export const tagOf = (version: number) => `"${version}"`;
 
-/** The tag of a representation without a version, made from its bytes. It is weak, because compression may change the bytes. */
+/**
+ * The tag of a representation without a version, made from its bytes. It is weak, because compression may change the
+ * bytes.
+ */
 export const weakTagOf = (body: string | Buffer) => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /**
- * Says which version of a record the response shows. Balancers and caches must not compress it: that makes the tag weak,
- * and `If-Match` never matches a weak one.
+ * Says which version of a record the response shows. Balancers and caches must not compress it: that makes the tag
+ * weak, and `If-Match` never matches a weak one.
  */
 export function setTag(reply: FastifyReply, version: number): string {
   const tag = tagOf(version);

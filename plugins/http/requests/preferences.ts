@@ -10,8 +10,8 @@ export function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'repre
 }
 
 /**
- * A quoted word is the same as the word. Other quoted text may look like a preference. An unclosed quote takes the rest:
- * searching for the end of each of thousands took 0.2 s.
+ * A quoted word is the same as the word. Other quoted text may look like a preference. An unclosed quote takes the
+ * rest: searching for the end of each of thousands took 0.2 s.
  */
 const withoutQuotes = (header: string) =>
   header.replace(/"((?:[^"\\]|\\.?)*)("?)/g, (_, text: string, end: string) =>

@@ -52,8 +52,8 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
 }
 
 /**
- * The recorded body of the type, or of its family: `subscription.json` is for all types that begin with `subscription`. What
- * the file of a type has is changed in the body of its family.
+ * The recorded body of the type, or of its family: `subscription.json` is for all types that begin with
+ * `subscription`. What the file of a type has is changed in the body of its family.
  */
 export function recordedBody(preset: string, type: string): Members {
   // Standard Webhooks has Stripe's types.

@@ -1,8 +1,8 @@
 import type { Preset } from './preset.ts';
 
 /**
- * The Standard Webhooks specification: "Webhook Headers", "Payload structure" and "Signature scheme". It does not say where
- * the customer is. `webhook-timestamp` is the time of the attempt, not of the event.
+ * The Standard Webhooks specification: "Webhook Headers", "Payload structure" and "Signature scheme". It does not say
+ * where the customer is. `webhook-timestamp` is the time of the attempt, not of the event.
  */
 export const standard: Preset = {
   scheme: 'standard',

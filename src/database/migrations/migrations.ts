@@ -11,9 +11,10 @@ const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', im
 const migrationLock = 7_283_451;
 
 /**
- * Brings the database up to date. A role that owns nothing passes if the database is up to date. Of two instances that start
- * at once, the second waits for the lock, which ends with the transaction: a killed process leaves no lock behind, also
- * through a pooler. Drizzle's own function would open a transaction of its own; this one uses the same table.
+ * Brings the database up to date. A role that owns nothing passes if the database is up to date. Of two instances
+ * that start at once, the second waits for the lock, which ends with the transaction: a killed process leaves no lock
+ * behind, also through a pooler. Drizzle's own function would open a transaction of its own; this one uses the same
+ * table.
  */
 export async function migrate(db: Connection): Promise<void> {
   await refuseOtherEncodings(db);

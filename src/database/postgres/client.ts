@@ -32,7 +32,10 @@ type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 /** Settings that a pooler keeps for each client. */
 const carried = { application_name: 'triport', TimeZone: 'UTC' };
 
-/** A setting that no pooler passes on: it refuses the settings of a session, or drops those that it was told to ignore. */
+/**
+ * A setting that no pooler passes on: it refuses the settings of a session, or drops those that it was told to
+ * ignore.
+ */
 const mark = 'triport.session';
 
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
@@ -41,7 +44,8 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => (
   statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
-  // Parallel workers make a single count faster, and counts under load three times slower. The driver drops the number 0.
+  // Parallel workers make a single count faster, and counts under load three times slower. The driver drops the
+  // number 0.
   max_parallel_workers_per_gather: '0',
   // With millions of rows, compiling a page and its total took ten times as long as running it.
   jit: 'off',
@@ -65,7 +69,8 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
       backoff: () => 0,
       // A prepared statement belongs to its session, and a pooler refuses most settings of one.
       prepare: !server.pooled,
-      // After a statement, a pooler gives the session to another client: what was sent behind it would never be answered.
+      // After a statement, a pooler gives the session to another client: what was sent behind it would never be
+      // answered.
       ...(server.pooled && { max_pipeline: 0 }),
       connection: server.pooled ? carried : sessionOf(server),
       types,
@@ -87,7 +92,10 @@ export const connectProbe = (server: Server, log: Log, options: ProbeOptions = {
     ...options,
   });
 
-/** Through a pooler that DATABASE_POOLER does not name, prepared statements fail, and pipelined ones are never answered. */
+/**
+ * Through a pooler that DATABASE_POOLER does not name, prepared statements fail, and pipelined ones are never
+ * answered.
+ */
 export async function refuseHiddenPooler(db: Connection): Promise<void> {
   const [[own] = []] = await db.rows(`select current_setting('${mark}', true)`, []).catch(error => {
     if (error.message.startsWith('unsupported startup parameter')) return [];
@@ -121,9 +129,9 @@ const rowsBy =
     sql.unsafe(text, params as never[], { prepare }).values();
 
 /**
- * Does the work with prepared statements. When the schema has changed since a statement was prepared, the server refuses
- * the statement and its transaction, so nothing was done. The work is then done again without prepared statements, because
- * other connections have outdated ones too.
+ * Does the work with prepared statements. When the schema has changed since a statement was prepared, the server
+ * refuses the statement and its transaction, so nothing was done. The work is then done again without prepared
+ * statements, because other connections have outdated ones too.
  */
 async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) => Promise<T>): Promise<T> {
   try {

@@ -13,9 +13,9 @@ const retryEvery = 100;
 const reconnectTolerance = 1000;
 
 /**
- * Who wrote lately, for all instances. An entry can get lost: Redis is away, is a replica that refuses writes, or is full.
- * So each instance keeps writing a key of its own. When that fails, it takes every caller for a recent writer until the
- * lost entries would have expired.
+ * Who wrote lately, for all instances. An entry can get lost: Redis is away, is a replica that refuses writes, or is
+ * full. So each instance keeps writing a key of its own. When that fails, it takes every caller for a recent writer
+ * until the lost entries would have expired.
  */
 export function openRecentWriters(url: string, lifetime: number, log: Log) {
   const ownKey = `probe:${randomUUID()}`;

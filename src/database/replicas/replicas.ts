@@ -11,13 +11,17 @@ import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './re
 
 export type Replicas = NonNullable<ReturnType<typeof openReplicas>>;
 
-/** Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer than this. */
+/**
+ * Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer
+ * than this.
+ */
 const maxLag = 5000;
 
 /**
  * Copies of the database for reads, if there are any. Two promises hold on all instances together:
  *
- * 1. A replica lacks nothing that was committed more than `maxLag` ago. Each instance keeps asking the primary how far its
+ * 1. A replica lacks nothing that was committed more than `maxLag` ago. Each instance keeps asking the primary how
+ * far its
  *    log is, and each replica how much of it is applied.
  * 2. Callers read their own writes. Before a write is answered, the caller's name goes to Redis for longer than any
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.

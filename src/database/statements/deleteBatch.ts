@@ -18,7 +18,8 @@ export async function deleteBatch(
 ): Promise<number> {
   const query = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
   const first = skipLocked ? query.for('update', { skipLocked }) : query;
-  // Without the lock, the deletion waits for a transaction that changes one of these rows, such as a replay: the row may no longer match.
+  // Without the lock, the deletion waits for a transaction that changes one of these rows, such as a replay: the row
+  // may no longer match.
   const chosen = and(inArray(key, first), matching);
   return (await orm(db).delete(key.table).where(chosen).returning({ key })).length;
 }

@@ -7,8 +7,8 @@ function defaultOf(column: Column): SQL {
 }
 
 /**
- * The source of an `insert … select` of any number of rows: one text, with one parameter for each column. The members that
- * are not named get the defaults of their columns.
+ * The source of an `insert … select` of any number of rows: one text, with one parameter for each column. The members
+ * that are not named get the defaults of their columns.
  */
 export function rowsOfTable<T extends PgTable>(
   table: T,

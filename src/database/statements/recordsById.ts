@@ -12,8 +12,9 @@ export type RecordTable = PgTable & { id: PgColumn };
 const maxBatchSize = 200;
 
 /**
- * Reads records of a table by id: `one` in a statement with the other calls of the same turn of the event loop, or `many` at
- * once. No call joins a statement that was sent, so no answer is older than its question. Inside a transaction nothing waits.
+ * Reads records of a table by id: `one` in a statement with the other calls of the same turn of the event loop, or
+ * `many` at once. No call joins a statement that was sent, so no answer is older than its question. Inside a
+ * transaction nothing waits.
  */
 export function recordsById<T extends RecordTable>(table: T) {
   type Stored = T['$inferSelect'] & { id: string };

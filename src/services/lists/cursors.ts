@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { isId } from '../../core/ids.ts';
 
 /**
- * Where a record stands in a list: the values it is sorted by, then its id, as texts. Without values it is an end of the
- * list, as an empty `after` or `before` is.
+ * Where a record stands in a list: the values it is sorted by, then its id, as texts. Without values it is an end of
+ * the list, as an empty `after` or `before` is.
  */
 export type Position = string[];
 
@@ -11,9 +11,9 @@ export type Position = string[];
 const separator = '\0';
 
 /**
- * The cursor of a position: valid also after the record is deleted, because it holds the values. `list` names the list, its
- * order and its filters. The checksum refuses a mistyped cursor and one of another list, which would silently lead to
- * the wrong page. It is no secret: a forged cursor only chooses another position.
+ * The cursor of a position: valid also after the record is deleted, because it holds the values. `list` names the
+ * list, its order and its filters. The checksum refuses a mistyped cursor and one of another list, which would
+ * silently lead to the wrong page. It is no secret: a forged cursor only chooses another position.
  */
 export function makeCursor(list: string, position: Position): string {
   const text = position.join(separator);

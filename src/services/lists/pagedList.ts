@@ -43,8 +43,9 @@ export interface Parents<Filter extends string = string> {
 type Rows = unknown[][];
 
 /**
- * A list of records of type T, read for itself or for each of many parents. A page by number comes with the total. A page by
- * cursor costs the same at any depth, because nothing is counted or skipped: it begins at a position in an index.
+ * A list of records of type T, read for itself or for each of many parents. A page by number comes with the total. A
+ * page by cursor costs the same at any depth, because nothing is counted or skipped: it begins at a position in an
+ * index.
  */
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;

@@ -39,7 +39,10 @@ export function cursorsAround(
   };
 }
 
-/** Characters. When the headers exceed its buffer, nginx answers 502 and takes the server out; each link repeats the filters. */
+/**
+ * Characters. When the headers exceed its buffer, nginx answers 502 and takes the server out; each link repeats the
+ * filters.
+ */
 const maxLinkLength = 2048;
 
 /** The `Link` header (RFC 8288). When all links are too long, only the previous and next page; else undefined. */

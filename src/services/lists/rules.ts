@@ -22,7 +22,9 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
   /** The filters whose columns `list_watch` names, besides the whole list. False: no total is kept. */
   counted?: Filter[] | false;
-  /** The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie. */
+  /**
+   * The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie.
+   */
   sorts: Record<Sort, SQLWrapper[]>;
 }
 

@@ -28,7 +28,9 @@ export interface Reading extends Selection {
   prefix: string | undefined;
   sort: string;
   descending: boolean;
-  /** A page by number skips rows. One by cursor begins at a position, or at an end of the list if the cursor is empty. */
+  /**
+   * A page by number skips rows. One by cursor begins at a position, or at an end of the list if the cursor is empty.
+   */
   from: 'number' | 'position' | 'end';
 }
 export type Order = Omit<Reading, 'from'>;
@@ -38,8 +40,8 @@ const listOf = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
 const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
 
 /**
- * A value that the planner does not know. For few parents or a low limit it would take another plan for cheaper than the one
- * that it keeps, and plan each execution of a statement anew, which takes as long as reading 200 posts.
+ * A value that the planner does not know. For few parents or a low limit it would take another plan for cheaper than
+ * the one that it keeps, and plan each execution of a statement anew, which takes as long as reading 200 posts.
  */
 const unknown = (name: string, type = 'int') => sql`(select ${placeholder(name)}::${raw(type)})`;
 
@@ -81,7 +83,10 @@ export const positionColumns = (rules: ListRules, order: Order) => [
   rules.table.id,
 ];
 
-/** The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long title. */
+/**
+ * The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long
+ * title.
+ */
 export const sortedBy = ({ sorts, filters }: ListRules, { sort, used }: Pick<Order, 'sort' | 'used'>) =>
   (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
@@ -153,9 +158,9 @@ function matching({ table: { id }, filters }: ListRules, selection: Selection): 
 /**
  * What matches beyond the position. In the order of ids, the placeholders `$above` and `$below` say where that is.
  *
- * With a prefix, its column and the id are compared as a pair, and the order names both. With `column = $1 order by id`, the
- * plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an action that 3
- * of 600,000 entries have.
+ * With a prefix, its column and the id are compared as a pair, and the order names both. With `column = $1 order by
+ * id`, the plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an
+ * action that 3 of 600,000 entries have.
  */
 function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
   const { prefix, descending, from, used } = reading;

@@ -46,8 +46,8 @@ export interface Outcome extends State {
 export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => occurredAt ?? createdAt;
 
 /**
- * Of two events of one second, the later word here counts: providers repeat a failure, but not that it is over, and what has
- * ended stays so.
+ * Of two events of one second, the later word here counts: providers repeat a failure, but not that it is over, and
+ * what has ended stays so.
  */
 const withinSecond: SubscriptionStatus[] = [
   ...(['past_due', 'unpaid', 'paused', 'incomplete', 'trialing', 'active'] as const),
@@ -64,8 +64,8 @@ const seen = ({ status, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
   [status, currentPeriodEnd, cancelAtPeriodEnd].join();
 
 /**
- * Applies events to what is known. The result is the same in whatever order, and however often, they arrive: each item has
- * the status, and the terms, of the latest event that says them, in a total order.
+ * Applies events to what is known. The result is the same in whatever order, and however often, they arrive: each
+ * item has the status, and the terms, of the latest event that says them, in a total order.
  */
 export function applyEvents(events: StatusEvent[], before?: State): Outcome {
   const items = new Map(before?.items.map(item => [item.id, item]));

@@ -60,8 +60,8 @@ const customerKeyOf = ({ provider, customer }: { provider: string; customer: str
   `${provider}:${customer}`;
 
 /**
- * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why events had
- * no effect. The worker has locked the customers.
+ * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
+ * events had no effect. The worker has locked the customers.
  */
 export async function changeSubscriptions(
   context: Context,

@@ -3,8 +3,8 @@ import type { Handler, Handlers, IncomingEvent } from './handler.ts';
 const marked = /_fail_(\d{1,3})$/;
 
 /**
- * Lets events fail whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So retries
- * and dead events can be tried by hand. Only in development.
+ * Lets events fail whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
+ * retries and dead events can be tried by hand. Only in development.
  */
 export function failOnRequest(handlers: Handlers): Handlers {
   const failing = (handler: Handler): Handler => ({

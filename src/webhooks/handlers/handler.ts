@@ -23,7 +23,8 @@ export interface IncomingEvent
 /** What events change. */
 export interface Effects {
   /**
-   * What subscriptions become. The service sets those of all handlers at once, in the order in which the events happened.
+   * What subscriptions become. The service sets those of all handlers at once, in the order in which the events
+   * happened.
    */
   statuses?: StatusEvent[];
   /** Why events had no effect, by their ids. */
@@ -39,8 +40,9 @@ export interface Handler {
   /** Where the body has the status that it sets, and its words: for sending such an event. */
   readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
-   * Has the effect of all these events, or throws. It runs in the transaction that marks the events processed, so both commit
-   * or neither. After a failure it runs again, then for each event alone: it must do only what a rollback undoes.
+   * Has the effect of all these events, or throws. It runs in the transaction that marks the events processed, so
+   * both commit or neither. After a failure it runs again, then for each event alone: it must do only what a rollback
+   * undoes.
    */
   handle(context: Context, events: IncomingEvent[]): Promise<Effects>;
 }

@@ -15,7 +15,10 @@ const turnsOf = ({ lines }: Service) =>
 const untilLogged = (instance: Service, turn: 'out of reach' | 'back') =>
   until(`"${turn}" is logged`, () => turnsOf(instance).at(-1) === turn);
 
-/** Each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may be one more. */
+/**
+ * Each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may be one
+ * more.
+ */
 function checkTurns(t: Test, instance: Service): void {
   const turns = turnsOf(instance);
   t.ok(turns.length >= 2, `${turns}`);

@@ -23,7 +23,9 @@ export type Name = 'stripe' | 'paddle' | 'lemonsqueezy' | 'razorpay' | 'shopify'
 
 interface Recorded {
   body: string;
-  /** The headers that the provider sends with a body, signed by its own package, or by its documentation without one. */
+  /**
+   * The headers that the provider sends with a body, signed by its own package, or by its documentation without one.
+   */
   headers: (raw: string) => Record<string, string> | Promise<Record<string, string>>;
   /** Whether the provider's own package accepts what our tests sign; it may also throw. */
   verify?: (raw: string, headers: Record<string, string>) => Promise<boolean>;

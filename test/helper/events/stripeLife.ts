@@ -3,7 +3,9 @@ import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
 
 type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];
 
-/** From the first payment to the end: what Stripe sends, and when. Payments and the subscription tell the same twice. */
+/**
+ * From the first payment to the end: what Stripe sends, and when. Payments and the subscription tell the same twice.
+ */
 const steps: Step[] = [
   ['customer.subscription.created', 0, 'incomplete'],
   ['payment_intent.succeeded', 1],
@@ -17,8 +19,8 @@ const steps: Step[] = [
 ];
 
 /**
- * What the audit log has after a delivery in order: each status of the customer, and the time of its event. The first payment
- * names no subscription: it is a new item, and does not count.
+ * What the audit log has after a delivery in order: each status of the customer, and the time of its event. The first
+ * payment names no subscription: it is a new item, and does not count.
  */
 export const story = [
   ['incomplete', 0],

@@ -61,7 +61,10 @@ export class Balancer extends Part {
     if (this.#options.kind === 'nginx') await this.#reload([]);
   }
 
-  /** Until the old processes of nginx have finished their requests: they still send some to a server that is taken out. */
+  /**
+   * Until the old processes of nginx have finished their requests: they still send some to a server that is taken
+   * out.
+   */
   async #reload(out: number[]): Promise<void> {
     const old = this.children();
     this.#write(out);

@@ -12,8 +12,8 @@ const long =
   /(guides|retries|seed|fuzz|locks|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(shutdown|kill|command))\.test\.ts$/;
 
 /**
- * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a process,
- * so those of later tests would lie in the future.
+ * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a
+ * process, so those of later tests would lie in the future.
  */
 const changes =
   /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;

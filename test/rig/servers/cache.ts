@@ -6,9 +6,9 @@ import { makeFolder, type Service } from '../process.ts';
 import { freePorts } from './ports.ts';
 
 /**
- * `strict` keeps what RFC 9111 allows a shared cache to keep: with `no-cache` it asks the server each time whether that is
- * still current, and a response that says nothing is kept for as long as the cache likes. `careless` keeps everything, for
- * requests that agree in what `Vary` names.
+ * `strict` keeps what RFC 9111 allows a shared cache to keep: with `no-cache` it asks the server each time whether
+ * that is still current, and a response that says nothing is kept for as long as the cache likes. `careless` keeps
+ * everything, for requests that agree in what `Vary` names.
  */
 export type CacheKind = 'strict' | 'careless';
 
@@ -18,7 +18,10 @@ interface Ports {
   cache: number;
 }
 
-/** nginx on its own does not store what says `no-cache`: the inner server translates it to "stored, and over since 1970". */
+/**
+ * nginx on its own does not store what says `no-cache`: the inner server translates it to "stored, and over since
+ * 1970".
+ */
 const configOf = (kind: CacheKind, folder: string, { service, inner, cache }: Ports) => `
 pid ${folder}/nginx.pid;
 error_log stderr warn;
