@@ -138,7 +138,7 @@ t.test('the page loads from this server alone, under a strict policy', async t =
   t.notMatch(policy, /script-src[^;]*unsafe|https?:|\*/);
   t.notMatch(text, /https?:\/\/|{{/, 'no other host is named');
   const parts = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
-  t.equal(parts.length, 5);
+  t.ok(parts.some(path => path.endsWith('.css')) && parts.some(path => path.endsWith('.js')), `${parts}`);
   for (const path of parts)
     t.match((await call('GET', path, 200)).headers, {
       'cache-control': 'public, max-age=31536000, immutable',

@@ -21,8 +21,8 @@ export const changesProcess = (file: string) => changes.test(file);
 
 /** These run once: the pages show the embedded database, and all operations take the fuzz tests long. */
 const onEmbedded = /^test\/(config|core|docs|scripts)\/|(database\/embedded|rest\/fuzz)\.test\.ts$/;
-/** So do these: they are about HTTP, and a new database takes a server a third of the time. */
-const onPostgres = /^test\/(access|http|telemetry|graphql\/\w+)\//;
+/** So do these: they are about HTTP, and a server makes a new database in a third of the time. */
+const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/)/;
 
 /** What callers and operators see, which must be the same on a distributed database. */
 const onCitus = /^test\/(rest|graphql|resources|webhooks|access|services\/subscriptions)\//;

@@ -1,14 +1,14 @@
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { newId } from '../../src/core/ids.ts';
-import { orm } from '../../src/database/connection.ts';
-import { build } from '../helper/app.ts';
-import { countRows, select } from '../helper/database.ts';
-import { essence, isReplayed, keyed } from '../helper/events/replays.ts';
-import { completeResources, newBody, newPerson } from '../helper/records.ts';
-import { secret, signatureOf } from '../helper/webhooks.ts';
+import { sql } from '../../../drizzle/orm.ts';
+import { idempotencyKeys } from '../../../drizzle/tables/idempotencyKeys.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { orm } from '../../../src/database/connection.ts';
+import { build } from '../../helper/app.ts';
+import { countRows, select } from '../../helper/database.ts';
+import { essence, isReplayed, keyed } from '../../helper/events/replays.ts';
+import { completeResources, newBody, newPerson } from '../../helper/records.ts';
+import { secret, signatureOf } from '../../helper/webhooks.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
 const { app, call, newUser, newPost, database } = await build(t, { settings });
