@@ -19,7 +19,6 @@ export async function startPair(t: Test, env: Record<string, string> = {}, secon
   );
   return {
     servers,
-    settings,
     authorId: String(author?.id),
     databaseUrl: url,
     query: (text: string) => queryPostgres(url, text),
