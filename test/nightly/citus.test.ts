@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { citusFaults, database } from '../rig/chaos/citusFaults.ts';
-import { countKept, Load } from '../rig/chaos/load.ts';
+import { isAllKept, Load } from '../rig/chaos/load.ts';
+import { runFaults } from '../rig/chaos/run.ts';
 import { Citus } from '../rig/citus/citus.ts';
 import { citusPrograms } from '../rig/citus/node.ts';
 import { has, openCluster } from '../rig/openCluster.ts';
@@ -14,12 +14,6 @@ const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 if (!citusPrograms()) missing.push('Citus');
 const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;
 t.setTimeout(300_000);
-
-async function isAllThere(t: Test, databaseUrl: string, { customers, emails }: Load): Promise<boolean> {
-  const kept = await countKept(databaseUrl, { customers, emails });
-  t.equal(kept.twice, 0);
-  return kept.effects === customers.length && kept.users === emails.length;
-}
 
 t.test('a database in use is spread, and keeps what is in it', { skip }, async t => {
   const citus = await Citus.start({ folder: join(makeFolder(t), 'citus') });
@@ -41,7 +35,7 @@ t.test('a database in use is spread, and keeps what is in it', { skip }, async t
   await until('events are received again', async () => load.customers.length > before + 50);
   await load.stop();
   t.same([...load.wrongAnswers], []);
-  await until('everything is there', () => isAllThere(t, databaseUrl, load), 90);
+  await until('everything is there', () => isAllKept(databaseUrl, load), 90);
   t.match((await spread()).stdout, 'The tables were spread before.');
 });
 
@@ -50,15 +44,5 @@ t.test('on Citus, nothing that was acknowledged is lost or done twice', { skip }
   t.teardown(() => citus.stop());
   const databaseUrl = citus.coordinator.urlOf(database);
   const cluster = await openCluster(t, { databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
-  for (const { name, run } of citusFaults)
-    await t.test(name, async t => {
-      const load = new Load(cluster.url, name.replace(/\W+/g, '-'));
-      load.start(4);
-      await sleep(500);
-      await run({ cluster, citus, seconds: 2 });
-      await load.stop();
-      t.ok(load.customers.length > 0 && load.emails.length > 0, 'something was acknowledged');
-      t.same([...load.wrongAnswers], []);
-      await until('everything is there', () => isAllThere(t, databaseUrl, load), 90);
-    });
+  await runFaults(t, { cluster, citus, seconds: 2 }, citusFaults);
 });

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { main } from '../../../scripts/webhook.ts';
 import { presets } from '../../../src/config/presets/index.ts';
-import { makeDataFolder, runCommand, startService, until } from '../../rig/process.ts';
+import { run } from '../../helper/command.ts';
+import { makeDataFolder, startService, until } from '../../rig/process.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.url));
 
@@ -11,7 +13,7 @@ t.test('the command sends a signed event, and lists, shows and replays stored on
   const service = await startService(t, { DATA_DIR });
   const env = { DATA_DIR, PORT: String(service.port) };
   const command = async (...args: string[]) => {
-    const { code, out, err } = await runCommand('scripts/webhook.ts', args, env);
+    const { code, out, err } = await run(main, args, env);
     return { code, output: out + err };
   };
 
@@ -56,8 +58,7 @@ t.test('the command sends an event of another provider, one from a file, and fai
   );
   const env = { DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
   const { port } = await startService(t, env);
-  const send = (...args: string[]) =>
-    runCommand('scripts/webhook.ts', ['send', ...args], { ...env, PORT: String(port) });
+  const send = (...args: string[]) => run(main, ['send', ...args], { ...env, PORT: String(port) });
 
   const named = ['customer.subscription.updated', '--status', 'unpaid', '--customer', 'cus_named'];
   t.match((await send(...named)).out, /"status": "unpaid"/);
@@ -78,8 +79,7 @@ t.test('the command sends an event of another provider, one from a file, and fai
   const failing = await send('payment_intent.succeeded', '--fail', '1');
   t.match(failing.out, /is dead: Failed on request, attempt 1 of 1\./);
   const [, event = ''] = /event (\w+),/.exec(failing.out) ?? [];
-  const command = (...args: string[]) =>
-    runCommand('scripts/webhook.ts', args, { ...env, PORT: String(port) });
+  const command = (...args: string[]) => run(main, args, { ...env, PORT: String(port) });
   t.match((await command('replay', event)).out, /^received, replay 1/);
   const shown = async () => JSON.parse((await command('show', event)).out);
   await until('the replay succeeds', async () => (await shown()).status === 'processed');
@@ -111,7 +111,7 @@ t.test('the command listens: each event is printed when it comes and when its st
   const DATA_DIR = makeDataFolder(t);
   const service = await startService(t, { DATA_DIR, WEBHOOK_RETRIES: '1' });
   const env = { DATA_DIR, PORT: String(service.port) };
-  await runCommand('scripts/webhook.ts', ['send', 'charge.captured', '--id', 'evt_before'], env);
+  await run(main, ['send', 'charge.captured', '--id', 'evt_before'], env);
   const listener = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, 'listen'], {
     env,
   });
@@ -121,17 +121,13 @@ t.test('the command listens: each event is printed when it comes and when its st
     printed += text;
   });
   await until('it listens', () => printed.startsWith('Waiting for events.'));
-  await runCommand(
-    'scripts/webhook.ts',
-    ['send', 'payment_intent.succeeded', '--id', 'evt', '--fail', '1'],
-    env,
-  );
+  await run(main, ['send', 'payment_intent.succeeded', '--id', 'evt', '--fail', '1'], env);
   const statuses = () =>
     [...printed.matchAll(/ {2}(\w+) {2}\d {2}stripe {2}evt_fail_1 /g)].map(([, status]) => status);
   await until('the retry is printed', () => statuses().includes('processed'), 40);
   t.ok(statuses().includes('failed'));
   t.notMatch(printed, 'evt_before');
-  await runCommand('scripts/webhook.ts', ['replay', 'evt_before'], env);
+  await run(main, ['replay', 'evt_before'], env);
   await until('the replay is printed', () => printed.includes('ignored  1  stripe  evt_before'), 20);
 });
 
@@ -139,7 +135,7 @@ t.test('with AUTH_MODE=required the command says that it needs a key', async t =
   const DATA_DIR = makeDataFolder(t);
   const service = await startService(t, { DATA_DIR, AUTH_MODE: 'required' });
   const env = { DATA_DIR, PORT: String(service.port), AUTH_MODE: 'required' };
-  const { code, out, err } = await runCommand('scripts/webhook.ts', ['send'], env);
+  const { code, out, err } = await run(main, ['send'], env);
   t.match(out, /^200 OK/, 'the event needs no key, only its signature');
   t.match({ code, err }, { code: 1, err: /^401 .*Pass an API key by --key or API_KEY;.*\n$/ });
 });

@@ -15,8 +15,6 @@ export interface Scene {
   /** The address of the database, as the cluster knows it. */
   address: Address;
   seconds: number;
-  /** The folder of the database servers. */
-  folder: string;
 }
 
 export interface Fault<S = Scene> {

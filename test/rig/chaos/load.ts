@@ -108,27 +108,16 @@ function isPage(text: string): boolean {
   }
 }
 
-/** How much of what was acknowledged is in the database. */
-export interface Kept {
-  effects: number;
-  twice: number;
-  users: number;
-}
-
-/** Counts the active customers, those changed twice, and the users that are in the database. */
-export async function countKept(
-  databaseUrl: string,
-  { customers, emails }: Pick<Load, 'customers' | 'emails'>,
-): Promise<Kept> {
+/** Whether all that was acknowledged is in the database; false while it is away. Nothing may be there twice. */
+export async function isAllKept(databaseUrl: string, { customers, emails }: Load): Promise<boolean> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 2 });
-  try {
-    const [row] = await sql`
-      select
-        (select count(*)::int from subscriptions where customer = any(${customers}) and status = 'active') as effects,
-        (select count(*)::int from subscriptions where customer = any(${customers}) and updated_at <> created_at) as twice,
-        (select count(*)::int from users where email = any(${emails})) as users`;
-    return row as unknown as Kept;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  const counting = sql`
+    select
+      (select count(*)::int from subscriptions where customer = any(${customers}) and status = 'active') as effects,
+      (select count(*)::int from subscriptions where customer = any(${customers}) and updated_at <> created_at) as twice,
+      (select count(*)::int from users where email = any(${emails})) as users`;
+  const [row] = await counting.catch(() => []);
+  await sql.end({ timeout: 1 });
+  if (row?.twice > 0) throw new Error(`${row?.twice} events had their effect twice.`);
+  return row?.effects === customers.length && row.users === emails.length;
 }
