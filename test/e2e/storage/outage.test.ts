@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { call, type Reply, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { all, pay, secrets } from '../../rig/sender.ts';
 import { makePostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(180_000);
@@ -15,12 +16,14 @@ const refused = {
 
 const summarize = ({ status, seconds, text }: Reply) => `${status} after ${seconds} s: ${text}`;
 
-/** Clients that read, create and replace in parallel until they are stopped. */
+/** Clients that read, create and replace, and a provider that sends payments, in parallel until they are stopped. */
 function makeLoad(service: Service, round: string) {
   let running = true;
   const replies: Reply[] = [];
   const lost: string[] = [];
   const created: string[] = [];
+  /** The customers of acknowledged payments. */
+  const paid: string[] = [];
   /** The last acknowledged replacement of each record. */
   const replaced = new Map<string, number>();
   async function repeat(work: (i: number) => Promise<Reply>) {
@@ -45,17 +48,26 @@ function makeLoad(service: Service, round: string) {
       return reply;
     });
   }
+  async function receivePayments(client: number) {
+    for (let i = 0; running; i++, await sleep(20)) {
+      const customer = `${round}-${client}-${i}`;
+      const status = await pay(service.url, `evt_${customer}`, customer);
+      if (status === 200) paid.push(customer);
+      else if (status !== 503) lost.push(`payment: ${status}`);
+    }
+  }
   const clients = Array.from({ length: 8 }, (_, client) => [
     repeat(() => call(service, 'GET', '/api/users?limit=5')),
     repeat(i => write(client, i)),
     startReplacing(client),
+    receivePayments(client),
   ]).flat();
   return {
     replies,
     stop: async () => {
       running = false;
       await Promise.all(clients);
-      return { replies, lost, created, replaced };
+      return { replies, lost, created, paid, replaced };
     },
   };
 }
@@ -65,7 +77,7 @@ async function checkAfter(
   t: Test,
   service: Service,
   server: Server,
-  { lost, created, replaced, replies }: Awaited<ReturnType<ReturnType<typeof makeLoad>['stop']>>,
+  { lost, created, paid, replaced, replies }: Awaited<ReturnType<ReturnType<typeof makeLoad>['stop']>>,
 ) {
   t.same(lost, [], 'no client lost its connection');
   t.equal(service.child.exitCode, null, 'the process is still running');
@@ -85,7 +97,14 @@ async function checkAfter(
   // A replacement without an answer may have been stored; one older than the last acknowledged may not be.
   for (const [id, last] of replaced) t.ok(Number(stored.get(id)) >= last, `${stored.get(id)} >= ${last}`);
 
-  const all = await Promise.all(
+  t.ok(paid.length > 20, `${paid.length} payments were acknowledged`);
+  await pay(service.url, `evt_${paid[0]}_after`, `${paid[0]}-after`);
+  await until('each has its effect, and one that comes now', async () => {
+    const active = new Set((await all(service.url, '/api/subscriptions')).map(({ customer }) => customer));
+    return [...paid, `${paid[0]}-after`].every(customer => active.has(customer));
+  });
+
+  const changed = await Promise.all(
     Array.from({ length: 50 }, (_, i) => {
       const [id] = [...replaced][i % replaced.size] ?? [];
       return call(service, 'PUT', `/api/users/${id}`, {
@@ -94,7 +113,7 @@ async function checkAfter(
       });
     }),
   );
-  t.same(all.filter(({ status }) => status !== 200).map(summarize), []);
+  t.same(changed.filter(({ status }) => status !== 200).map(summarize), []);
   const [connections] = await server.query(
     "select count(*)::int as n from pg_stat_activity where application_name = 'triport'",
   );
@@ -104,10 +123,11 @@ async function checkAfter(
 
 t.test('while Postgres is away', async t => {
   const server = await makePostgres(t);
+  const env = { DATABASE_URL: server.url, WEBHOOK_SECRETS: secrets };
   let round = 0;
 
   await t.test('the service starts without it, refuses quickly, and recovers by itself', async t => {
-    const service = await startService(t, { DATABASE_URL: server.url }, { ready: false });
+    const service = await startService(t, env, { ready: false });
     t.match(service.lines, [
       { reason: /ECONNREFUSED/, msg: 'The database is out of reach. Trying until it is back.' },
       { msg: /^The database cannot be used yet: the service waits for it/ },
@@ -124,7 +144,12 @@ t.test('while Postgres is away', async t => {
       t.match(reply, refused, `${method} ${path}`);
       t.ok(reply.seconds < 1, `in ${reply.seconds} s`);
     }
+    t.equal(await pay(service.url, 'evt_early', 'cus_early'), 503, 'so the provider sends it again');
     t.notMatch(JSON.stringify(service.lines), '"stack"', 'a reason says enough');
+    const other = await startService(t, env, { ready: false });
+    const signalled = Date.now();
+    t.equal(await other.kill('SIGTERM'), 0);
+    t.ok(Date.now() - signalled < 5000, 'a service that never reached it ends at once');
     await server.start();
     await untilReady(service);
     t.equal((await call(service, 'GET', '/api/users')).status, 200);
@@ -133,7 +158,7 @@ t.test('while Postgres is away', async t => {
   await t.test(
     'the server crashes twice under load: requests are refused, then the service recovers, and nothing is lost',
     async t => {
-      const service = await startService(t, { DATABASE_URL: server.url });
+      const service = await startService(t, env);
       const load = makeLoad(service, `round ${++round}`.replace(' ', ''));
       for (let crash = 0; crash < 2; crash++) {
         await sleep(800);
@@ -156,7 +181,7 @@ t.test('while Postgres is away', async t => {
   await t.test(
     'the server freezes: requests are refused within a bounded time, then at once, then the service recovers',
     async t => {
-      const service = await startService(t, { DATABASE_URL: server.url });
+      const service = await startService(t, env);
       const load = makeLoad(service, `frozen${++round}`);
       await sleep(500);
       server.freeze();
@@ -180,10 +205,7 @@ t.test('while Postgres is away', async t => {
   await t.test(
     'a request that takes longer than REQUEST_TIMEOUT gets 503, with or without a body',
     async t => {
-      const service = await startService(t, {
-        DATABASE_URL: server.url,
-        REQUEST_TIMEOUT: '2',
-      });
+      const service = await startService(t, { ...env, REQUEST_TIMEOUT: '2' });
       const ada = { name: 'Ada', email: 'ada@example.com' };
       const { body: user } = await call(service, 'POST', '/api/users', ada);
       // A frozen server cannot cancel a statement by its own timeout.
