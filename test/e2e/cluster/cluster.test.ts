@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { longestLists } from '../../helper/values/longest.ts';
 import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
+import { isAllKept, Load } from '../../rig/chaos/load.ts';
+import { ask } from '../../rig/cluster/ask.ts';
 import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
 import { until } from '../../rig/process.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.setTimeout(220_000);
 
@@ -23,49 +23,6 @@ function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Rec
     body,
     from,
   });
-}
-
-/** Milliseconds between two requests of a client, so that the load does not starve the servers of CPU. */
-const pause = 20;
-
-/** Clients that send requests, each from a different address, until they are stopped. */
-function load(cluster: Cluster, clients: number) {
-  let stopped = false;
-  let number = 1000;
-  const statuses: number[] = [];
-  const unexpected: string[] = [];
-  const acknowledged: string[] = [];
-  const lost: string[] = [];
-  async function client() {
-    while (!stopped) {
-      const n = ++number;
-      const from = clientOf(n);
-      const url = `${cluster.url}/api/users`;
-      const id = `evt_load_${n}`;
-      const requests = [
-        () => ask(`${url}?limit=5`, { from }),
-        () => ask(url, { ...json({ name: 'A', email: `${n}@example.com` }), from }),
-        () => pay(cluster, JSON.stringify(paymentEvent({ id, customer: `cus_load_${n}` })), from),
-      ];
-      try {
-        const { status = 0, text = '' } = (await requests[n % 3]?.()) ?? {};
-        statuses.push(status);
-        if (status !== (n % 3 === 1 ? 201 : 200)) unexpected.push(`${status} ${text}`);
-        else if (n % 3 === 2) acknowledged.push(id);
-      } catch (error) {
-        lost.push(String(error));
-      }
-      await sleep(pause);
-    }
-  }
-  const ended = Promise.all(Array.from({ length: clients }, client));
-  return {
-    stop: async () => {
-      stopped = true;
-      await ended;
-      return { statuses, unexpected, acknowledged, lost };
-    },
-  };
 }
 
 const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
@@ -130,19 +87,15 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
   });
 
   t.test('replacing every server under load loses neither a request nor an event', async t => {
-    const running = load(cluster, 10);
+    const load = new Load(cluster.url, 'replacing', clientOf);
+    load.start(5);
     await sleep(500);
     await cluster.restartServers();
-    const { statuses, unexpected, acknowledged, lost } = await running.stop();
-    t.comment(`${statuses.length} requests answered, ${acknowledged.length} events acknowledged`);
-    t.same(lost, []);
-    t.same(unexpected, []);
-    t.ok(statuses.length > 300, `${statuses.length} requests`);
-    await until(
-      'every event has taken effect',
-      async () => (await effects(cluster)).done === acknowledged.length,
-    );
-    t.same(await effects(cluster), { done: acknowledged.length, active: acknowledged.length });
+    await load.stop();
+    t.comment(load.counts);
+    t.match(load.counts, { refused: 0, lost: 0, wrong: 0 }, [...load.wrongAnswers].join());
+    t.ok(load.customers.length > 100 && load.emails.length > 100);
+    await until('every event has taken effect', () => isAllKept(cluster.databaseUrl, load));
   });
 
   t.test('with all servers down nginx answers 503 as the service would', async t => {
@@ -214,15 +167,4 @@ async function sendLongRequests(t: Test, cluster: Cluster): Promise<void> {
     Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
   );
   t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'no other client is affected');
-}
-
-/** How many events of the load are processed, and how many subscriptions they activated. */
-async function effects({ databaseUrl }: Cluster) {
-  const [row] = await queryPostgres(
-    databaseUrl,
-    `select
-      (select count(*)::int from webhook_events where customer like 'cus_load%' and status = 'processed') as done,
-      (select count(*)::int from subscriptions where customer like 'cus_load%' and status = 'active') as active`,
-  );
-  return row as { done: number; active: number };
 }

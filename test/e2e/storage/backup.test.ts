@@ -1,9 +1,6 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import {
-  chownSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -22,6 +19,7 @@ import type { Connection } from '../../../src/database/connection.ts';
 import { openDatabase } from '../../../src/database/open.ts';
 import { run as runInside } from '../../helper/command.ts';
 import { select, testLog } from '../../helper/database.ts';
+import { PostgresNode } from '../../rig/cluster/postgres.ts';
 import { ofKind } from '../../rig/deploy/manifests.ts';
 import { createServingRole } from '../../rig/deploy/servingRole.ts';
 import { folderOf } from '../../rig/openCluster.ts';
@@ -255,24 +253,17 @@ const addUsers = (name: string, count: number) => `insert into users (id, name, 
 /** Starts a server of the installed release, with an empty database. */
 async function startInstalled(t: Test) {
   const [folder, port] = [join(makeFolder(t), 'data'), await freePort()];
-  mkdirSync(folder);
-  const root = process.getuid?.() === 0;
-  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  const owner = root ? { uid: idOf('-u'), gid: idOf('-g') } : {};
-  if (root) chownSync(folder, idOf('-u'), idOf('-g'));
-  const flags = ['--username=triport', '--auth=trust', '--encoding=UTF8', '--locale=C'];
-  execFileSync(join(bin, 'initdb'), ['-D', folder, ...flags], { ...owner, stdio: 'ignore' });
-  const settings = ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
-  const child = spawn(join(bin, 'postgres'), ['-D', folder, '-p', String(port), ...settings], {
-    ...owner,
-    stdio: 'ignore',
+  const server = new PostgresNode({
+    name: 'installed',
+    programs: bin,
+    folder,
+    port,
+    settings: 'fsync = off',
   });
-  t.teardown(async () => {
-    const gone = once(child, 'exit');
-    child.kill('SIGINT');
-    await gone;
-  });
-  const DATABASE_URL = `postgres://triport@127.0.0.1:${port}/postgres`;
-  await until('the server answers', () => queryPostgres(DATABASE_URL, 'select 1').then(Boolean, () => false));
-  return { DATABASE_URL, PATH: `${bin}:${process.env.PATH}` };
+  t.teardown(() => server.stop('SIGINT'));
+  await server.create();
+  return {
+    DATABASE_URL: `postgres://triport@127.0.0.1:${port}/postgres`,
+    PATH: `${bin}:${process.env.PATH}`,
+  };
 }

@@ -23,12 +23,15 @@ export class Load {
   readonly wrongAnswers = new Set<string>();
   readonly #url: string;
   readonly #name: string;
+  /** The local address of each request. */
+  readonly #from: (n: number) => string;
   #stopped = false;
   #ended: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string, name: string) {
+  constructor(url: string, name: string, from = (_: number) => '127.0.0.1') {
     this.#url = url;
     this.#name = name;
+    this.#from = from;
   }
 
   start(clients: number): void {
@@ -43,7 +46,7 @@ export class Load {
   async #client(client: number): Promise<void> {
     for (let i = 0; !this.#stopped; i++) {
       const id = `${this.#name}-${client}-${i}`;
-      if (i % 3 === 0) await this.#send(() => ask(`${this.#url}/api/users?limit=5`), isPage);
+      if (i % 3 === 0) await this.#send(from => ask(`${this.#url}/api/users?limit=5`, { from }), isPage);
       else if (i % 3 === 1) await this.#pay(id);
       else if (await this.#create(id)) this.emails.push(`${id}@example.com`);
     }
@@ -52,7 +55,7 @@ export class Load {
   #create(id: string): Promise<boolean> {
     const user = { name: 'Ada', email: `${id}@example.com` };
     return this.#send(
-      () => ask(`${this.#url}/api/users`, json(user)),
+      from => ask(`${this.#url}/api/users`, { ...json(user), from }),
       text => text.includes(user.email),
     );
   }
@@ -64,12 +67,12 @@ export class Load {
     event.data.object.customer = `cus_${id}`;
     const body = Buffer.from(JSON.stringify(event));
     if (!provider) throw new Error('No provider.');
-    const send = () => {
+    const send = (from: string) => {
       const headers = { ...sign(provider, body, { now: new Date(), id: event.id }) } as Record<
         string,
         string
       >;
-      return ask(`${this.#url}/api/webhooks/stripe`, { method: 'POST', headers, body });
+      return ask(`${this.#url}/api/webhooks/stripe`, { method: 'POST', headers, body, from });
     };
     const acknowledged = (await this.#send(send, isOk)) || (await this.#send(send, isOk));
     if (acknowledged) this.customers.push(`cus_${id}`);
@@ -77,9 +80,12 @@ export class Load {
   }
 
   /** Sends a request and returns whether the answer is the expected one. */
-  async #send(request: () => Promise<Answer>, isExpected: (text: string) => boolean): Promise<boolean> {
-    this.counts.sent++;
-    const answer = await request().catch(() => undefined);
+  async #send(
+    request: (from: string) => Promise<Answer>,
+    isExpected: (text: string) => boolean,
+  ): Promise<boolean> {
+    const from = this.#from(this.counts.sent++);
+    const answer = await request(from).catch(() => undefined);
     const status = answer?.status;
     const outcome =
       status === undefined

@@ -9,7 +9,7 @@ export const measuresTimes = (file: string) =>
 
 /** The longest files run first, so that none of them runs by itself at the end. */
 const long =
-  /(guides|retries|seed|fuzz|locks|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(shutdown|kill|command))\.test\.ts$/;
+  /(guides|scripts\/client|retries|seed|fuzz|locks|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(shutdown|kill|command))\.test\.ts$/;
 
 /**
  * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a
