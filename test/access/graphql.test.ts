@@ -103,7 +103,8 @@ t.test('every operation admits exactly the credentials that its kind allows', as
 t.test('each forbidden field fails by itself and names the scope it needs', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const headers = bearer((await makeKey(database, ['read'])).key);
-  const query = `mutation { one: createUser(input: { name: "A", email: "a@b.example" }) { id } two: deletePost(id: "${id}") }`;
+  // The scope comes before the input, which is wrong.
+  const query = `mutation { one: createUser(input: { name: "", email: "a@b.example" }) { id } two: deletePost(id: "${id}") }`;
   const { body } = await call('POST', '/api/graphql', 200, { headers, body: { query } });
   t.same(body.data, { one: null, two: null });
   t.match(body.errors, [

@@ -1,7 +1,9 @@
 import type { TObject } from '@sinclair/typebox';
 import { ref } from '../../../schemas/common.ts';
 import type { Removal } from '../../../schemas/contract.ts';
+import { need } from '../../../src/access/need.ts';
 import { expectVersion } from '../../../src/core/conditions.ts';
+import type { Context } from '../../../src/core/context.ts';
 import { withArticle } from '../../../src/core/text.ts';
 import type { AnyResource, Operations } from '../../../src/services/resource.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
@@ -34,7 +36,7 @@ function creation({ contract, noun, title }: AnyResource, create: Write<'create'
     `Creates ${withArticle(noun)}.`,
     `create${title}`,
     `(input: ${title}CreateInput!): ${title}`,
-    (_, { input }: { input: object }, { context }) => create(context, check(input)),
+    (_, { input }: { input: object }, { context }) => create(context, check(context, input)),
     [toInput(title, contract.create)],
   );
 }
@@ -52,7 +54,7 @@ function changing(
     `${verb}${title}`,
     `(${byId}, input: ${schema.$id}Input!): ${title}`,
     (_, { id, input, ...expecting }: Expecting & { input: object }, { context }) =>
-      change(context, id, check(input), conditionOf(expecting)),
+      change(context, id, check(context, input), conditionOf(expecting)),
     [toInput(title, schema)],
   );
 }
@@ -81,5 +83,14 @@ const mutation = (
 const conditionOf = ({ expectedVersion }: Omit<Expecting, 'id'>) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;
 
-/** The check turns any input into what the service takes, which the compiler cannot see. */
-const bodyCheck = (schema: TObject) => checkedBy(ref(schema), 'body') as (input: object) => never;
+/**
+ * Judges the scope before the input, as REST does. The check turns any input into what the service takes, which the
+ * compiler cannot see.
+ */
+function bodyCheck(schema: TObject) {
+  const check = checkedBy(ref(schema), 'body') as (input: object) => never;
+  return (context: Context, input: object) => {
+    need(context, 'write');
+    return check(input);
+  };
+}
