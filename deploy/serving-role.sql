@@ -4,6 +4,8 @@
 -- compose.yaml runs it when it creates the database. `npm run doctor` names every right that the role lacks.
 \set ON_ERROR_STOP on
 \set password `cat "$SERVICE_PASSWORD_FILE"`
+-- Fails when the file is absent or empty: PostgreSQL would make a role without a password.
+select 1 / length(:'password') as has_password \gset
 -- Where the role that migrates may not create roles, another one creates this role first.
 select format('create role triport_service login password %L', :'password')
   where not exists (select from pg_roles where rolname = 'triport_service') \gexec

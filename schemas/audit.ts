@@ -5,7 +5,7 @@ import { longestCustomer, SubscriptionItem } from './subscription.ts';
 
 /** The kind of record, and what was done to it. */
 export type AuditAction = `${string}.${string}`;
-export const actorKinds = ['anyone', 'key', 'token', 'system'] as const;
+const actorKinds = ['anyone', 'key', 'token', 'system'] as const;
 export const transports = ['rest', 'graphql', 'webhook', 'job', 'command'] as const;
 export type Transport = (typeof transports)[number];
 

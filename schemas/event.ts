@@ -17,7 +17,7 @@ import { longestCustomer } from './subscription.ts';
  * `received` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. `dismissed`: put
  * away.
  */
-export const eventStatuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'] as const;
+const eventStatuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
 export const replayable = ['failed', 'dead', 'ignored', 'dismissed'] as const;
 export const dismissible = ['failed', 'dead'] as const;

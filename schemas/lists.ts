@@ -20,7 +20,7 @@ const page = Type.Optional(
   }),
 );
 
-export const paging = { page, limit };
+const paging = { page, limit };
 
 /**
  * A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700

@@ -6,7 +6,7 @@ import { withDatabase } from './lib/database.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
 const usage = `npm run seed -- --users 10000 --posts 200000: fills the database with generated users and posts. Each record
-depends on its number alone, so a second run generates the same ones and adds nothing.
+depends only on its number, so a second run generates the same ones and adds nothing.
 
   --users  1 to 1,000,000; 10,000 by default
   --posts  0 to 5,000,000; 200,000 by default

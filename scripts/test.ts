@@ -13,7 +13,7 @@ Runs the tests on the embedded database and, side by side, on a real PostgreSQL,
 suites, only those; with files, only those. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
 random tests. The last line is 'N passed, N failed'.
 
-Example: npm test -- embedded test/rest/users.test.ts`;
+Example: npm test -- embedded test/rest/lists.test.ts`;
 
 const options = {} as const;
 

@@ -43,7 +43,7 @@ import { isTracing } from './telemetry/tracing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
 import { handlers as allHandlers } from './webhooks/handlers/index.ts';
 
-export interface AppDependencies {
+interface AppDependencies {
   settings: Settings;
   database: Database;
   callWorkers?: () => void;

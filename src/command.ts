@@ -64,9 +64,15 @@ export const mainOf =
 
 const isWatched = process.stderr.isTTY && !process.env.CI;
 
+/** Read once: a warning about `.env` must not come again. */
+let settings: Settings | undefined;
+
 const processIo: Io = {
   env: process.env,
-  settings: loadSettings,
+  settings: () => {
+    settings ??= loadSettings();
+    return settings;
+  },
   out: console.log,
   err: console.error,
   progress: text => void (isWatched && process.stderr.write(`\r\x1b[K${text}`)),

@@ -5,9 +5,10 @@ umask 077
 
 # Not on the command line, which every user of the machine can read.
 url=$(<"$DATABASE_URL_FILE")
-if [[ $url =~ ^([^:]+://[^:@/]*):([^@/]*)@(.*)$ ]]; then
+if [[ $url =~ ^([^:]+://[^:@/]*):([^/]*)@([^@]*)$ ]]; then
   url=${BASH_REMATCH[1]}@${BASH_REMATCH[3]}
-  printf -v PGPASSWORD %b "${BASH_REMATCH[2]//%/\\x}"
+  password=${BASH_REMATCH[2]//\\/\\\\}
+  printf -v PGPASSWORD %b "${password//%/\\x}"
   export PGPASSWORD
 fi
 
@@ -19,10 +20,13 @@ if [ -n "${RESTORE:-}" ]; then
 fi
 
 name=triport-$(date -u +%Y-%m-%dT%H-%M-%SZ).dump
-pg_dump --dbname="$url" --format=custom --file=unfinished
+# With a name of its own, because a backup by hand may run beside the one of the night.
+unfinished=$(mktemp unfinished.XXXXXX)
+trap 'rm -f "$unfinished"' EXIT
+pg_dump --dbname="$url" --format=custom --file="$unfinished"
 # Reads all of it: a dump that was cut off still has its list of contents.
-pg_restore --file=/dev/null unfinished
-mv unfinished "$name"
+pg_restore --file=/dev/null "$unfinished"
+mv "$unfinished" "$name"
 echo "$name: $(stat --format=%s "$name") bytes."
 # Only now, so that old dumps stay as long as no new one succeeds.
 find . -maxdepth 1 -name 'triport-*.dump' -mtime "+$KEEP_DAYS" -print -delete

@@ -64,8 +64,8 @@ create unique index "subscriptions_customer_provider_key" on "subscriptions" usi
 --> statement-breakpoint
 create index "subscriptions_status_index" on "subscriptions" using btree ("status","id");
 --> statement-breakpoint
--- A provider may send an event again at any time; this index prevents a second copy. With the fingerprint first, an event is
--- found only by its id.
+-- A provider may send an event again at any time; this index prevents a second copy. The fingerprint is first, so that the
+-- id of an event is enough to find it.
 create unique index "webhook_events_fingerprint_key" on "webhook_events" using btree ("fingerprint","provider");
 --> statement-breakpoint
 -- The filters for operators. None for the provider, because nearly all rows have the same one.

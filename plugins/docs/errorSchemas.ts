@@ -3,7 +3,7 @@ import { ErrorEnvelope, Violation } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 
-// Each status, and each code of a 409, has a schema of its own. With the one of `Error` alone, a client that is
+// Each status, and each code of a 409, has a schema of its own. With only the schema of `Error`, a client that is
 // generated from the document could not know which codes an operation answers, and what comes with them.
 
 const text = { type: 'string' };

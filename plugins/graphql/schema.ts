@@ -38,7 +38,7 @@ const scalars = {
 
 export function makeSchema(parts: SchemaPart[]) {
   const fields = parts.flatMap(({ sdl }) => sdl).join('\n\n');
-  const used = Object.entries(scalars).filter(([name]) => fields.includes(`: ${name}`));
+  const used = Object.entries(scalars).filter(([name]) => new RegExp(`: \\[?${name}\\b`).test(fields));
   return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
 }
 

@@ -73,8 +73,7 @@ function serveFile(app: FastifyInstance, url: string, version: string, file: str
 
 const gzipAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
 
-export const acceptsGzip = ({ headers }: FastifyRequest) =>
-  gzipAccepted.test(headers['accept-encoding'] ?? '');
+const acceptsGzip = ({ headers }: FastifyRequest) => gzipAccepted.test(headers['accept-encoding'] ?? '');
 export const compress = promisify<Buffer | string, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it. */

@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 
 /** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
-export const signatureAlgorithms = [
+const signatureAlgorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];

@@ -49,7 +49,7 @@ export function readProviders(text = '{}'): { providers: Providers; problems: st
   return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
 }
 
-/** Settings that name a scheme describe the provider themselves: its name alone then says nothing. */
+/** Settings that name a scheme describe the provider themselves: their name then says nothing. */
 function presetOf(name: string, { preset, scheme }: ProviderSettings): string {
   if (preset !== undefined) return preset;
   if (scheme === undefined && isPreset(name)) return name;

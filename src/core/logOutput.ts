@@ -9,7 +9,7 @@ const exitTimeout = 400;
 /**
  * Standard output for the log. Each line is written at once, so that a killed process has logged its last one. When the
  * reader is slow, lines wait in memory up to a limit and are then dropped: much logging must not stop the process,
- * nor may it hold up its end. `onDropped` hears how many, once the reader has caught up.
+ * nor delay its exit. `onDropped` hears how many, once the reader has caught up.
  */
 export function openLogOutput(onDropped: (lines: number) => void): DestinationStream {
   // Once Node has opened it, a pipe or socket no longer blocks: writing to a full one fails.

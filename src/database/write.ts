@@ -12,7 +12,7 @@ export interface Writer {
   readonly turns?: Turns;
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   /**
    * Names of what the write locks. Writes of this process with the same name take turns: otherwise each would wait
    * for the lock on a connection of its own, and strangers would wait for the connections.

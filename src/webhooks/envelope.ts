@@ -6,7 +6,7 @@ import { truncate, truncateForColumn } from '../core/text.ts';
 import type { Headers } from './signature.ts';
 
 /** What the service reads of an event. All of it may be missing: every event is stored. */
-export interface Envelope {
+interface Envelope {
   eventId: string | null;
   type: string | null;
   customer: string | null;

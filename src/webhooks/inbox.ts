@@ -17,7 +17,7 @@ import { maxWeight, sharedCommits } from './sharedCommits.ts';
 import type { Headers } from './signature.ts';
 
 /** A request whose signature was verified. */
-export interface Delivery {
+interface Delivery {
   provider: Provider;
   headers: Headers;
   body: Buffer;
@@ -26,7 +26,7 @@ export interface Delivery {
 /** An event as it is stored. */
 type ReceivedEvent = ReturnType<typeof eventOf>;
 
-export interface Receipt extends Pick<ReceivedEvent, 'id' | 'eventId' | 'type' | 'customer'> {
+interface Receipt extends Pick<ReceivedEvent, 'id' | 'eventId' | 'type' | 'customer'> {
   /** `repeated`: the event was stored before, and the delivery was only counted. */
   outcome: 'received' | 'ignored' | 'repeated';
 }

@@ -88,7 +88,7 @@ const schemes: Record<SignatureScheme, Scheme> = {
 
 type Refusal = Unreadable | 'wrong_secret' | 'changed_body' | 'stale' | 'future';
 
-export type Verdict =
+type Verdict =
   /** `secret` is the index of the one that matched, which shows operators when a rotation is complete. */
   | { genuine: true; secret: number }
   /** The reason is for logs and metrics only: telling the sender would help a forger. */

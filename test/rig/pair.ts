@@ -8,7 +8,7 @@ import { queryPostgres } from './servers/postgresServer.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** Two servers on one database, with a user who writes posts. `second` are settings of the second server alone. */
+/** Two servers on one database, with a user who writes posts. `second` are settings only of the second server. */
 export async function startPair(t: Test, env: Record<string, string> = {}, second = {}) {
   const url = await createPostgres(t);
   const settings = { DATABASE_URL: url, WORKER: 'apart', ...env };

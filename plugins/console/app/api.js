@@ -42,16 +42,17 @@ const [usual, longest] = [3, 60];
 
 /**
  * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden, and waits longer
- * after each failure. `say` gets the error in words, and an empty text once the work succeeds.
+ * after each failure. `say` gets the error in words; work that succeeds takes it away.
  */
 export async function poll(work, signal, say) {
   let failures = 0;
   while (!signal.aborted) {
     let wait = usual;
     try {
-      if (!document.hidden) await work();
-      if (failures > 0) say('');
-      failures = 0;
+      if (!document.hidden) {
+        await work();
+        failures = 0;
+      }
     } catch (error) {
       if (signal.aborted) return;
       const { status, retryAfter } = error;

@@ -41,7 +41,8 @@ export function showList(element, { path, order, title, filters, columns, extra,
     latest = await read('');
     if (records.length <= limit && scrollY < nearTop) return showLatest();
     const known = new Map(latest.data.map(record => [idOf(record), record]));
-    fresh.hidden = latest.data.every((record, i) => records[i] && idOf(record) === idOf(records[i]));
+    const isFirst = (record, i) => records[i] && idOf(record) === idOf(records[i]);
+    fresh.hidden = latest.data.length > 0 && latest.data.every(isFirst);
     records = records.map(record => known.get(idOf(record)) ?? record);
     show();
   }

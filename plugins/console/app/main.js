@@ -24,9 +24,9 @@ function show() {
   if (address !== shown) showView(name, query);
   shown = address;
   const { record } = views[name];
-  if (open === opened?.id) return;
+  if (open === opened?.id && name === opened?.name) return;
   opened?.dialog.close();
-  opened = open && record && { id: open, dialog: openRecord(open, record) };
+  opened = open && record && { id: open, name, dialog: openRecord(open, record) };
 }
 
 function showView(name, query) {
@@ -36,7 +36,7 @@ function showView(name, query) {
     link.ariaCurrent = link.getAttribute('href') === `#${name}` ? 'page' : null;
   notify('');
   byId('view').replaceChildren();
-  // Not at the first time: the page begins at its top.
+  // Not on the first call: the page begins at its top.
   if (shown !== undefined) byId('view').focus();
   showList(byId('view'), views[name], query, leave.signal);
 }

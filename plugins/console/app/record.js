@@ -30,9 +30,9 @@ export function openRecord(id, { read, titleOf, describe, actions = {} }) {
 
   async function refresh() {
     const record = await read(id, ended.signal);
+    said.textContent = '';
     if (JSON.stringify(record) === JSON.stringify(shown)) return;
     shown = record;
-    said.textContent = '';
     heading.textContent = titleOf(record);
     content.replaceChildren(...describe(record).filter(Boolean));
     for (const button of buttons) button.hidden = !actions[button.textContent].isPossible(record);

@@ -69,10 +69,10 @@ export const plugin = ({ React, specSelectors }) => {
   };
 };
 
-/** Of the errors, conflicts alone differ from operation to operation. */
+/** Of the errors, only conflicts differ from operation to operation. */
 const isFolded = code => Number(code) >= 400 && code !== '409';
 
-/** By method, path, summary or tag: Swagger UI filters by path and tag alone. */
+/** By method, path, summary or tag: Swagger UI filters only by path and tag. */
 const filterOperations = (tags, phrase) => {
   const sought = phrase.toLowerCase();
   const matches = (tag, operation) =>

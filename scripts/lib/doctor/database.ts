@@ -5,7 +5,7 @@ import { migrationState, refuseOtherEncodings } from '../../../src/database/migr
 import * as postgres from '../../../src/database/postgres/client.ts';
 import { checkClock, type Deployment } from './finding.ts';
 
-type Facts = { takesWrites: boolean; role: string; grants: string[]; free: number; timeout: number };
+type Facts = { takesWrites: boolean; role: string; grants: string[]; free: number; limits: string };
 
 const isOwn = "not exists (select from pg_depend where objid = oid and deptype = 'e')";
 
@@ -32,7 +32,8 @@ select json_build_object('role', current_user,
       - (select count(*)::int from pg_stat_activity where datid is not null and usename <> current_user),
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
     (select nullif(datconnlimit, -1) from pg_database where datname = current_database())),
-  'timeout', (select setting::int from pg_settings where name = 'statement_timeout'))`;
+  'limits', (select string_agg(format('%s = %s', name, setting), '; ' order by name desc)
+    from pg_settings where name in ('statement_timeout', 'lock_timeout')))`;
 
 /** The PostgreSQL server and what leads to it. */
 export async function checkDatabase(deployment: Deployment): Promise<void> {
@@ -62,14 +63,14 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   const size = settings.DATABASE_POOL_SIZE;
   // Each process has a probe beside its pools.
   const most = servers * (2 * size + 1) + workers * (size + 1);
-  const wanted = statementTimeout(settings);
+  const wanted = `statement_timeout = ${statementTimeout(settings)}; lock_timeout = 50`;
   if (settings.DATABASE_POOLER !== 'transaction') {
     const advice = 'raise max_connections, lower DATABASE_POOL_SIZE, or use PgBouncer';
     const text = `${servers} servers and ${workers} workers open ${most} connections, and ${found.free} are free`;
     if (most > found.free) report('problem', 'connections', `${text}: ${advice}.`);
-  } else if (found.timeout !== wanted) {
-    const advice = `set ${wanted} and the other limits in the connect_query of the pooler`;
-    report('warning', 'time_limits', `The statement_timeout is ${found.timeout} ms: ${advice}.`);
+  } else if (found.limits !== wanted) {
+    const advice = `let the connect_query of the pooler set ${wanted} and the other limits`;
+    report('warning', 'time_limits', `Sessions have ${found.limits}: ${advice}.`);
   }
 }
 

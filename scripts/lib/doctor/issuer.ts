@@ -8,16 +8,17 @@ export async function checkIssuer(deployment: Deployment): Promise<void> {
   if (!Array.isArray(keys) || !keys.some(key => /RSA|EC|OKP/.test(key?.kty)))
     report('problem', 'issuer_keys', 'AUTH_JWKS_URL has no public key: correct it, or no token is accepted.');
   // The header has whole seconds.
-  await checkClock(deployment, 'issuer_clock', async () => Date.parse((await read(url)).date) + 500);
+  await checkClock(deployment, 'issuer_clock', async () => (await read(url)).time + 500);
   // Most issuers publish what `iss` their tokens have.
   const configuration = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { issuer: real = issuer } = await read(configuration).catch(() => ({ issuer }));
   if (real !== issuer) report('problem', 'issuer_name', `No token is accepted: set AUTH_ISSUER to ${real}.`);
 }
 
-/** A JSON object, and when it was sent. */
+/** A JSON object, and what time it is there. A cache sends the time of its copy, and the age of that. */
 async function read(url: string) {
   const answer = await fetch(url, { signal: AbortSignal.timeout(3000) });
   const members = Object(await answer.json().catch(() => undefined));
-  return { ...members, date: answer.headers.get('date') ?? '' };
+  const { date = '', age = '0' } = Object.fromEntries(answer.headers);
+  return { ...members, time: Date.parse(date) + Number(age) * 1000 };
 }

@@ -53,17 +53,3 @@ export function lockFolder(folder: string): () => void {
   return () => lock?.close();
 }
 const sqliteBusy = 5;
-
-/** Whether a process uses this folder. It only reads, so that a service that starts at the same time is not refused. */
-export function isOwned(folder: string): boolean {
-  let lock: DatabaseSync | undefined;
-  try {
-    lock = new DatabaseSync(join(folder, 'owner.lock'), { readOnly: true, timeout: 0 });
-    lock.exec('select 1 from sqlite_schema');
-    return false;
-  } catch (error) {
-    return (error as { errcode?: number }).errcode === sqliteBusy;
-  } finally {
-    lock?.close();
-  }
-}

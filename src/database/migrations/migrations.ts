@@ -74,7 +74,7 @@ export async function migrationState(db: Connection) {
 }
 
 /** For a role that may not: the owner of the tables may or, before there are any, that of the database. */
-export async function whoMigrates(db: Connection, reason: string): Promise<string> {
+async function whoMigrates(db: Connection, reason: string): Promise<string> {
   const [[role, owner] = []] = await db.rows(
     `select current_user::text, coalesce((select tableowner ${ofTable}),
       pg_get_userbyid(datdba))::text from pg_database where datname = current_database()`,

@@ -27,7 +27,7 @@ async function spreadTables(inside: Connection): Promise<boolean> {
 }
 
 /** Whether the tables of a database with Citus are spread. */
-export async function isSpread(db: Connection): Promise<boolean> {
+async function isSpread(db: Connection): Promise<boolean> {
   const found = await db.rows(
     `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,
     [],

@@ -12,7 +12,7 @@ import {
 import type { Connection, Orm } from '../connection.ts';
 
 /** What a statement returns: columns of tables, and expressions, whose values stay as the driver gives them. */
-export type Columns = Record<string, Column | SQL>;
+type Columns = Record<string, Column | SQL>;
 
 export type Row<C extends Columns> = {
   [K in keyof C]: C[K] extends Column ? GetColumnData<C[K]> : C[K] extends SQL<infer T> ? T : never;

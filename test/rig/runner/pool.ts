@@ -95,7 +95,8 @@ function resultOf(child: ChildProcess, file: string): Promise<Result> {
       child.off('message', onMessage);
       resolve(message as Result);
     });
-    child.send(file);
+    // A process that has ended by now is noticed by its exit.
+    child.send(file, () => {});
   });
 }
 
