@@ -32,7 +32,8 @@ t.test('every kind of violation has its own message', async t => {
   t.same(violations(null), [' must be an object']);
   t.same(violations([]), [' must be an object']);
   t.same(violations({}), ['/name is required']);
-  t.same(violations({ name: '' }), ['/name must be 1 to 5 characters long']);
+  for (const name of ['', '😀'.repeat(6)])
+    t.same(violations({ name }), ['/name must be 1 to 5 characters long']);
   t.same(violations({ name: '\ud800' }), ['/name must not contain NUL or half of a surrogate pair']);
   t.same(violations({ name: 'x', kind: 'c' }), ['/kind must be one of "a", "b"']);
   for (const size of [0, '3', true, 2.5])
@@ -48,7 +49,8 @@ t.test('every kind of violation has its own message', async t => {
   t.same(violations({ name: 'x', day: '23.11.2026' }), [
     '/day must be a date from the year 1 to 9999, such as 2026-11-23',
   ]);
-  t.same(violations({ name: 'x', email: 'ada' }), ['/email must be a valid e-mail address']);
+  for (const email of ['ada', 'ada@example', ' ada@example.com', 'ada@example.com\n'])
+    t.same(violations({ name: 'x', email }), ['/email must be a valid e-mail address']);
   t.equal(
     violations({ name: 'x', when: '2026-11-23T00:00:00Z', day: '2026-11-23', email: 'a@b.co' }),
     undefined,

@@ -5,24 +5,9 @@ import { sql } from '../../drizzle/orm.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { seed } from '../helper/values/random.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
 
 /** U+FEFF, which a TextDecoder takes for a byte order mark and drops unless it is made with `ignoreBOM`. */
 const mark = '\ufeff';
-
-t.test('bug: a payment by the customer U+FEFF + "cus_1" activated cus_1', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
-  for (const [i, customer] of [`${mark}cus_1`, `${mark}${mark}cus_2`, mark].entries()) {
-    await deliver(paymentEvent({ id: `${mark}evt_${i}`, customer }));
-    const event = await eventually(`customer=${encodeURIComponent(customer)}`, 'processed');
-    t.match(event, { customer, eventId: `${mark}evt_${i}` });
-    const { body } = await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200);
-    t.match(body, { customer, status: 'active' });
-  }
-  await call('GET', '/api/subscriptions/cus_1', 404);
-  await call('GET', `/api/subscriptions/${encodeURIComponent(`${mark}cus_2`)}`, 404);
-  t.equal((await call('GET', '/api/subscriptions', 200)).body.meta.total, 3);
-});
 
 t.test('every text that is read keeps its leading U+FEFF', async t => {
   const { writes } = await openTestDatabase(t);

@@ -1,5 +1,4 @@
 import { serverAudits } from 'graphql-http';
-import { ClientError, GraphQLClient, gql } from 'graphql-request';
 import t from 'tap';
 import { mediaTypeFor } from '../../plugins/graphql/http.ts';
 import { build } from '../helper/app.ts';
@@ -127,24 +126,4 @@ t.test('the official audit of GraphQL over HTTP: 61 of 61', async t => {
     const reason = 'reason' in result ? result.reason : '';
     t.equal(result.status, 'ok', `${result.id} ${result.name} ${reason}`);
   }
-});
-
-const create = gql`
-  mutation Create($input: UserCreateInput!) {
-    createUser(input: $input) { id name }
-  }
-`;
-
-t.test('a real client runs a mutation and a query, and gets an error as its own type', async t => {
-  const client = new GraphQLClient(`${origin}/api/graphql`);
-  const input = { name: 'Ada', email: 'ada@example.com' };
-  const { createUser } = await client.request<{ createUser: { id: string } }>(create, { input });
-  const found = await client.request('query($id: ID!) { user(id: $id) { name email posts { title } } }', {
-    id: createUser.id,
-  });
-  t.same(found, { user: { ...input, posts: [] } });
-
-  const error = await client.request(create, { input }).catch((thrown: ClientError) => thrown);
-  if (!(error instanceof ClientError)) return t.fail('the client did not see the error');
-  t.match(error.response.errors, [{ path: ['createUser'], extensions: { code: 'CONFLICT' } }]);
 });

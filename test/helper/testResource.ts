@@ -18,7 +18,8 @@ type Operation = 'create' | 'replace' | 'change' | 'remove';
 const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELETE' } as const;
 
 /**
- * Tests over REST and GraphQL what every resource promises. One with rules of its own may need samples that fit them.
+ * Tests over REST and GraphQL what every resource promises. Versions and keys of repeated requests are in
+ * test/http/requests, for all resources. One with rules of its own may need samples that fit them.
  */
 export function testResource(t: Test, operations: Operations, samples: Samples = {}): void {
   const { resource } = operations;
@@ -27,8 +28,6 @@ export function testResource(t: Test, operations: Operations, samples: Samples =
     t.test(`${resource.nouns}: ${promise}`, async t => run(t, await start(t, operations, samples)));
   const all: Operation[] = ['create', 'replace', 'change', 'remove'];
   test('a record is created, read, replaced, changed and deleted', all, testLife);
-  test('a write that expects an older version is refused', all, testVersions);
-  test('a request that is repeated with its key takes effect once', ['create'], testRepeats);
   test('what is absent gets its default, and what cannot be is refused by its name', all, testBodies);
   test('lists are sorted and filtered', ['create'], testLists);
   test('the same data over GraphQL', all, testGraphQL);
@@ -85,25 +84,6 @@ async function testLife(t: Test, { call, resource, path, body, change }: Service
     actions.map(action => ({ action })),
     'each write is in the audit log',
   );
-}
-
-async function testVersions(t: Test, { call, path, make, change }: Service) {
-  const record = await make();
-  const one = `${path}/${record.id}`;
-  const { etag = '' } = (await call('GET', one, 200)).headers;
-  await call('GET', one, 304, { headers: { 'if-none-match': etag } });
-  const request = { body: await change(record), headers: { 'if-match': etag } };
-  await call('PATCH', one, 200, request);
-  const { error } = (await call('PATCH', one, 412, request)).body;
-  t.match(error.details, { code: 'version_mismatch', version: 2 });
-  await call('DELETE', one, 412, { headers: request.headers });
-}
-
-async function testRepeats(t: Test, { call, path, body }: Service) {
-  const request = { body: await body(), headers: { 'idempotency-key': 'one' } };
-  const first = await call('POST', path, 201, request);
-  t.same((await call('POST', path, 201, request)).body, first.body);
-  t.equal((await call('GET', path, 200)).body.meta.total, 1);
 }
 
 async function testBodies(t: Test, { call, resource, path, body, make }: Service) {

@@ -65,22 +65,6 @@ t.test(
   },
 );
 
-t.test('an unknown member is refused by name, with the closest known name', async t => {
-  for (const [member, near] of [
-    ['nmae', 'name'],
-    ['Name', 'name'],
-    ['e-mail', 'email'],
-    ['password', ''],
-    ['posts', ''],
-    ['', ''],
-  ] as const)
-    t.same(
-      (await refused(400, { body: { ...good, [member]: 'x' } })).details,
-      [{ in: 'body', path: `/${member}`, message: `is not known${near ? `; did you mean "${near}"?` : ''}` }],
-      member,
-    );
-});
-
 t.test('an odd member name is reported as valid text', async t => {
   const { details } = await refused(400, { body: { ...good, [`${'x'.repeat(99)}😀`]: 1, 'a/b~c': 2 } });
   t.equal(details[0]?.path, `/${'x'.repeat(99)}😀`, 'truncated between characters');

@@ -44,19 +44,6 @@ t.test('the longest title has 500 characters, however many bytes each takes', as
   await call('POST', '/api/posts', 400, { body: { title: `${title}x`, authorId } });
 });
 
-t.test('a name or address that cannot be is refused', async t => {
-  for (const [body, path, message] of [
-    [{ name: '😀'.repeat(201), email: 'a@example.com' }, '/name', 'must be 1 to 200 characters long'],
-    [{ name: 'Ada', email: 'ada@example' }, '/email', 'must be a valid e-mail address'],
-    [{ name: 'Ada', email: ' ada@example.com' }, '/email', 'must be a valid e-mail address'],
-    [{ name: 'Ada', email: 'ada@example.com\n' }, '/email', 'must be a valid e-mail address'],
-    [{ name: 'Ada', email: `${'a'.repeat(250)}@b.co` }, '/email', 'must be at most 254 characters long'],
-  ] as const) {
-    const { error } = (await call('POST', '/api/users', 400, { body })).body;
-    t.same(error.details[0], { in: 'body', path, message }, JSON.stringify(body).slice(0, 60));
-  }
-});
-
 t.test('all violations are reported at once', async t => {
   const { error } = (await call('POST', '/api/users', 400, { body: { nam: 'Ada', email: 3 } })).body;
   t.equal(error.message, 'The input is not valid.');

@@ -53,6 +53,8 @@ t.test('/metrics covers webhooks, the database, the queue, caches and the proces
     ...(backend === 'postgres' ? ['database_statements_waiting 0'] : []),
   ])
     t.ok(text.includes(`\n${line}\n`), line);
+  t.match(text, /^totals_changes_waiting \d+$/m);
+  t.match(text, /^database_oldest_transaction_seconds [\d.]+$/m);
   t.match(text, /^process_cpu_seconds_total [\d.]+$/m);
   t.match(text, /^nodejs_eventloop_lag_p99_seconds [\d.]+$/m);
 });

@@ -102,26 +102,7 @@ t.test('a failed or dead event can be dismissed: it is not tried again, and coun
   await call('POST', paths(event, 'dismiss'), 409);
 });
 
-t.test('events are dismissed by filter, and a dry run only counts', async t => {
-  const handle = async () => {
-    throw new Error('malformed');
-  };
-  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
-  for (const n of [1, 2, 3]) {
-    await deliver(paymentEvent({ id: `evt_${n}`, customer: `cus_${n}` }));
-    await eventually(`customer=cus_${n}`, 'dead');
-  }
-  const dismiss = async (body: object, status = 200) =>
-    (await call('POST', '/api/webhook-events/dismiss', status, { body })).body;
-  t.same(await dismiss({ dryRun: true }), { dismissed: 0, remaining: 3 });
-  t.same(await dismiss({ customer: 'cus_2' }), { dismissed: 1, remaining: 0 });
-  t.same(await dismiss({ status: 'failed' }), { dismissed: 0, remaining: 0 });
-  await dismiss({ status: 'ignored' }, 400);
-  t.same(await dismiss({}), { dismissed: 2, remaining: 0 });
-  t.equal((await call('GET', '/api/webhook-events?status=dismissed', 200)).body.data.length, 3);
-});
-
-t.test('events are replayed by filter, and the answer counts them', async t => {
+t.test('events are replayed and dismissed by filter, a dry run only counts, and each is audited', async t => {
   let broken = true;
   const handle = async () => {
     if (broken) throw new Error('not fixed yet');
@@ -130,33 +111,36 @@ t.test('events are replayed by filter, and the answer counts them', async t => {
   for (let i = 0; i < 6; i++)
     await deliver(paymentEvent({ id: `evt_${i}`, customer: i < 4 ? 'cus_a' : 'cus_b' }));
   await deliver({ id: 'evt_other', type: 'charge.captured' });
-  const dead = async () => (await call('GET', '/api/webhook-events?status=dead', 200)).body.data.length;
+  const count = async (path: string) => (await call('GET', path, 200)).body.data.length;
+  const dead = () => count('/api/webhook-events?status=dead');
   // The pause lets timers run: back-to-back calls to the embedded database starve them.
   for (const end = Date.now() + 60_000; (await dead()) < 6 && Date.now() < end; ) await sleep(25);
   broken = false;
   t.match((await call('GET', '/api/webhook-backlog', 200)).body, { counts: { received: 0, dead: 6 } });
-  const path = '/api/webhook-events/replay';
-  const counted = await call('POST', path, 200, { body: { customer: 'cus_a', dryRun: true } });
-  t.same(counted.body, { replayed: 0, remaining: 4 });
+  const [replay, dismiss] = ['replay', 'dismiss'].map(
+    what =>
+      async (body: object, status = 200) =>
+        (await call('POST', `/api/webhook-events/${what}`, status, { body })).body,
+  ) as [Send, Send];
+
+  t.same(await replay({ customer: 'cus_a', dryRun: true }), { replayed: 0, remaining: 4 });
+  t.same(await dismiss({ dryRun: true }), { dismissed: 0, remaining: 6 });
   t.equal(await dead(), 6, 'a dry run only counts');
-  t.same((await call('POST', path, 200, { body: { customer: 'cus_a', status: 'failed' } })).body, {
-    replayed: 0,
-    remaining: 0,
-  });
-  t.same((await call('POST', path, 200, { body: { customer: 'cus_a' } })).body, {
-    replayed: 4,
-    remaining: 0,
-  });
-  t.same((await call('POST', path, 200, { body: {} })).body, { replayed: 2, remaining: 0 });
-  await eventually('customer=cus_b', 'processed');
-  t.same((await call('POST', path, 200, { body: { status: 'ignored' } })).body, {
-    replayed: 1,
-    remaining: 0,
-  });
+  t.same(await replay({ customer: 'cus_a', status: 'failed' }), { replayed: 0, remaining: 0 });
+  t.same(await dismiss({ status: 'failed' }), { dismissed: 0, remaining: 0 });
+  t.same(await replay({ customer: 'cus_a' }), { replayed: 4, remaining: 0 });
+  t.same(await replay({ status: 'ignored' }), { replayed: 1, remaining: 0 });
+  t.same(await dismiss({}), { dismissed: 2, remaining: 0 });
+  await eventually('customer=cus_a', 'processed');
   await eventually('type=charge.captured', 'ignored');
-  await call('POST', path, 400, { body: { status: 'processed' } });
-  await call('POST', path, 400, { body: { staus: 'dead' } });
+  t.equal(await count('/api/webhook-events?status=dismissed'), 2);
+  t.equal(await count('/api/audit?action=event.replay'), 5);
+  t.equal(await count('/api/audit?action=event.dismiss'), 2);
+  await replay({ status: 'processed' }, 400);
+  await replay({ staus: 'dead' }, 400);
+  await dismiss({ status: 'ignored' }, 400);
 });
+type Send = (body: object, status?: number) => Promise<unknown>;
 
 t.test("every log line about an event has the provider's id", async t => {
   const lines: Record<string, unknown>[] = [];
