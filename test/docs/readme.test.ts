@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { Settings } from '../../schemas/settings.ts';
 import { makeKey } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { buildDoor, secret } from '../helper/webhooks.ts';
+import { buildReceiver, secret } from '../helper/webhooks.ts';
 import { missingPrograms, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */
@@ -27,7 +27,7 @@ t.setTimeout(120_000);
 
 /** A service with a worker, and the variables that the shell of a page has. */
 async function serve(t: Test, settings: Partial<Settings>) {
-  const { app, database } = await buildDoor(t, { settings });
+  const { app, database } = await buildReceiver(t, { settings });
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const { key } = await makeKey(database, ['admin']);
   const WEBHOOK_SECRETS = JSON.stringify({ stripe: [secret] });

@@ -121,7 +121,7 @@ export const handling = (type: string, handler: Handler): Handlers =>
   new Map([['stripe', new Map([[type, handler]])]]);
 
 /** An application with a worker, and the requests that a provider and an operator send. */
-export async function buildDoor(
+export async function buildReceiver(
   t: Test,
   { settings = {}, handle, handlers, now, log = testLog, retries = { delay: 1, delayMax: 1 } }: Choices = {},
 ) {

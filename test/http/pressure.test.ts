@@ -7,7 +7,7 @@ import type { Database } from '../../src/database/database.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { build } from '../helper/app.ts';
 import { backend, createPostgres, testLog } from '../helper/database.ts';
-import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
@@ -31,7 +31,9 @@ async function holdUsers({ writes }: Database) {
 const refused = { status: 503, headers: { 'retry-after': '1' } };
 
 t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health still answers', async t => {
-  const { call, deliver, database, app, metrics } = await buildDoor(t, { settings: { MAX_IN_FLIGHT: 2 } });
+  const { call, deliver, database, app, metrics } = await buildReceiver(t, {
+    settings: { MAX_IN_FLIGHT: 2 },
+  });
   const release = await holdUsers(database);
   const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
   await sleep(50);

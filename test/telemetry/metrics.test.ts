@@ -8,7 +8,7 @@ import { openMetrics } from '../../src/process/metrics.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { build } from '../helper/app.ts';
 import { backend, openTestDatabase } from '../helper/database.ts';
-import { buildDoor, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
 t.test('requests are counted by route pattern, never by path', async t => {
   const metrics = new Metrics();
@@ -32,7 +32,7 @@ t.test('requests are counted by route pattern, never by path', async t => {
 });
 
 t.test('/metrics covers webhooks, the database, the queue, caches and the process', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
+  const { call, deliver, eventually } = await buildReceiver(t);
   await deliver(paymentEvent());
   await deliver(paymentEvent());
   await eventually('customer=cus_1', 'processed');

@@ -5,7 +5,7 @@ import { openLog } from '../../src/core/log.ts';
 import { startTracing } from '../../src/telemetry/otel.ts';
 import { build } from '../helper/app.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
 process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
@@ -21,7 +21,7 @@ const textOf = ({ attributes }: Span) =>
   attributes.find(({ key }) => key === 'db.query.text')?.value.stringValue ?? '';
 
 t.test('one trace covers a webhook from its arrival to the activation', async t => {
-  const { deliver, eventually } = await buildDoor(t);
+  const { deliver, eventually } = await buildReceiver(t);
   await deliver(paymentEvent(), 200, caller('a'));
   await eventually('customer=cus_1', 'processed');
   await spansOf('a', 'POST /api/webhooks/:provider');

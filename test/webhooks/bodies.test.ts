@@ -8,10 +8,10 @@ import { payloadReader } from '../../src/webhooks/handlers/payloads.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { buildDoor, paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
 
 t.test('any JSON body that a provider sends is stored and acknowledged', async t => {
-  const { call, deliver } = await buildDoor(t);
+  const { call, deliver } = await buildReceiver(t);
   const bodies = [
     '[]',
     '"text"',
@@ -54,7 +54,7 @@ t.test('any JSON body that a provider sends is stored and acknowledged', async t
 });
 
 t.test('the content type of a webhook is ignored', async t => {
-  const { call } = await buildDoor(t);
+  const { call } = await buildReceiver(t);
   for (const [i, type] of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense', ''].entries()) {
     const raw = JSON.stringify({ id: `evt_${i}` });
     const headers = { 'stripe-signature': signatureOf(raw), ...(type && { 'content-type': type }) };
@@ -64,7 +64,7 @@ t.test('the content type of a webhook is ignored', async t => {
 });
 
 t.test('a customer may be a number, an expanded object or in any script', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
+  const { call, deliver, eventually } = await buildReceiver(t);
   const customers: [unknown, string][] = [
     [42, '42'],
     [{ id: 'cus_expanded', object: 'customer' }, 'cus_expanded'],
@@ -84,7 +84,7 @@ t.test('a customer may be a number, an expanded object or in any script', async 
 });
 
 t.test('a customer is ignored that is longer than 255 characters, with the reason', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
+  const { call, deliver, eventually } = await buildReceiver(t);
   await deliver(paymentEvent({ id: 'evt_256', customer: '😀'.repeat(256) }));
   const ignored = await eventually('status=ignored', 'ignored');
   t.match(ignored, { customer: null, reason: 'The customer is longer than 255 characters.' });
@@ -94,7 +94,7 @@ t.test('a customer is ignored that is longer than 255 characters, with the reaso
 });
 
 t.test('bug: a long event id or type was cut in the middle of a character', async t => {
-  const { call, deliver } = await buildDoor(t);
+  const { call, deliver } = await buildReceiver(t);
   const shown = `x${'😀'.repeat(254)}`;
   await deliver({ id: `${shown}😀`, type: `${shown}😀` });
   const { body } = await call('GET', `/api/webhook-events?type=${encodeURIComponent(shown)}`, 200);
@@ -103,7 +103,7 @@ t.test('bug: a long event id or type was cut in the middle of a character', asyn
 
 t.test('the same id from two providers is two events', async t => {
   const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: ['a'], acme: ['b'] }) };
-  const { call, eventually } = await buildDoor(t, { settings });
+  const { call, eventually } = await buildReceiver(t, { settings });
   const raw = JSON.stringify(paymentEvent());
   for (const [provider, key] of [
     ['stripe', 'a'],

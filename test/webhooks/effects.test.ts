@@ -2,11 +2,11 @@ import t from 'tap';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
 import { inside } from '../helper/access.ts';
-import { buildDoor, paymentEvent, statusEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent, statusEvent } from '../helper/webhooks.ts';
 
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;
-  const { call, deliver, eventually } = await buildDoor(t, {
+  const { call, deliver, eventually } = await buildReceiver(t, {
     retries: { delay: 0, delayMax: 0 },
     handle: async (context, event) => {
       const customer = `${event.customer}-${calls}`;
@@ -25,7 +25,7 @@ t.test('an effect is rolled back unless the event is marked as processed', async
 
 t.test('activation sets any status to active and keeps the first activation time', async t => {
   let clock = new Date('2027-01-01T00:00:00Z');
-  const { call, database } = await buildDoor(t, { now: () => clock });
+  const { call, database } = await buildReceiver(t, { now: () => clock });
   const context = inside(database, () => clock);
   const apply = (status: SubscriptionStatus, occurredAt: string) =>
     changeSubscriptions(context, [statusEvent(status, { occurredAt })]);
@@ -48,7 +48,7 @@ t.test('activation sets any status to active and keeps the first activation time
 });
 
 t.test('every change of status is in the audit log with its event (bug: none was)', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
+  const { call, deliver, eventually } = await buildReceiver(t);
   const pay = async (id: string, created: number) => {
     await deliver({ ...paymentEvent({ id }), created });
     return eventually('limit=1', 'processed');
@@ -82,7 +82,7 @@ t.test('every change of status is in the audit log with its event (bug: none was
 });
 
 t.test('an event is picked up at once', async t => {
-  const { deliver, eventually } = await buildDoor(t);
+  const { deliver, eventually } = await buildReceiver(t);
   const waits: number[] = [];
   for (const i of [0, 1, 2, 3, 4]) {
     // Out of step with the polling interval.
@@ -96,7 +96,7 @@ t.test('an event is picked up at once', async t => {
 });
 
 t.test('without a worker events are still accepted, and wait for the next start', async t => {
-  const { call, deliver, jobs } = await buildDoor(t);
+  const { call, deliver, jobs } = await buildReceiver(t);
   await jobs.close();
   await deliver(paymentEvent());
   t.equal((await call('GET', '/api/webhook-events?status=received', 200)).body.data.length, 1);

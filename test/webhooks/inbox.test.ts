@@ -10,11 +10,11 @@ import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
-import { buildDoor, paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
 import { secrets } from '../rig/sender.ts';
 
 t.test('a real payment event activates the subscription', async t => {
-  const { call, eventually } = await buildDoor(t);
+  const { call, eventually } = await buildReceiver(t);
   const raw = readFileSync(
     new URL('../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
     'utf8',
@@ -34,7 +34,7 @@ t.test('a real payment event activates the subscription', async t => {
 });
 
 t.test('a repeated event changes nothing', async t => {
-  const { call, deliver, eventually } = await buildDoor(t);
+  const { call, deliver, eventually } = await buildReceiver(t);
   await deliver(paymentEvent());
   await eventually('type=payment_intent.succeeded', 'processed');
   const before = await call('GET', '/api/subscriptions', 200);

@@ -6,10 +6,10 @@ import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { inside } from '../helper/access.ts';
 import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
 import { randomFrom, seed, shuffle } from '../helper/values/random.ts';
-import { buildDoor, workThrough, workTogether } from '../helper/webhooks.ts';
+import { buildReceiver, workThrough, workTogether } from '../helper/webhooks.ts';
 
 t.test('a real life of a subscription ends the same in order, in reverse and shuffled', async t => {
-  const { call, deliver, eventually, restart } = await buildDoor(t);
+  const { call, deliver, eventually, restart } = await buildReceiver(t);
   restart();
   const random = randomFrom(seed);
   const ends: unknown[] = [];
@@ -64,7 +64,7 @@ t.test('a real life of a subscription ends the same in order, in reverse and shu
 t.test(
   'bug: in a batch, events of several types were applied type by type and not in their order',
   async t => {
-    const { call, database, deliver, jobs } = await buildDoor(t);
+    const { call, database, deliver, jobs } = await buildReceiver(t);
     await jobs.close();
     for (const event of lifeOf('cus_1').reverse()) await deliver(event);
     // In development too: no event is marked to fail.
@@ -82,7 +82,7 @@ t.test(
 );
 
 t.test('lives of several subscriptions, processed by several workers at once, end the same', async t => {
-  const { call, database, deliver, jobs } = await buildDoor(t);
+  const { call, database, deliver, jobs } = await buildReceiver(t);
   await jobs.close();
   const customers = Array.from({ length: 8 }, (_, n) => `cus_${n}`);
   // Each has a second subscription, which goes on.

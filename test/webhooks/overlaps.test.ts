@@ -12,7 +12,7 @@ import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, openTestDatabase } from '../helper/database.ts';
 import {
-  buildDoor,
+  buildReceiver,
   handling,
   paymentEvent,
   stripeProvider,
@@ -209,7 +209,7 @@ test('a replay waits for the worker that has the event, and then finds it done',
     if (++attempts === 1) throw new Error('once');
     await gate.promise;
   };
-  const { call, deliver, eventually } = await buildDoor(t, { handle });
+  const { call, deliver, eventually } = await buildReceiver(t, { handle });
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
   while (attempts < 2) await sleep(20);

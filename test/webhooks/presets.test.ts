@@ -4,7 +4,7 @@ import { presets } from '../../src/config/presets/index.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { hmac, type Name, now, octokit, recorded, standardSecret } from '../helper/events/recordedEvents.ts';
-import { buildDoor, paymentEvent, secret } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent, secret } from '../helper/webhooks.ts';
 
 const secretOf = (name: string) => (name === 'standard' ? standardSecret : secret);
 const settings = {
@@ -14,7 +14,7 @@ const settings = {
 };
 
 t.test('each provider needs no more than a secret; a changed or unsigned body is refused', async t => {
-  const { call, eventually } = await buildDoor(t, { settings });
+  const { call, eventually } = await buildReceiver(t, { settings });
   for (const [name, { body, headers, verify, event, status, item }] of Object.entries(recorded)) {
     const sent = await headers(body);
     const changed = body.replace('2000', '2001').replace('"id"', '"Id"');
@@ -44,7 +44,7 @@ t.test('each provider needs no more than a secret; a changed or unsigned body is
 });
 
 t.test('bug: two deliveries of GitHub with one body were one event', async t => {
-  const { call } = await buildDoor(t, { settings });
+  const { call } = await buildReceiver(t, { settings });
   const raw = '{"zen":"Keep it logically awesome."}';
   for (const id of ['1', '2', '2']) {
     const headers = {
@@ -61,7 +61,7 @@ t.test('bug: two deliveries of GitHub with one body were one event', async t => 
 });
 
 t.test("each provider's own words become Stripe's", async t => {
-  const { call, eventually } = await buildDoor(t, { settings });
+  const { call, eventually } = await buildReceiver(t, { settings });
   const cases: [Name, string, string][] = [
     ['paddle', 'past_due', 'past_due'],
     ['lemonsqueezy', 'on_trial', 'trialing'],
@@ -91,7 +91,7 @@ t.test("each provider's own words become Stripe's", async t => {
 });
 
 t.test('each provider says which subscription an event is about, and what was agreed', async t => {
-  const { call, deliver, eventually } = await buildDoor(t, { settings });
+  const { call, deliver, eventually } = await buildReceiver(t, { settings });
   const stored = async (id: string, customer: string) => {
     await eventually(`event=${id}`, 'processed');
     return (await call('GET', `/api/subscriptions/${customer}`, 200)).body.items;
@@ -142,7 +142,9 @@ t.test(
       // As before there were presets: a name alone says nothing when a scheme is given.
       github: { scheme: 'sha256', secrets: [secret] },
     };
-    const { call, eventually } = await buildDoor(t, { settings: { WEBHOOK_SECRETS: JSON.stringify(other) } });
+    const { call, eventually } = await buildReceiver(t, {
+      settings: { WEBHOOK_SECRETS: JSON.stringify(other) },
+    });
     const { body, headers } = recorded.paddle;
     await call('POST', '/api/webhooks/shop-eu', 200, { raw: body, headers: await headers(body) });
     t.match(await eventually('provider=shop-eu', 'processed'), recorded.paddle.event);
@@ -165,7 +167,7 @@ t.test(
 );
 
 t.test('a time that cannot be right is no time', async t => {
-  const { call, deliver } = await buildDoor(t);
+  const { call, deliver } = await buildReceiver(t);
   const soon = now() + 60;
   const times: [unknown, string | null][] = [
     [soon, new Date(soon * 1000).toISOString()],
@@ -193,7 +195,7 @@ t.test('a time that cannot be right is no time', async t => {
 });
 
 t.test('the command has a true event of every type that is handled', async t => {
-  const { call, eventually } = await buildDoor(t, { settings });
+  const { call, eventually } = await buildReceiver(t, { settings });
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   // What the last word of a type says is what its event says, if it is about a subscription.
   const said: Record<string, string> = {

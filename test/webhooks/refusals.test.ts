@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { buildDoor, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
 const event = paymentEvent();
 const raw = JSON.stringify(event);
@@ -8,7 +8,7 @@ const seconds = () => Math.floor(Date.now() / 1000);
 const path = '/api/webhooks/stripe';
 
 t.test('a wrong signature is refused without the reason, which only the metrics show', async t => {
-  const { call, metrics } = await buildDoor(t);
+  const { call, metrics } = await buildReceiver(t);
   const refusals: [string, string | Buffer, Record<string, string>][] = [
     ['no_header', raw, {}],
     ['malformed_header', raw, { 'stripe-signature': 'v1=00' }],
@@ -37,7 +37,7 @@ t.test('a wrong signature is refused without the reason, which only the metrics 
 });
 
 t.test('a timestamp may be off by the tolerance in both directions', async t => {
-  const { call, eventually } = await buildDoor(t);
+  const { call, eventually } = await buildReceiver(t);
   for (const timestamp of [seconds() - 290, seconds() + 290]) {
     const headers = { 'stripe-signature': signatureOf(raw, { timestamp }) };
     await call('POST', path, 200, { raw, headers });
@@ -47,7 +47,7 @@ t.test('a timestamp may be off by the tolerance in both directions', async t => 
 
 t.test('any pair of secret and signature may match, and the secret that did is counted', async t => {
   const secrets = JSON.stringify({ stripe: ['whsec_new', secret] });
-  const { call, metrics } = await buildDoor(t, { settings: { WEBHOOK_SECRETS: secrets } });
+  const { call, metrics } = await buildReceiver(t, { settings: { WEBHOOK_SECRETS: secrets } });
   const both = `${signatureOf(raw, { key: 'whsec_unknown' })},${signatureOf(raw).split(',')[1]}`;
   await call('POST', path, 200, { raw, headers: { 'stripe-signature': both } });
   const current = signatureOf(raw, { key: 'whsec_new' });
@@ -60,7 +60,7 @@ t.test('any pair of secret and signature may match, and the secret that did is c
 });
 
 t.test('an unknown provider is a 404, and a body that is too large a 413', async t => {
-  const { call, deliver } = await buildDoor(t);
+  const { call, deliver } = await buildReceiver(t);
   const headers = { 'paypal-signature': signatureOf(raw) };
   t.match((await call('POST', '/api/webhooks/paypal', 404, { raw, headers })).body.error, { status: 404 });
   await call('POST', '/api/webhooks/__proto__', 404, { raw, headers });
@@ -69,7 +69,7 @@ t.test('an unknown provider is a 404, and a body that is too large a 413', async
 });
 
 t.test('a signed body that is not JSON is refused', async t => {
-  const { call, deliver } = await buildDoor(t);
+  const { call, deliver } = await buildReceiver(t);
   for (const body of ['', 'ok', '{"a":1', '{"id":"evt_1"} x']) {
     const answer = await deliver(body, 400);
     t.match(answer.text, /not valid JSON/);
@@ -79,6 +79,6 @@ t.test('a signed body that is not JSON is refused', async t => {
 });
 
 t.test('the rate limit does not apply to webhooks', async t => {
-  const { deliver } = await buildDoor(t, { settings: { RATE_LIMIT_MAX: 2 } });
+  const { deliver } = await buildReceiver(t, { settings: { RATE_LIMIT_MAX: 2 } });
   for (let i = 0; i < 5; i++) await deliver({ id: `evt_${i}`, type: 'charge.captured' });
 });

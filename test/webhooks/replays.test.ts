@@ -5,7 +5,7 @@ import { orm } from '../../src/database/connection.ts';
 import { replayEvent, replayEvents, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const skip =
@@ -15,7 +15,7 @@ const skip =
 const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 t.test('an event that is replayed while it is trimmed stays', { skip }, async t => {
-  const { call, database, deliver, jobs } = await buildDoor(t);
+  const { call, database, deliver, jobs } = await buildReceiver(t);
   await jobs.close();
   await deliver({ ...paymentEvent(), type: 'customer.created' });
   const [{ id }] = (await call('GET', '/api/webhook-events', 200)).body.data;
@@ -34,7 +34,7 @@ t.test('an event that is replayed while it is trimmed stays', { skip }, async t 
 });
 
 t.test('a replay that finds its events taken by another one goes on to the next', { skip }, async t => {
-  const { database, jobs } = await buildDoor(t);
+  const { database, jobs } = await buildReceiver(t);
   await jobs.close();
   const context = inside(database);
   const db = orm(database.writes);

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { countRows } from '../helper/database.ts';
-import { buildDoor, countsOf, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
 t.test('a handler that throws nine times and then succeeds takes effect once', async t => {
   let calls = 0;
@@ -11,7 +11,10 @@ t.test('a handler that throws nine times and then succeeds takes effect once', a
     calls++;
     if (calls < 10) throw new Error(`not yet\0, ${calls}`);
   };
-  const { call, deliver, eventually } = await buildDoor(t, { handle, retries: { delay: 0, delayMax: 0 } });
+  const { call, deliver, eventually } = await buildReceiver(t, {
+    handle,
+    retries: { delay: 0, delayMax: 0 },
+  });
   await deliver(paymentEvent());
   const event = await eventually('customer=cus_1', 'processed');
   t.match(event, { attempts: 10, lastError: null });
@@ -29,7 +32,7 @@ t.test('an event that always fails becomes dead, is counted, and can be replayed
   const handle = async () => {
     if (broken) throw new Error('not fixed yet');
   };
-  const { call, deliver, eventually, metrics } = await buildDoor(t, {
+  const { call, deliver, eventually, metrics } = await buildReceiver(t, {
     handle,
     settings: { WEBHOOK_RETRIES: 1 },
   });
@@ -60,7 +63,7 @@ t.test('a replay of an event that waits for its next attempt makes it due at onc
     throw new Error('always');
   };
   const retries = { delay: 3600, delayMax: 3600 };
-  const { call, database, deliver, eventually } = await buildDoor(t, { handle, retries });
+  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries });
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
@@ -80,7 +83,7 @@ t.test('a failed or dead event can be dismissed: it is not tried again, and coun
   const handle = async () => {
     if (broken) throw new Error('malformed');
   };
-  const { call, database, deliver, eventually } = await buildDoor(t, {
+  const { call, database, deliver, eventually } = await buildReceiver(t, {
     handle,
     retries: { delay: 3600, delayMax: 3600 },
   });
@@ -107,7 +110,7 @@ t.test('events are replayed and dismissed by filter, a dry run only counts, and 
   const handle = async () => {
     if (broken) throw new Error('not fixed yet');
   };
-  const { call, deliver, eventually } = await buildDoor(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
+  const { call, deliver, eventually } = await buildReceiver(t, { handle, settings: { WEBHOOK_RETRIES: 0 } });
   for (let i = 0; i < 6; i++)
     await deliver(paymentEvent({ id: `evt_${i}`, customer: i < 4 ? 'cus_a' : 'cus_b' }));
   await deliver({ id: 'evt_other', type: 'charge.captured' });
@@ -146,7 +149,7 @@ t.test("every log line about an event has the provider's id", async t => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const handle = () => Promise.reject(new Error('never'));
-  const { deliver, eventually } = await buildDoor(t, {
+  const { deliver, eventually } = await buildReceiver(t, {
     ...{ handle, log, retries: { delay: 0, delayMax: 0 } },
     settings: { WEBHOOK_RETRIES: 1 },
   });

@@ -6,7 +6,7 @@ import { orm } from '../../src/database/connection.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
-import { buildDoor, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const hour = 3_600_000;
@@ -26,7 +26,7 @@ const skip =
 t.test('a locked event is trimmed an hour later, and the other tables meanwhile', { skip }, async t => {
   const messages: string[] = [];
   const log = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
-  const { database, jobs, restart } = await buildDoor(t, { log });
+  const { database, jobs, restart } = await buildReceiver(t, { log });
   await jobs.close();
   for (const row of oldRows) await orm(database.writes).execute(row);
   mock.timers.enable({ apis: ['setInterval'] });
@@ -53,7 +53,7 @@ t.test('old events are trimmed in batches, dead ones never', async t => {
     if (customer === 'cus_dead') throw new Error('never');
   };
   const settings = { WEBHOOK_RETRIES: 0 };
-  const service = await buildDoor(t, { handle, settings: { ...settings }, now: () => clock });
+  const service = await buildReceiver(t, { handle, settings: { ...settings }, now: () => clock });
   const at = () => Math.floor(clock.getTime() / 1000);
   await service.deliver(paymentEvent({ id: 'old', customer: 'cus_old' }), 200, {}, at());
   await service.deliver({ id: 'old_ignored' }, 200, {}, at());

@@ -21,7 +21,7 @@ export interface IncomingEvent
   > {}
 
 /** What events change. */
-interface Effects {
+export interface Effects {
   /**
    * What subscriptions become. The service sets those of all handlers at once, in the order in which the events
    * happened.

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { stripe } from '../../../src/webhooks/handlers/stripe.ts';
 import { makeKey } from '../../helper/access.ts';
 import { lifeOf } from '../../helper/events/stripeLife.ts';
-import { buildDoor, paymentEvent } from '../../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../../helper/webhooks.ts';
 import { openBrowser, openPage } from './browser.ts';
 
 /** A service with a history that an operator would look at: lives of customers, and events that fail until `repair`. */
@@ -12,7 +12,7 @@ export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
     if (broken) throw new Error('the ledger does not answer');
     return {};
   };
-  const service = await buildDoor(t, {
+  const service = await buildReceiver(t, {
     settings: { AUTH_MODE, WEBHOOK_RETRIES: 0 },
     handlers: new Map([...stripe, ['charge.dispute.created', { effect: '', needsCustomer: true, handle }]]),
   });
