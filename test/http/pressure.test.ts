@@ -10,7 +10,7 @@ import { backend, createPostgres, testLog } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
-const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: node scripts/test.ts postgres' };
+const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 
 /** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */
 async function holdUsers({ writes }: Database) {

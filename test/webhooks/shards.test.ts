@@ -53,7 +53,7 @@ async function openWatched(t: Test) {
   return { context, receive, asked, commits };
 }
 
-const skip = !isDistributed && 'needs a distributed database: node scripts/test.ts citus';
+const skip = !isDistributed && 'needs a distributed database: npm test -- citus';
 
 const retries = { most: 3, delay: 0, delayMax: 0 };
 const take = ({ db }: Context, isAlone = false) =>

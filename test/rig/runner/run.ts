@@ -1,11 +1,11 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Arguments, runCommand } from '../src/command.ts';
-import { exit } from '../src/process/exit.ts';
-import { makeDataFolder, makeSnapshot, startCitus, startServer } from '../test/rig/runner/databases.ts';
-import { changesProcess, filesOf, measuresTimes, type Suite } from '../test/rig/runner/files.ts';
-import { type Counts, runFiles } from '../test/rig/runner/pool.ts';
+import { type Arguments, runCommand } from '../../../src/command.ts';
+import { exit } from '../../../src/process/exit.ts';
+import { makeDataFolder, makeSnapshot, startCitus, startServer } from './databases.ts';
+import { changesProcess, filesOf, measuresTimes, type Suite } from './files.ts';
+import { type Counts, runFiles } from './pool.ts';
 
 const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [file …]
 
