@@ -7,8 +7,7 @@ import type { Test } from 'tap';
 import { backend, createPostgres } from '../../helper/database.ts';
 import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
 
-export const onPostgres =
-  backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
+export const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 
 /** A client without pauses, of one connection by default, that ends with the test. */
 export function openClient(t: Test, url: string, options: object = {}): postgres.Sql {
