@@ -37,6 +37,7 @@ async function examine({ values }: Arguments<typeof options>, io: Io): Promise<n
   try {
     const settings = io.settings();
     report('ok', 'settings', 'The settings are valid and do not contradict each other.');
+    if (!settings.DATABASE_URL) report('ok', 'database', 'The embedded database is checked when it starts.');
     for (const [code, name, wellText, check] of checks) {
       if (settings[name] === undefined) continue;
       const before = findings.length;

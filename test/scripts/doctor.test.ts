@@ -48,6 +48,7 @@ const production = { NODE_ENV: 'production', AUTH_MODE: 'required', TRUST_PROXY:
 t.test('settings, and who can reach the service', { skip: needsNone }, async t => {
   t.same(await examine(t, production), [
     { level: 'ok', code: 'settings', text: 'The settings are valid and do not contradict each other.' },
+    { level: 'ok', code: 'database', text: 'The embedded database is checked when it starts.' },
     { level: 'ok', code: 'exposure', text: 'Nobody can reach, read or sign what is not meant for them.' },
   ]);
   await expect(t, 'problem settings', { AUTH_ISSUER: 'x' });
