@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { count, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
+import { count, eq, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
@@ -91,4 +92,20 @@ export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8'
   });
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** Locks the row of a user as another session would, and returns a function that releases it. */
+export async function lockUser({ writes }: Database, id: string, lock: 'update' | 'no key update') {
+  const gate = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = writes.transaction(async tx => {
+    await orm(tx).select().from(users).where(eq(users.id, id)).for(lock);
+    locked.resolve();
+    await gate.promise;
+  });
+  await locked.promise;
+  return async () => {
+    gate.resolve();
+    await holding;
+  };
 }

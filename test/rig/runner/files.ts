@@ -5,7 +5,9 @@ export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
 /** These measure response times under load, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/locks)\.test\.ts$/.test(file);
+  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/strangers)\.test\.ts$/.test(
+    file,
+  );
 
 /** The longest files run first, so that none of them runs by itself at the end. */
 const long =
