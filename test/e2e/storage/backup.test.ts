@@ -1,32 +1,13 @@
-import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import t, { type Test } from 'tap';
-import { sql } from '../../../drizzle/orm.ts';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
 import { main as backup } from '../../../scripts/backup.ts';
 import { main as restore } from '../../../scripts/restore.ts';
 import { main as seed } from '../../../scripts/seed.ts';
-import { readSettings } from '../../../src/config/settings.ts';
-import type { Connection } from '../../../src/database/connection.ts';
-import { openDatabase } from '../../../src/database/open.ts';
 import { run as runInside } from '../../helper/command.ts';
-import { select, testLog } from '../../helper/database.ts';
-import { PostgresNode } from '../../rig/cluster/postgres.ts';
-import { ofKind } from '../../rig/deploy/manifests.ts';
-import { createServingRole } from '../../rig/deploy/servingRole.ts';
-import { folderOf } from '../../rig/openCluster.ts';
-import { call, makeFolder, runCommand, startService, until } from '../../rig/process.ts';
-import { pay, secrets } from '../../rig/sender.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { call, makeFolder, runCommand, startService } from '../../rig/process.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { contentsOf, fill, skip, startInstalled } from './contents.ts';
 
 t.setTimeout(240_000);
 
@@ -36,61 +17,6 @@ async function run(command: keyof typeof mains, args: string[], env: Record<stri
   return { code, output: out + err };
 }
 const mains = { backup, restore, seed };
-
-/** Adds rows to every table that requests write to. */
-async function fill(t: Test, env: Record<string, string>) {
-  const service = await startService(t, { ...env, WEBHOOK_SECRETS: secrets });
-  for (let i = 0; i < 30; i++) {
-    const user = { name: `Ädä ${i} 🌍`, email: `${i}@example.com` };
-    const { body } = await call(service, 'POST', '/api/users', user);
-    await call(service, 'POST', '/api/posts', { title: `Notes ${i}`, authorId: body.id });
-  }
-  for (let i = 0; i < 5; i++) await pay(service.url, `evt_${i}`, `cus_${i}`);
-  await call(service, 'POST', '/api/keys', { name: 'kept', scopes: ['read'] });
-  await until('the events are processed', async () => {
-    const { body } = await call(service, 'GET', '/api/webhook-events?status=processed');
-    return body.data.length === 5;
-  });
-  return service;
-}
-
-type Contents = Record<string, string[]>;
-
-/** Every row of every table, as text. */
-async function contentsOf(t: Test, env: Record<string, string>): Promise<Contents> {
-  const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
-  await database.ready;
-  const contents: Contents = {};
-  for (const name of await tablesOf(database.writes)) {
-    const rows = await select(
-      database.writes,
-      sql.raw(`select to_jsonb(r)::text as row from ${name} as r order by 1`),
-    );
-    contents[name] = rows.map(({ row }) => row as string);
-  }
-  await database.close();
-  t.ok(Object.keys(contents).length > 12, `${Object.keys(contents)}`);
-  for (const name of [
-    'users',
-    'posts',
-    'subscriptions',
-    'webhook_events',
-    'api_keys',
-    'audit_log',
-    'list_tables',
-  ])
-    t.ok(contents[`public.${name}`]?.length, `${name} has rows`);
-  return contents;
-}
-
-async function tablesOf(db: Connection): Promise<string[]> {
-  const rows = await select(
-    db,
-    sql`select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
-  );
-  return rows.map(({ name }) => String(name));
-}
 
 t.test('an embedded database is restored into an empty folder', async t => {
   const [from, to] = [{ DATA_DIR: makeFolder(t) }, { DATA_DIR: makeFolder(t) }];
@@ -143,12 +69,6 @@ t.test('without the PostgreSQL programs the commands say what is missing', async
   });
 });
 
-// pg_dump refuses a server newer than itself, so these tests start a server of the same release.
-const initdb = join(folderOf('initdb') ?? '', 'initdb');
-/** Where the PATH has a link to one program, the others are beside the program itself. */
-const bin = existsSync(initdb) ? dirname(realpathSync(initdb)) : '';
-const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
-
 t.test('a PostgreSQL database is restored into an empty one', { skip }, async t => {
   const [from, to] = [await startInstalled(t), await startInstalled(t)];
   const file = join(makeFolder(t), 'backup.dump');
@@ -181,89 +101,5 @@ t.test('after a restore the counts are right, with changes that were not folded'
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
 });
 
-/** Runs the backup of deploy/ in a folder, with the command and the variables of its manifest. */
-function runDump(folder: string, url: string, env: NodeJS.ProcessEnv) {
-  const [{ command, env: given }] = ofKind('CronJob')[0].spec.jobTemplate.spec.template.spec.containers;
-  const variables = given.map(({ name, value }: { name: string; value: string }) => [name, value]);
-  const DATABASE_URL_FILE = join(folder, 'url');
-  writeFileSync(DATABASE_URL_FILE, `${url}\n`);
-  const args = command.map((each: string) => each.replace('/etc/triport', resolve('deploy/kubernetes')));
-  const { status, stderr } = spawnSync(args[0], args.slice(1), {
-    cwd: folder,
-    env: { ...Object.fromEntries(variables), ...env, DATABASE_URL_FILE },
-    encoding: 'utf8',
-  });
-  return { status, stderr, dumps: readdirSync(folder).filter(name => name.endsWith('.dump')) };
-}
-
-t.test(
-  'a dump of deploy/ is restored into an empty database, which the serving role serves',
-  { skip },
-  async t => {
-    const [{ DATABASE_URL: from, PATH }, { DATABASE_URL: to }] = [
-      await startInstalled(t),
-      await startInstalled(t),
-    ];
-    const service = await fill(t, { DATABASE_URL: from });
-    service.child.kill('SIGTERM');
-    await service.ended;
-    const contents = await contentsOf(t, { DATABASE_URL: from });
-    const folder = makeFolder(t);
-
-    const dumped = runDump(folder, from, { PATH });
-    const [dump = ''] = dumped.dumps;
-    t.match(dumped, { status: 0, stderr: '', dumps: [/^triport-\d{4}-\d\d-\d\dT[\d-]+Z\.dump$/] });
-    t.equal(statSync(join(folder, dump)).mode & 0o777, 0o600, 'only its owner may read it');
-
-    await createServingRole(t, to, 'choose one');
-    t.match(runDump(folder, to, { PATH, RESTORE: dump }), { status: 0, stderr: '' });
-    t.same(await contentsOf(t, { DATABASE_URL: to }), contents);
-    t.match(runDump(folder, to, { PATH, RESTORE: dump }), { status: 1, stderr: /already exists/ });
-    const DATABASE_URL = to.replace('triport@', 'triport_service:choose%20one@');
-    const restored = await startService(t, { DATABASE_URL });
-    t.match(await call(restored, 'GET', '/api/posts'), { status: 200, body: { meta: { total: 30 } } });
-    const ada = { name: 'Ada', email: 'ada@example.com' };
-    t.equal((await call(restored, 'POST', '/api/users', ada)).status, 201);
-  },
-);
-
-t.test('old dumps go only after a new one was read back', { skip }, async t => {
-  const { DATABASE_URL: url, PATH = '' } = await startInstalled(t);
-  await queryPostgres(url, 'create table notes as select md5(n::text) from generate_series(1, 1000) as n');
-  const [folder, programs] = [makeFolder(t), makeFolder(t)];
-  const old = 'triport-2020-01-01T02-17-00Z.dump';
-  writeFileSync(join(folder, old), 'old');
-  utimesSync(join(folder, old), 0, 0);
-  // One whose dump is cut off, and whose list of contents is whole.
-  const broken = `#!/bin/bash
-    echo "$PGPASSWORD $1" > arguments
-    ${join(bin, 'pg_dump')} "$@" && truncate --size=-100 unfinished.*`;
-  writeFileSync(join(programs, 'pg_dump'), broken, { mode: 0o755 });
-  const secret = url.replace('triport@', String.raw`triport:p@a\n%25@`);
-  t.match(runDump(folder, secret, { PATH: `${programs}:${PATH}` }), { status: 1, stderr: /./, dumps: [old] });
-  t.equal(readFileSync(join(folder, 'arguments'), 'utf8').trim(), String.raw`p@a\n% --dbname=${url}`);
-  const { status, dumps } = runDump(folder, secret, { PATH });
-  t.match({ status, dumps: dumps.length }, { status: 0, dumps: 1 });
-  t.notOk(dumps.includes(old));
-});
-
 const addUsers = (name: string, count: number) => `insert into users (id, name, email, created_at, updated_at)
   select gen_random_uuid(), 'x', '${name}' || n, now(), now() from generate_series(1, ${count}) as n`;
-
-/** Starts a server of the installed release, with an empty database. */
-async function startInstalled(t: Test) {
-  const [folder, port] = [join(makeFolder(t), 'data'), await freePort()];
-  const server = new PostgresNode({
-    name: 'installed',
-    programs: bin,
-    folder,
-    port,
-    settings: 'fsync = off',
-  });
-  t.teardown(() => server.stop('SIGINT'));
-  await server.create();
-  return {
-    DATABASE_URL: `postgres://triport@127.0.0.1:${port}/postgres`,
-    PATH: `${bin}:${process.env.PATH}`,
-  };
-}
