@@ -1,18 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** On every response. Pages replace the policy with their own; data needs no permissions at all. */
-const defaultHeaders = {
-  // Without Cache-Control, a cache may store a response for as long as it likes: a 404 outlived the creation of the
-  // record.
-  'cache-control': 'no-cache',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
+/** On every response. Without Cache-Control, caches would store one for as long as they like: a 404 outlived the creation. */
+const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
+/** What a browser may do with a page, besides the policy of its content. Data needs no such permissions. */
+const pageHeaders = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
-  // For browsers that do not support frame-ancestors.
-  'x-frame-options': 'DENY',
 };
 /** For a year, a browser that used TLS must not connect without it. */
 const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };
@@ -44,6 +39,6 @@ export const toolPolicy =
 export const sendHtml = (reply: FastifyReply, page: string, policy: string): FastifyReply =>
   vary(reply, 'accept')
     .type('text/html; charset=utf-8')
-    .header('content-security-policy', policy)
+    .headers({ ...pageHeaders, 'content-security-policy': policy })
     .serializer(String)
     .send(page);

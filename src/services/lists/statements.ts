@@ -39,15 +39,9 @@ const { placeholder, raw } = sql;
 const listOf = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
 const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
 
-/**
- * A value that the planner does not know. For few parents or a low limit it would take another plan for cheaper than
- * the one that it keeps, and plan each execution of a statement anew, which takes as long as reading 200 posts.
- */
-const unknown = (name: string, type = 'int') => sql`(select ${placeholder(name)}::${raw(type)})`;
-
 /** One of the ids of the placeholder `$parents`, in a statement for each of them. */
 const parent = sql`parent.id`;
-const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
+const parents = sql`unnest(string_to_array(${placeholder('$parents')}, ',')::uuid[]) as parent(id)`;
 
 /** Each parent with its total. */
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
@@ -60,7 +54,7 @@ export const totalsStatement = (rules: ListRules, selection: Selection) =>
 export function pageStatement(rules: ListRules, reading: Reading): SQL {
   if (reading.perParent !== undefined) {
     const page = recordsOf(rules, reading);
-    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknown('$most')}`;
+    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${placeholder('$most')}`;
   }
   if (reading.from !== 'number') return recordsOf(rules, reading);
   const { start, ...begin } = startOf(rules, reading);
@@ -98,15 +92,14 @@ interface Begin {
 
 function recordsOf(rules: ListRules, reading: Reading, { bound, skip }: Begin = {}): SQL {
   const { table, filters } = rules;
-  const { prefix, descending, perParent, from } = reading;
-  const number = perParent === undefined ? placeholder : unknown;
+  const { prefix, descending, from } = reading;
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
-  const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
+  const offset = from === 'number' ? sql`offset ${skip ?? placeholder('$skip')}` : undefined;
   return sql`select ${listOf(columnsOf(rules, reading))} from ${table}
     where ${bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading)}
     order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}
-    limit ${number('limit')} ${offset}`;
+    limit ${placeholder('limit')} ${offset}`;
 }
 
 /**
