@@ -35,10 +35,9 @@ export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
   fromDriver: value => Buffer.from(value.buffer, value.byteOffset, value.byteLength),
 });
 
-const inUtc = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
-
 /** From the database's `2026-11-21 09:30:00.5+00`. Rearranging it takes a fifth of the time of a Date. */
 function isoOf(value: string): string {
-  if (!inUtc.test(value)) return new Date(value).toISOString();
+  // Another shape: a year with five digits, before Christ, or infinity.
+  if (value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).padEnd(3, '0')}Z`;
 }

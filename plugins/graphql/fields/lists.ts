@@ -2,12 +2,14 @@ import type { TObject } from '@sinclair/typebox';
 import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
+import { bookkeeping } from '../../../src/services/lists/rules.ts';
 import type { Relation } from '../../../src/services/relations.ts';
 import type { OperationContext } from '../operation.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
+import { selectsOnly } from './selection.ts';
 
 /** A list, as GraphQL shows it. */
 export interface Listed {
@@ -71,7 +73,9 @@ function resolversOf(
   { contract, list }: Listed,
   filter: string | undefined,
 ): Record<string, Resolver> {
-  const toQuery = oncePerField(listQuery(contract.query));
+  const readQuery = listQuery(contract.query);
+  const members = Object.keys(contract.record.properties).filter(member => !bookkeeping.includes(member));
+  const toQuery = oncePerField((args, info) => ({ ...readQuery(args), brief: selectsOnly(members, info) }));
   const toConnectionQuery = oncePerField(connectionQuery(contract.query));
   const { pageOf, totalOf } = readsOf(list, filter);
   return {

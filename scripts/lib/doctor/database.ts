@@ -62,7 +62,7 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   for (const grant of found.grants) report('problem', 'rights', `${found.role} lacks a right: \`${grant}\`.`);
   const size = settings.DATABASE_POOL_SIZE;
   // Each process has a probe beside its pools.
-  const most = servers * (2 * size + 1) + workers * (size + 1);
+  const most = servers * (Math.ceil(1.5 * size) + 1) + workers * (size + 1);
   const wanted = `statement_timeout = ${statementTimeout(settings)}; lock_timeout = 50`;
   if (settings.DATABASE_POOLER !== 'transaction') {
     const advice = 'raise max_connections, lower DATABASE_POOL_SIZE, or use PgBouncer';

@@ -9,7 +9,7 @@ import { Pool } from './pool.ts';
 
 export interface Server {
   url: string;
-  /** For reads, and as many for writes. */
+  /** For writes. */
   connections: number;
   /** Whether a pooler gives each transaction another session. */
   pooled?: boolean;

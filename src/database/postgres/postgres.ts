@@ -17,7 +17,8 @@ const writeLockTimeout = 50;
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => watch.checkNow();
-  const readers = connectTo(server, log, { onclose });
+  const forReads = Math.ceil(server.connections / 2);
+  const readers = connectTo({ ...server, connections: forReads }, log, { onclose });
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
   const writes = connectionOf(writers);
   const migrations = prepareMigrations(writes, server, log);
@@ -30,7 +31,7 @@ export function openPostgres(server: Server, log: Log): Database {
   });
   const listeners: (() => void)[] = [];
   const available = () => migrations.done() && !watch.isAway();
-  const connections = watchConnections([readers, writers], available, log);
+  const connectionWatch = watchConnections([readers, writers], available, log);
   return {
     kind: 'postgres',
     writes,
@@ -38,7 +39,7 @@ export function openPostgres(server: Server, log: Log): Database {
     available,
     ready: migrations.ready,
     ping: watch.ping,
-    hasConnections: () => !connections.isAway(),
+    hasConnections: () => !connectionWatch.isAway(),
     calls: {
       send: async () => void (await writes.rows(callWorkers, [])),
       onCall: work => {
@@ -49,11 +50,12 @@ export function openPostgres(server: Server, log: Log): Database {
     load: () => {
       const [reading, writing] = [readers.load(), writers.load()];
       const waiting = reading.waiting + writing.waiting;
-      return { connections: 2 * server.connections, reading: reading.used, writing: writing.used, waiting };
+      const connections = forReads + server.connections;
+      return { connections, reading: reading.used, writing: writing.used, waiting };
     },
     close: async () => {
       migrations.stop();
-      void connections.close();
+      void connectionWatch.close();
       await Promise.all([readers.close(), writers.close(), watch.close()]);
     },
   };

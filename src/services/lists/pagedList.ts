@@ -1,11 +1,4 @@
-import {
-  Column,
-  getTableColumns,
-  getTableConfig,
-  is,
-  type PgColumn,
-  type SQLWrapper,
-} from '../../../drizzle/orm.ts';
+import { Column, getTableConfig, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { keptIn } from '../../core/keptIn.ts';
@@ -31,6 +24,7 @@ import {
   positionColumns,
   positionValue,
   type Reading,
+  recordColumnsOf,
   sortedBy,
   totalsStatement,
 } from './statements.ts';
@@ -50,12 +44,15 @@ type Rows = unknown[][];
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
   readonly #toRecord: (row: unknown[]) => T;
+  readonly #toBrief: (row: unknown[]) => T;
   readonly #indexed: string[];
   readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
-    this.#toRecord = rowMapper(rules.columns ?? getTableColumns(rules.table)) as (row: unknown[]) => T;
+    const mapper = (brief: boolean) =>
+      rowMapper(recordColumnsOf(this.#rules, brief)) as (row: unknown[]) => T;
+    [this.#toRecord, this.#toBrief] = [mapper(false), mapper(true)];
     for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts))
       if (columns.some(column => is(column, Column) && !column.notNull))
         throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
@@ -115,7 +112,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     need(context, this.#rules.scope);
-    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter };
+    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter, brief: query.brief };
     const from = namesIn(['after', 'before'], query as Cursors).length > 0 ? 'end' : 'number';
     const limits = { $skip: skipped(query), limit: query.limit + 1, $most: most + ids.length };
     const values = { ...query, ...bounds(periodOf(query)), ...limits, $parents: ids.join() };
@@ -156,7 +153,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
     const cursorAt = (index: number) =>
       makeCursor(this.#listNameOf(query), this.#positionOf(page.at(index), order));
-    return { data: page.map(this.#toRecord), hasNext, hasPrevious, cursorAt };
+    return { data: page.map(order.brief ? this.#toBrief : this.#toRecord), hasNext, hasPrevious, cursorAt };
   }
 
   /** The position of a row: the values of the sort, then the id. */

@@ -44,7 +44,11 @@ export type ListQuery<Filter extends string = string, Sort extends string = stri
     page?: number;
     limit: number;
     sort: Sort | `-${Sort}`;
+    /** Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 posts. */
+    brief?: boolean;
   };
+/** Members of a record that few clients of GraphQL select. */
+export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
 /** A log is read by cursor only. */
 export type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
 

@@ -11,7 +11,7 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
-import type { ListRules } from './rules.ts';
+import { bookkeeping, type ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
 export interface Selection {
@@ -32,6 +32,7 @@ export interface Reading extends Selection {
    * A page by number skips rows. One by cursor begins at a position, or at an end of the list if the cursor is empty.
    */
   from: 'number' | 'position' | 'end';
+  brief?: boolean | undefined;
 }
 export type Order = Omit<Reading, 'from'>;
 
@@ -64,9 +65,16 @@ export function pageStatement(rules: ListRules, reading: Reading): SQL {
     select record.*, start.total from start left join (${records}) as record on true`;
 }
 
+/** The columns of a record, by member. */
+export function recordColumnsOf({ table, columns = getTableColumns(table) }: ListRules, brief = false) {
+  if (!brief) return columns;
+  return Object.fromEntries(Object.entries(columns).filter(([member]) => !bookkeeping.includes(member)));
+}
+
 /** The columns of a row: those of the record, and those of its position and its parent that are not among them. */
 export function columnsOf(rules: ListRules, order: Order): SQLWrapper[] {
-  const { table, columns = getTableColumns(table), filters } = rules;
+  const { filters } = rules;
+  const columns = recordColumnsOf(rules, order.brief);
   const parent = order.perParent === undefined ? [] : [filters[order.perParent] as PgColumn];
   return [...new Set<SQLWrapper>([...Object.values(columns), ...positionColumns(rules, order), ...parent])];
 }
