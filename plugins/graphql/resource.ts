@@ -5,7 +5,6 @@ import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import { childFields, listFields } from './fields/lists.ts';
 import { mutationFields } from './fields/mutations.ts';
 import { toType } from './fields/sdl.ts';
-import type { OperationContext } from './operation.ts';
 import type { Resolver, SchemaPart } from './schema.ts';
 
 /** A resource over GraphQL: its type, the queries, both directions of each relation, and the operations that it has. */
@@ -27,17 +26,17 @@ extend type Query {
 }`,
   ],
   resolvers: {
-    Query: { [resource.name]: (_, { id }: { id: string }, operation) => loadRecord(resource, id, operation) },
+    Query: { [resource.name]: (_, { id }: { id: string }, { context }) => resource.find(context, id) },
   },
 });
 
 /** The field of a child for its parent. */
 function parentField({ parent, child, member, name }: Relation): SchemaPart {
   const isOptional = [child.contract.record.properties[member]?.type].flat().includes('null');
-  const resolve: Resolver = async (record, _, operation) =>
+  const resolve: Resolver = async (record, _, { context }) =>
     record[member] === null
       ? null
-      : orNotFound(capitalize(parent.noun), await loadRecord(parent, record[member], operation));
+      : orNotFound(capitalize(parent.noun), await parent.find(context, record[member]));
   return {
     sdl: [
       /* GraphQL */ `
@@ -49,7 +48,3 @@ extend type ${child.title} {
     resolvers: { [child.title]: { [name]: resolve } },
   };
 }
-
-/** A record, or undefined, in one call of the service with the other ids of the turn. */
-const loadRecord = (resource: AnyResource, id: string, { context, load }: OperationContext) =>
-  load<unknown>(resource, [], id, ids => resource.ofIds(context, ids));

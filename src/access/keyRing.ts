@@ -8,7 +8,7 @@ import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
-import { recordsById } from '../database/statements/recordsById.ts';
+import { recordById } from '../database/statements/recordById.ts';
 import { idOf, isWellFormed, publicId, publicIdOf } from './apiKeyToken.ts';
 import { KnownKey, mistypedKey, unknownKey } from './knownKey.ts';
 
@@ -19,9 +19,7 @@ const trustedFor = 4000;
 const writeInterval = 60_000;
 const idleAfter = 2 * writeInterval;
 const maxKeys = 10_000;
-const keysPerQuery = 1000;
-
-const keysById = recordsById(apiKeys);
+const keyById = recordById(apiKeys);
 
 export interface KeyRingDependencies {
   database: Database;
@@ -85,19 +83,16 @@ export class KeyRing {
 
   /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
   #lookUp(id: string): Promise<void> {
-    return keptIn(this.#lookups, id, () => this.#read([id]).finally(() => this.#lookups.delete(id)));
+    return keptIn(this.#lookups, id, () => this.#read(id).finally(() => this.#lookups.delete(id)));
   }
 
-  async #read(ids: string[]): Promise<void> {
+  async #read(id: string): Promise<void> {
     // From before the query, which may miss a revocation that commits while it runs.
     const trustedUntil = performance.now() + trustedFor;
-    const rows = await keysById.many(this.#dependencies.database.reads, ids);
-    for (const id of ids) {
-      const name = publicIdOf(id);
-      const row = rows.get(id);
-      if (row === undefined) this.#keys.delete(name);
-      else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
-    }
+    const row = await keyById(this.#dependencies.database.reads, id);
+    const name = publicIdOf(id);
+    if (row === undefined) this.#keys.delete(name);
+    else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
   }
 
   /** Reads all keys in use again and drops the idle ones. */
@@ -106,8 +101,7 @@ export class KeyRing {
     await writeLastUses(database, this.#keys.values());
     const idle = now().getTime() - idleAfter;
     for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
-    const ids = [...this.#keys.values()].map(({ id }) => id);
-    while (ids.length > 0) await this.#read(ids.splice(0, keysPerQuery));
+    await Promise.all([...this.#keys.values()].map(({ id }) => this.#read(id)));
   }
 }
 

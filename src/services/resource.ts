@@ -7,7 +7,7 @@ import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
-import { type RecordTable, recordsById } from '../database/statements/recordsById.ts';
+import { type RecordTable, recordById } from '../database/statements/recordById.ts';
 import { statement } from '../database/statements/statement.ts';
 import { totalOf } from '../database/totals.ts';
 import { PagedList } from './lists/pagedList.ts';
@@ -59,8 +59,8 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   unique: Unique[];
   /** One record; not found for any other text. */
   get: (context: Context, id: string) => Promise<T['$inferSelect']>;
-  /** The records with these ids, by id. Unknown ids are absent. */
-  ofIds: (context: Context, ids: string[]) => Promise<Map<string, T['$inferSelect']>>;
+  /** The same, or undefined. */
+  find: (context: Context, id: string) => Promise<T['$inferSelect'] | undefined>;
   list: PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>;
 }
 interface Unique {
@@ -100,8 +100,12 @@ export function resourceOf<
   table: Static<C['record']> extends T['$inferSelect'] ? T : never,
   { filters, sorts, counted = [], unique = [] }: Rules<C> = {},
 ): Resource<C, T> {
-  const byId = recordsById(table);
-  const [title, nouns] = [capitalize(name), wordsOf(plural)];
+  const byId = recordById(table);
+  async function find(context: Context, id: string) {
+    need(context, 'read');
+    return byId(context.db, id);
+  }
+  const [title, noun, nouns] = [capitalize(name), wordsOf(name), wordsOf(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
   if (contract.record.$id !== title)
@@ -129,17 +133,11 @@ export function resourceOf<
     contract,
     table,
     list,
-    noun: wordsOf(name),
+    noun,
     path: nouns.replaceAll(' ', '-'),
-    unique: unique.map(members => uniqueOf(wordsOf(name), table, [members].flat())),
-    async get(context, id) {
-      need(context, 'read');
-      return orNotFound(capitalize(wordsOf(name)), await byId.one(context.db, id));
-    },
-    async ofIds(context, ids) {
-      need(context, 'read');
-      return byId.many(context.db, ids);
-    },
+    unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
+    find,
+    get: async (context, id) => orNotFound(capitalize(noun), await find(context, id)),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Scope } from '../../../schemas/apiKey.ts';
 import { invalid } from '../../core/errors.ts';
 import { firstId, lastId, lowestId } from '../../core/ids.ts';
 import { readBound } from '../../core/instants.ts';
-import type { RecordTable } from '../../database/statements/recordsById.ts';
+import type { RecordTable } from '../../database/statements/recordById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string = string, Sort extends string = string> {

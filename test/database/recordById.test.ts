@@ -4,7 +4,7 @@ import { eq } from '../../drizzle/orm.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
-import { recordsById } from '../../src/database/statements/recordsById.ts';
+import { recordById } from '../../src/database/statements/recordById.ts';
 import { inTransaction } from '../../src/database/write.ts';
 import { user as kind, users as people } from '../../src/services/users.ts';
 import { inside } from '../helper/access.ts';
@@ -25,7 +25,7 @@ function watchedReads() {
       });
     });
   };
-  const { one } = recordsById(users);
+  const one = recordById(users);
   const db = { ...noDatabase, rows };
   return { sent, nameOf: async (id: string) => (await one(db, id))?.name };
 }

@@ -12,11 +12,10 @@ export type RecordTable = PgTable & { id: PgColumn };
 const maxBatchSize = 200;
 
 /**
- * Reads records of a table by id: `one` in a statement with the other calls of the same turn of the event loop, or
- * `many` at once. No call joins a statement that was sent, so no answer is older than its question. Inside a
- * transaction nothing waits.
+ * A function that reads a record of a table by id, in a statement with the other calls of the same turn of the event
+ * loop, of all requests. No call joins a statement that was sent, so no answer is older than its question.
  */
-export function recordsById<T extends RecordTable>(table: T) {
+export function recordById<T extends RecordTable>(table: T) {
   type Stored = T['$inferSelect'] & { id: string };
   const byIds = statement(getTableColumns<PgTable>(table), (builder, columns) =>
     builder
@@ -24,23 +23,16 @@ export function recordsById<T extends RecordTable>(table: T) {
       .from<PgTable>(table)
       .where(sql`${table.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
   );
-  async function many(db: Connection, ids: readonly string[]): Promise<Map<string, Stored>> {
-    const records = (await byIds(db, { ids: `{${ids.filter(isId).join()}}` })) as Stored[];
-    return new Map(records.map(record => [record.id, record]));
-  }
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {
     const read = async (ids: readonly string[]) => {
       batches.publish({ what: 'reads', size: ids.length });
-      const records = await many(db, ids);
-      return ids.map(id => records.get(id));
+      const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Stored[];
+      const found = new Map(records.map(record => [record.id, record]));
+      return ids.map(id => found.get(id));
     };
     return new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
   }
-  async function one(db: Connection, id: string): Promise<Stored | undefined> {
-    if (!isId(id)) return undefined;
-    if (db.isTransaction) return (await many(db, [id])).get(id);
-    return keptIn(loaders, db, () => loaderOf(db)).load(id);
-  }
-  return { one, many };
+  return async (db: Connection, id: string): Promise<Stored | undefined> =>
+    isId(id) ? keptIn(loaders, db, () => loaderOf(db)).load(id) : undefined;
 }
