@@ -5,7 +5,7 @@ import leven from 'leven';
  * emoji.
  */
 export function truncate(text: string, length: number): string {
-  return [...text.slice(0, 2 * length)].slice(0, length).join('');
+  return text.length <= length ? text : [...text.slice(0, 2 * length)].slice(0, length).join('');
 }
 
 /** The same for a text column, which takes neither NUL nor half of a surrogate pair. */

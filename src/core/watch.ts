@@ -69,7 +69,8 @@ export function watchService(watched: Watched) {
     /** For a failure that somebody else noticed. Only a check after a pause without one finds the service back. */
     failed,
     /** Ends the pause, but not one that the check returned, nor before `retryEvery`. */
-    checkNow: () => call.abort(),
+    // With a reason: by default each call would make an error with a stack.
+    checkNow: () => call.abort('now'),
     /** Ends any pause; settles when the running check has ended. */
     close: (): Promise<void> => {
       closing.abort();
