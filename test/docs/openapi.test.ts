@@ -55,7 +55,7 @@ t.test('a client that has the document already gets a 304, compressed or not', a
     for (const method of ['GET', 'HEAD']) {
       const { headers, text } = await call(method, url, 200);
       const { etag = '', vary } = headers;
-      t.match(headers, { etag: /^W\/"[\w-]{27}"$/, vary: 'accept-encoding', 'cache-control': 'no-cache' });
+      t.match(headers, { etag: /^W\/"\w+-\d+"$/, vary: 'accept-encoding', 'cache-control': 'no-cache' });
       const zipped = await app.inject({ method: 'GET', url, headers: { 'accept-encoding': 'gzip' } });
       t.match(zipped.headers, { etag, vary, 'content-encoding': 'gzip' });
       if (method === 'GET') t.equal(String(gunzipSync(zipped.rawPayload)), text);

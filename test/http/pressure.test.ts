@@ -115,7 +115,7 @@ t.test(
     await sleep(100);
     const body = { name: 'Ada', email: 'ada@example.com' };
     t.match(await call('POST', '/api/users', 503, { body }), refused);
-    t.match(database.load?.(), { connections: 4, reading: 0, writing: 2 });
+    t.match(database.load?.(), { connections: 3, reading: 0, writing: 2 });
     await call('GET', '/api/users', 200);
     end.resolve();
     await Promise.all(holders);

@@ -26,12 +26,15 @@ export function recordById<T extends RecordTable>(table: T) {
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {
     const read = async (ids: readonly string[]) => {
+      // Later calls read again.
+      loader.clearAll();
       batches.publish({ what: 'reads', size: ids.length });
       const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Stored[];
       const found = new Map(records.map(record => [record.id, record]));
       return ids.map(id => found.get(id));
     };
-    return new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
+    const loader = new DataLoader(read, { maxBatchSize, batchScheduleFn: setImmediate });
+    return loader;
   }
   return async (db: Connection, id: string): Promise<Stored | undefined> =>
     isId(id) ? keptIn(loaders, db, () => loaderOf(db)).load(id) : undefined;

@@ -19,7 +19,7 @@ t.test('13.1: a list has a weak tag, of its bytes', async t => {
   ]) {
     const { headers, text } = await call('GET', path, 200);
     const { etag = '', link } = headers;
-    t.match(etag, /^W\/"[\w-]{27}"$/);
+    t.match(etag, /^W\/"\w+-\d+"$/);
     for (const method of reads) {
       for (const value of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
         const known = await call(method, path, 304, { headers: { [N]: value } });
