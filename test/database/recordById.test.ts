@@ -32,15 +32,15 @@ function watchedReads() {
 
 t.test('the reads of one turn of the event loop are one statement, of a bounded size', async t => {
   const { sent, nameOf } = watchedReads();
-  const ids = Array.from({ length: 450 }, () => newId(0));
+  const ids = Array.from({ length: 2250 }, () => newId(0));
   const answers = Promise.all(ids.map(id => nameOf(id)));
   await turn();
   t.same(
     sent.map(({ ids }) => ids.length),
-    [200, 200, 50],
+    [1000, 1000, 250],
   );
   for (const { ids, answer } of sent) answer(`of ${ids.length}`);
-  t.same(new Set(await answers), new Set(['of 200', 'of 50']));
+  t.same(new Set(await answers), new Set(['of 1000', 'of 250']));
 });
 
 t.test('no read joins a statement that was sent: no answer is older than its question', async t => {

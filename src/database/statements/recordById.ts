@@ -8,8 +8,8 @@ import { statement } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };
 
-/** Ids in one statement. */
-const maxBatchSize = 200;
+/** Calls that one statement answers. */
+const maxBatchSize = 1000;
 
 /**
  * A function that reads a record of a table by id, in a statement with the other calls of the same turn of the event
@@ -26,15 +26,12 @@ export function recordById<T extends RecordTable>(table: T) {
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {
     const read = async (ids: readonly string[]) => {
-      // Later calls read again.
-      loader.clearAll();
       batches.publish({ what: 'reads', size: ids.length });
-      const records = (await byIds(db, { ids: `{${ids.join()}}` })) as Stored[];
+      const records = (await byIds(db, { ids: `{${[...new Set(ids)].join()}}` })) as Stored[];
       const found = new Map(records.map(record => [record.id, record]));
       return ids.map(id => found.get(id));
     };
-    const loader = new DataLoader(read, { maxBatchSize, batchScheduleFn: setImmediate });
-    return loader;
+    return new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
   }
   return async (db: Connection, id: string): Promise<Stored | undefined> =>
     isId(id) ? keptIn(loaders, db, () => loaderOf(db)).load(id) : undefined;
