@@ -28,7 +28,8 @@ const serviceRows = `
     select ${uuid(0, 'n')}, 'User ' || n, 'user' || n || '@example.com', now(), now()
     from generate_series(1, ${size.users}) as n;
   insert into posts (id, title, status, author_id, created_at, updated_at)
-    select ${uuid(1, 'n')}, 'Post number ' || n || ' about topic ' || n % 97, case when n % 5 = 0 then 'draft' else 'published' end,
+    select ${uuid(1, 'n')}, 'Post number ' || n || ' about topic ' || n % 97,
+      case when n % 5 = 0 then 'draft' else 'published' end,
       ${uuid(0, `1 + n * 7001::bigint % ${size.users}`)}, now() - (${size.posts} - n) * interval '1 second', now()
     from generate_series(1, ${size.posts}) as n;
   set session_replication_role = origin;

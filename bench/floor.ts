@@ -28,17 +28,22 @@ function isoOf(time: string): string {
 }
 
 const post = 'id, title, status, author_id as "authorId", created_at as "createdAt"';
-const textsOf = (where: string) => ({
-  list: `select ${post} from posts ${where} order by id limit $1 offset $2`,
-  count: `select count(*)::int as total from posts ${where.replace('$3', '$1')}`,
+const filtered = (column: string) => ({
+  list: `select ${post} from posts where ${column} = $3 order by id limit $1 offset $2`,
+  count: `select count(*)::int as total from posts where ${column} = $1`,
 });
 const lists = {
-  all: textsOf(''),
-  author: textsOf('where author_id = $3'),
-  status: textsOf('where status = $3'),
+  all: {
+    list: `select ${post} from posts order by id limit $1 offset $2`,
+    count: 'select count(*)::int as total from posts',
+  },
+  author: filtered('author_id'),
+  status: filtered('status'),
 };
 const userWithPosts =
   'select name, email, title from users left join posts on author_id = users.id where users.id = $1';
+const postsOfUsers = 'select author_id, title from posts where author_id = any($1::int[])';
+const createUser = 'insert into users (name, email) values ($1, $2) returning id, name, email';
 const storeEvent = `insert into webhook_events (id, provider, type, payload) values ($1, 'stripe', $2, $3::text::jsonb)
   on conflict do nothing`;
 
@@ -67,11 +72,8 @@ async function manyUsers(): Promise<string> {
   const users = await query('select id, name, email from users order by id limit 20');
   for (const user of users) user.posts = [];
   const byId = new Map(users.map(user => [user.id, user]));
-  const ids = `{${users.map(user => user.id)}}`;
-  for (const post of await query('select author_id, title from posts where author_id = any($1::int[])', [
-    ids,
-  ]))
-    byId.get(post.author_id)?.posts.push({ title: post.title });
+  for (const { author_id, title } of await query(postsOfUsers, [`{${[...byId.keys()]}}`]))
+    byId.get(author_id)?.posts.push({ title });
   return JSON.stringify({ data: { users } });
 }
 
@@ -96,11 +98,7 @@ async function write(request: IncomingMessage, body: Buffer): Promise<string> {
   if (request.url === '/api/webhooks/stripe') return receive(request, body);
   const { query: document, variables, name, email } = JSON.parse(body.toString());
   if (document !== undefined) return document.includes('user(') ? oneUser(Number(variables.id)) : manyUsers();
-  const [user] = await query('insert into users (name, email) values ($1, $2) returning id, name, email', [
-    name,
-    email,
-  ]);
-  return JSON.stringify(user);
+  return JSON.stringify((await query(createUser, [name, email]))[0]);
 }
 
 function send(response: ServerResponse, status: number, text: string): void {

@@ -24,12 +24,14 @@ export function reportOf(measured: Measured[], memory: number[], ready: number):
   });
   const ratios = middle.map(round => textOf(ratioOf(round)));
   const megabytes = memory.map(Math.round);
-  const bytes = Math.round(middle.find(({ workload }) => workload.name === 'W1')?.service.bytes ?? 0);
+  const first = middle[0]?.workload.name;
+  const bytes = Math.round(middle[0]?.service.bytes ?? 0);
   return `| Work | Floor, CPU ms | Service + PostgreSQL | Ratio | Target | p50 / p99, ms |
 |---|---|---|---|---|---|
 ${middle.map(lineOf).join('\n')}
 
-Ready after ${ready.toFixed(1)} s. Memory idle, after W1 and after all: ${megabytes.join(', ')} MB. A W1 answer has ${bytes} bytes.
+Ready after ${ready.toFixed(1)} s. Memory idle, after ${first} and after all: ${megabytes.join(', ')} MB.
+An answer of ${first} has ${bytes} bytes.
 
 ${row(['this run', ...ratios, megabytes.at(-1), bytes, ready.toFixed(1)])}`;
 }

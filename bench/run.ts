@@ -38,7 +38,7 @@ async function main({ values }: Arguments<typeof options>): Promise<void> {
     for (let round = 1; round <= Number(values.rounds); round++)
       for (const { workload, rounds } of measured) {
         rounds.push(await compare(workload, { floor, service }, Number(values.seconds)));
-        if (round === 1 && workload.name === 'W1') memory.push(memoryOf(service.pid));
+        if (memory.length === 1) memory.push(memoryOf(service.pid));
       }
     console.log(reportOf(measured, [...memory, memoryOf(service.pid)], service.ready));
   } finally {
