@@ -1,102 +1,96 @@
-import { equal } from 'node:assert';
-import autocannon from 'autocannon';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../src/core/errors.ts';
+import type { BenchDatabase } from './database.ts';
 import { cpuOf } from './processes.ts';
-import type { Sample, Workload } from './workloads.ts';
+import { choose, type Sent, type Workload } from './workloads.ts';
 
+export interface Target {
+  name: string;
+  origin: string;
+  pid: number;
+  database: BenchDatabase;
+  /** Its id of the user with a number. */
+  idOf: (user: number) => string;
+}
 export interface Figures {
-  perSecond: number;
-  p50: number;
-  p99: number;
-  /** CPU milliseconds per request. */
+  /** CPU milliseconds of a request. */
   server: number;
   postgres: number;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  /** Of an answer, with its headers. */
+  bytes: number;
 }
 
 export const cpu = ({ server, postgres }: Figures) => server + postgres;
 
-/** What gets the load: a server and the Postgres behind it. */
-export interface Target {
-  port: number;
-  pid: number;
-  postgres: number;
-  /** Waits until all jobs of the requests are done. */
-  settled: () => Promise<void>;
-  /** Runs the maintenance of Postgres that would otherwise disturb the next load. */
-  tidy: () => Promise<void>;
-}
-
+const connections = 50;
 /** Seconds for compiling the code and filling the caches. */
 const warmUp = 2;
+/** How many requests are made beforehand. Sent twice, a new user is refused, and an event costs less. */
+const made = { repeated: 20_000, newPerSecond: 15_000 };
 
-/** Sends workloads in turn for some seconds and returns the cost of a request, including its jobs. A wrong answer ends the run. */
-export async function load(
-  workloads: Workload[],
-  sample: Sample,
-  target: Target,
-  seconds: number,
-): Promise<Figures> {
-  const { pid, postgres, settled, tidy } = target;
-  await send(workloads, sample, target, warmUp);
-  await settled();
-  await tidy();
-  const before = { server: cpuOf(pid), postgres: cpuOf(postgres) };
-  const { requests, latency, ...result } = await send(workloads, sample, target, seconds);
-  await settled();
+export function checkWrk(): void {
+  if (spawnSync('wrk', ['--version']).error)
+    throw new OperatorError('The load comes from wrk, which is not installed: apt-get install wrk');
+}
+
+/** Loads a server for some seconds; the cost of its answers includes what they leave to be done. */
+export async function load(workload: Workload, target: Target, seconds: number): Promise<Figures> {
+  const { pid, database } = target;
+  send(workload, target, warmUp);
+  await checkAnswer(workload, target);
+  await database.settled();
+  await database.tidy();
+  const before = { server: cpuOf(pid), postgres: cpuOf(database.pid) };
+  const { requests, bytes, p50, p99 } = send(workload, target, seconds);
+  await database.settled();
   return {
-    perSecond: requests.average,
-    p50: latency.p50,
-    p99: latency.p99,
-    server: (cpuOf(pid) - before.server) / result['2xx'],
-    postgres: (cpuOf(postgres) - before.postgres) / result['2xx'],
+    server: (cpuOf(pid) - before.server) / requests,
+    postgres: (cpuOf(database.pid) - before.postgres) / requests,
+    ...{ p50: p50 / 1000, p99: p99 / 1000, bytes: bytes / requests },
   };
 }
 
-/**
- * Loads several services on one Postgres at the same time, so that they run under equal conditions. Returns for each the
- * CPU milliseconds per request, including the average of Postgres.
- */
-export async function loadTogether(
-  workload: Workload,
-  sample: Sample,
-  targets: Target[],
-  seconds: number,
-): Promise<number[]> {
-  const trees = () => [...targets.map(({ pid }) => pid), targets[0]?.postgres ?? 0].map(cpuOf);
-  const before = trees();
-  const results = await Promise.all(targets.map(target => send([workload], sample, target, seconds)));
-  const used = trees().map((cpu, i) => cpu - (before[i] ?? 0));
-  const answered = results.map(result => result['2xx']);
-  const postgres = (used.at(-1) ?? 0) / answered.reduce((sum, count) => sum + count);
-  return answered.map((count, i) => (used[i] ?? 0) / count + postgres);
+/** One answer is compared with what was asked for: of those that are timed, only the status is seen. */
+async function checkAnswer(workload: Workload, { name, origin, idOf }: Target): Promise<void> {
+  const choice = choose(idOf);
+  const { path, ...request } = workload.request(choice);
+  const answer = await fetch(origin + path, request);
+  const text = await answer.text();
+  try {
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    workload.check(text.startsWith('{') ? JSON.parse(text) : text, choice);
+  } catch (error) {
+    throw new OperatorError(`${workload.name}, ${name}: wrong answer ${text.slice(0, 300)}\n${error}`);
+  }
 }
 
-/** Sends workloads in turn for some seconds; a wrong answer ends the run. */
-export async function send(
-  workloads: Workload[],
-  sample: Sample,
-  { port }: Target,
-  seconds: number,
-): Promise<autocannon.Result> {
-  let wrong: string | undefined;
-  const requestOf = (workload: Workload): autocannon.Request => ({
-    setupRequest: request => ({ ...request, ...workload.request(sample) }),
-    onResponse: (status, body) => {
-      try {
-        equal(status, workload.status);
-        workload.check(/^[{[]/.test(body) ? JSON.parse(body) : body);
-      } catch (error) {
-        wrong ??= `${workload.name}: ${status} ${body.slice(0, 300)}: ${error}`;
-      }
-    },
-  });
-  const result = await autocannon({
-    url: `http://127.0.0.1:${port}`,
-    connections: 50,
-    timeout: 60,
-    duration: seconds,
-    requests: workloads.map(requestOf),
-  });
-  if (result.errors + result.timeouts > 0) wrong ??= `${result.errors} errors, ${result.timeouts} timeouts`;
-  if (wrong !== undefined || result['2xx'] === 0) throw new Error(`Port ${port}: ${wrong ?? 'no answer'}`);
+/** Sends requests with wrk; an answer that is an error ends the run. */
+function send(workload: Workload, { name, origin, database, idOf }: Target, seconds: number) {
+  const count = workload.isNew ? made.newPerSecond * seconds : made.repeated;
+  const texts = Array.from({ length: count }, () => textOf(workload.request(choose(idOf))));
+  const file = join(database.folder, 'requests');
+  writeFileSync(file, texts.join('\x1e'));
+  const script = join(import.meta.dirname, 'send.lua');
+  const flags = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script];
+  const { stdout, stderr } = spawnSync('wrk', [...flags, origin, '--', file], { encoding: 'utf8' });
+  const line = stdout.trim().split('\n').at(-1) ?? '';
+  if (!line.startsWith('{')) throw new OperatorError(`wrk failed: ${stderr || stdout}`);
+  const result: Record<'requests' | 'wrong' | 'bytes' | 'p50' | 'p99', number> = JSON.parse(line);
+  const { requests, wrong } = result;
+  const failed = `${workload.name}, ${name}: ${wrong} of ${requests} answers are errors or missing`;
+  if (wrong > 0 || requests === 0) throw new OperatorError(failed);
+  // Those in flight at the end were sent as well.
+  if (workload.isNew && requests + connections > count) throw new Error('Requests were sent twice.');
   return result;
+}
+
+/** A request as it is sent. */
+function textOf({ method, path, headers, body = '' }: Sent): string {
+  const lines = Object.entries(headers).map(pair => pair.join(': '));
+  return [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', ...lines, '', body].join('\r\n');
 }

@@ -1,68 +1,65 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../src/core/errors.ts';
 
-/** Starts a server and waits until it answers. */
-export async function start(
-  command: string[],
-  port: number,
-  env: Record<string, string>,
-): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...command], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, HOST: '127.0.0.1', PORT: String(port), ...env },
-  });
-  for (let tries = 0; tries < 100; tries++) {
-    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
-    const reply = await fetch(`http://127.0.0.1:${port}/api/posts?limit=1`).catch(() => undefined);
-    await reply?.arrayBuffer();
-    // A 401 counts as an answer, too.
-    if (reply && reply.status < 500) return child;
-    await sleep(200);
+const children: ChildProcess[] = [];
+
+/** Starts a server by a command of the shell. */
+export async function start(command: string, port: number, settings: Record<string, string>) {
+  const origin = `http://127.0.0.1:${port}`;
+  const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
+  const env = { ...process.env, PATH, HOST: '127.0.0.1', PORT: String(port), ...settings };
+  const began = performance.now();
+  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'], env });
+  children.push(child);
+  while (!(await isReady(origin))) {
+    if (child.exitCode !== null) throw new OperatorError(`${command} ended with ${child.exitCode}`);
+    if (performance.now() > began + 30_000) throw new OperatorError(`${command} is not ready after 30 s`);
+    await sleep(20);
   }
-  throw new Error(`${command} does not answer`);
+  return { origin, pid: child.pid ?? 0, ready: (performance.now() - began) / 1000 };
 }
 
-export async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM');
-  if (child.exitCode === null) await once(child, 'exit');
+/** The floor has no such path: its 404 counts as well. */
+async function isReady(origin: string): Promise<boolean> {
+  const answer = await fetch(`${origin}/health/ready`).catch(() => undefined);
+  await answer?.arrayBuffer();
+  return answer !== undefined && answer.status < 500;
 }
 
-const ticksPerSecond = 100;
-
-/** The CPU milliseconds used by a process and its descendants, including those that have exited. */
-export function cpuOf(root: number): number {
-  const processes = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .flatMap(name => statOf(Number(name)) ?? []);
-  const tree = [root];
-  for (const parent of tree)
-    tree.push(...processes.filter(({ parentPid }) => parentPid === parent).map(({ pid }) => pid));
-  const ticks = processes
-    .filter(({ pid }) => tree.includes(pid))
-    .reduce((sum, { own, ended }) => sum + own + ended, 0);
-  return (ticks * 1000) / ticksPerSecond;
+/** Stops what was started. */
+export async function stopAll(): Promise<void> {
+  for (const child of children) {
+    // False when it has ended already.
+    if (child.kill('SIGTERM')) await once(child, 'exit');
+  }
 }
 
-function statOf(pid: number) {
+/** The CPU milliseconds used by a process and its children, including those that have exited. */
+export function cpuOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
+  const ticks = [pid, ...children].map(ticksOf).reduce((sum, each) => sum + each, 0);
+  // Linux counts a hundred a second.
+  return ticks * 10;
+}
+
+function ticksOf(pid: number | string): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
       .map(Number);
-    const [, parentPid = 0] = fields;
-    return {
-      pid,
-      parentPid,
-      own: (fields[11] ?? 0) + (fields[12] ?? 0),
-      ended: (fields[13] ?? 0) + (fields[14] ?? 0),
-    };
+    // In user mode and in the kernel: of the process, and of its children that have exited.
+    return fields.slice(11, 15).reduce((sum, each) => sum + each);
   } catch {
-    return undefined;
+    // It has just exited, and is counted with its parent.
+    return 0;
   }
 }
 
-/** The resident memory of a process in MiB. */
+/** The resident memory of a process in MB. */
 export const memoryOf = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6;

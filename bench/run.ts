@@ -1,61 +1,80 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Arguments, runCommand, UsageError } from '../src/command.ts';
-import { drawChart } from './chart.ts';
-import { measureCitus } from './citus.ts';
-import { measureGrowth } from './growth.ts';
-import { measureKey } from './key.ts';
-import { measureMemory } from './memory.ts';
-import { onStage } from './stage.ts';
-import { measureStatements } from './statements.ts';
-import { compare, tableOf } from './table.ts';
-import { workloads } from './workloads.ts';
-import { measureWrites } from './writes.ts';
+import { type BenchDatabase, openBenchDatabase, userId } from './database.ts';
+import { checkWrk, load, type Target } from './load.ts';
+import { memoryOf, start, stopAll } from './processes.ts';
+import { type Measured, ratioOf, reportOf } from './report.ts';
+import { secret, type Workload, workloads } from './workloads.ts';
 
-const usage = `npm run bench -- [--rounds 3] [--seconds 5] [--users 10000] [--posts 200000] [--only <workload>,…] [--chart <file>]
-  [--profile <folder>] [--growth | --memory | --key | --writes | --citus | --statements <workload>]
+const usage = `npm run bench -- [--rounds 3] [--seconds 3] [--only <workload>,…] [--profile <folder>]
 
-Measures the service and the floor in turn on one Postgres. bench/README.md explains the figures and the other
-options. Workloads: ${workloads.map(({ name }) => name).join(', ')}
+Loads the service and a bare floor in turn, beside one PostgreSQL, and prints what a request costs. Needs wrk and Linux.
+--profile writes a CPU profile of the service. bench/README.md explains the figures.
+Workloads: ${workloads.map(({ name }) => name).join(', ')}
 
-Example: npm run bench -- --rounds 1 --only ${workloads[0]?.name}`;
+Example: npm run bench -- --rounds 1 --only W1,W6`;
 
 const options = {
   rounds: { type: 'string', default: '3' },
-  seconds: { type: 'string', default: '5' },
-  users: { type: 'string', default: '10000' },
-  posts: { type: 'string', default: '200000' },
+  seconds: { type: 'string', default: '3' },
   only: { type: 'string' },
-  chart: { type: 'string' },
   profile: { type: 'string' },
-  growth: { type: 'boolean' },
-  memory: { type: 'boolean' },
-  writes: { type: 'boolean' },
-  key: { type: 'boolean' },
-  statements: { type: 'string' },
-  citus: { type: 'boolean' },
 } as const;
 
-async function main({ values }: Arguments<typeof options>) {
-  const { chart, profile } = values;
+async function main({ values }: Arguments<typeof options>): Promise<void> {
   const only = values.only?.split(',');
-  const size = { users: Number(values.users), posts: Number(values.posts) };
-  const effort = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
-
-  if (values.growth) await measureGrowth(size.users, effort.seconds, console.log);
-  else if (values.memory) console.log(await measureMemory(size, effort.seconds));
-  else if (values.citus) console.log(await measureCitus(effort));
-  else if (values.key) console.log(await measureKey(size, effort));
-  else if (values.statements) {
-    const workload = workloads.find(({ name }) => name === values.statements);
-    if (!workload) throw new UsageError(`There is no workload ${values.statements}`);
-    console.log(await measureStatements(size, workload, effort.seconds));
-  } else if (values.writes) console.log(await measureWrites(size, effort));
-  else {
-    const chosen = workloads.filter(({ name }) => only?.includes(name) ?? true);
-    const rows = await onStage({ ...size, profile }, stage => compare(stage, chosen, effort));
-    console.log(tableOf(rows));
-    if (chart) writeFileSync(chart, drawChart(rows));
+  const chosen = workloads.filter(({ name }) => only?.includes(name) ?? true);
+  if (chosen.length === 0) throw new UsageError(`There is no workload ${values.only}`);
+  checkWrk();
+  const database = await openBenchDatabase();
+  try {
+    const service = await startService(database, values.profile);
+    // By then the garbage of the start has been collected.
+    await sleep(2000);
+    const memory = [memoryOf(service.pid)];
+    const floor = await startFloor(database);
+    const measured = chosen.map((workload): Measured => ({ workload, rounds: [] }));
+    for (let round = 1; round <= Number(values.rounds); round++)
+      for (const { workload, rounds } of measured) {
+        rounds.push(await compare(workload, { floor, service }, Number(values.seconds)));
+        if (memory.length === 1) memory.push(memoryOf(service.pid));
+      }
+    console.log(reportOf(measured, [...memory, memoryOf(service.pid)], service.ready));
+  } finally {
+    await stopAll();
+    await database.close();
   }
+}
+
+/** As `npm start` does it, with the same flags for Node. */
+async function startService(database: BenchDatabase, profile: string | undefined) {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const settings = {
+    NODE_ENV: 'production',
+    AUTH_MODE: 'open',
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_MAX: '1000000000',
+    WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
+    DATABASE_URL: database.url,
+    ...(profile && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
+  };
+  const started = await start(scripts.start, 4101, settings);
+  return { name: 'service', database, idOf: userId, ...started };
+}
+
+async function startFloor(database: BenchDatabase) {
+  const command = 'exec node --disable-warning=ExperimentalWarning bench/floor.ts';
+  const started = await start(command, 4100, { DATABASE_URL: database.url, BENCH_SECRET: secret });
+  return { name: 'floor', database, idOf: String, ...started };
+}
+
+/** Both loads of a round run one after the other, under similar conditions. */
+async function compare(workload: Workload, targets: { floor: Target; service: Target }, seconds: number) {
+  const floor = await load(workload, targets.floor, seconds);
+  const service = await load(workload, targets.service, seconds);
+  console.error(`${workload.name} ${ratioOf({ floor, service }).toFixed(3)}`);
+  return { floor, service };
 }
 
 await runCommand({ usage, options, run: main });

@@ -1,132 +1,124 @@
-import { ok, deepStrictEqual as same } from 'node:assert';
-import { createHmac, randomUUID } from 'node:crypto';
+import { deepStrictEqual as same } from 'node:assert';
+import { createHmac, randomBytes } from 'node:crypto';
+import { size } from './database.ts';
 
-export interface Sample {
-  users: string[];
-  /** The number of a page in the middle of all posts. */
-  deepPage: number;
-  secret: string;
+export const secret = 'whsec_bench';
+
+/** What one request asks for, chosen at random. */
+interface Choice {
+  /** The number of a user, and its id. */
+  user: number;
+  id: string;
+  page: number;
+  /** Is in no other request. */
+  unique: string;
 }
 export interface Sent {
   method: 'GET' | 'POST';
   path: string;
-  headers?: Record<string, string>;
+  headers: Record<string, string>;
   body?: string;
 }
 export interface Workload {
   name: string;
   title: string;
-  /** Makes one request; called for each that is sent. */
-  request: (sample: Sample) => Sent;
-  status: number;
+  /** The ratio to the floor that it may cost. */
+  target: number;
+  /** No request may be sent twice. */
+  isNew?: true;
+  request: (choice: Choice) => Sent;
+  /** Throws unless the body is right. */
   // biome-ignore lint/suspicious/noExplicitAny: the body of every workload has a different shape
-  check: (body: any) => void;
+  check: (body: any, choice: Choice) => void;
 }
 
-const any = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? '';
-const json = { 'content-type': 'application/json' };
+const random = (most: number) => 1 + Math.floor(Math.random() * most);
+const pages = size.posts / 20;
+const perUser = size.posts / size.users;
+/** One post in five is a draft. */
+const published = size.posts * 0.8;
+const run = randomBytes(4).toString('hex');
+let chosen = 0;
 
-function query(text: string, variables: object): Sent {
-  return {
-    method: 'POST',
-    path: '/api/graphql',
-    headers: json,
-    body: JSON.stringify({ query: text, variables }),
-  };
+export function choose(idOf: (user: number) => string): Choice {
+  const user = random(size.users);
+  return { user, id: idOf(user), page: random(pages), unique: `${run}${chosen++}` };
 }
 
-function signed(secret: string): Sent {
-  const id = `evt_${randomUUID()}`;
-  const object = {
-    id: 'pi_1',
-    object: 'payment_intent',
-    amount: 2000,
-    currency: 'eur',
-    customer: `cus_${Math.floor(Math.random() * 1000)}`,
-  };
-  const body = JSON.stringify({ id, object: 'event', type: 'payment_intent.succeeded', data: { object } });
+const get = (path: string): Sent => ({ method: 'GET', path, headers: {} });
+
+function post(path: string, body: string, signature: Record<string, string> = {}): Sent {
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length), ...signature };
+  return { method: 'POST', path, headers, body };
+}
+
+/** An event as large as those of Stripe, of one of 5,000 customers. */
+function signed(unique: string): Sent {
   const time = Math.floor(Date.now() / 1000);
+  const body =
+    `{"id":"evt_${unique}","object":"event","api_version":"2025-03-31","created":${time},"livemode":false,
+    "type":"payment_intent.succeeded","pending_webhooks":1,"data":{"object":{"id":"pi_${unique}","currency":"eur",
+    "object":"payment_intent","amount":2000,"amount_received":2000,"customer":"cus_${random(5000)}",
+    "status":"succeeded","payment_method_types":["card"],"metadata":{"order":"6735","plan":"pro"},
+    "description":"Subscription creation","latest_charge":"ch_${unique}"}}}`.replaceAll('\n    ', '');
   const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
-  return {
-    method: 'POST',
-    path: '/api/webhooks/stripe',
-    headers: { ...json, 'stripe-signature': `t=${time},v1=${signature}` },
-    body,
-  };
+  return post('/api/webhooks/stripe', body, { 'stripe-signature': `t=${time},v1=${signature}` });
 }
 
-/** One of a hundred pages from this one on. */
-export const pagesFrom = (first: number): Workload => ({
-  name: `page ${first}`,
-  title: 'posts',
-  request: () => ({ method: 'GET', path: `/api/posts?page=${first + Math.floor(Math.random() * 100)}` }),
-  status: 200,
-  check: body => same(body.data.length, 20),
+type Query = { page: number; author?: string; status?: string };
+
+/** A page of a list. */
+const list = (
+  name: string,
+  title: string,
+  target: number,
+  total: number,
+  queryOf: (choice: Choice) => Query,
+): Workload => ({
+  ...{ name, title, target },
+  request: choice => {
+    const { page, ...filter } = queryOf(choice);
+    return get(`/api/posts?${new URLSearchParams({ page: String(page), limit: '20', ...filter })}`);
+  },
+  check: ({ data, meta }, choice) =>
+    same([data.length, meta.page, meta.limit, meta.total], [20, queryOf(choice).page, 20, total]),
 });
+
+const graphql = (query: string, variables?: object) =>
+  post('/api/graphql', JSON.stringify({ query, variables }));
 
 export const workloads: Workload[] = [
   {
-    name: 'W1',
-    title: 'one user by id',
-    request: ({ users }) => ({ method: 'GET', path: `/api/users/${any(users)}` }),
-    status: 200,
-    check: body => ok(body.id && body.email),
+    ...{ name: 'W1', title: 'one user by id', target: 0.85 },
+    request: ({ id }) => get(`/api/users/${id}`),
+    check: ({ id, name }, choice) => same([String(id), name], [choice.id, `User ${choice.user}`]),
+  },
+  list('W2', 'posts, page 1, with total', 0.03, size.posts, () => ({ page: 1 })),
+  list('W2any', 'posts, any page', 0.05, size.posts, ({ page }) => ({ page })),
+  list('W2deep', 'posts, the page in the middle', 0.05, size.posts, () => ({ page: pages / 2 })),
+  list('W2filter', 'posts of one author', 1.3, perUser, ({ id }) => ({ page: 1, author: id })),
+  list('W2status', 'posts of one status, any page', 0.05, published, ({ page }) => ({
+    page: Math.ceil((page * published) / size.posts),
+    status: 'published',
+  })),
+  {
+    ...{ name: 'W3', title: 'create a user', target: 1.6, isNew: true },
+    request: ({ unique }) => post('/api/users', `{"name":"Ada","email":"n${unique}@example.com"}`),
+    check: ({ email }, { unique }) => same(email, `n${unique}@example.com`),
   },
   {
-    name: 'W2',
-    title: 'posts, page 1, with total',
-    request: () => ({ method: 'GET', path: '/api/posts' }),
-    status: 200,
-    check: body => ok(body.data.length === 20 && body.meta.total > 0),
+    ...{ name: 'W4', title: 'GraphQL, one user with 20 posts', target: 2 },
+    request: ({ id }) => graphql('query($id: ID!) { user(id: $id) { name email posts { title } } }', { id }),
+    check: ({ data }, { user }) => same([data.user.name, data.user.posts.length], [`User ${user}`, perUser]),
   },
   {
-    name: 'W2deep',
-    title: 'posts, a page in the middle',
-    request: ({ deepPage }) => ({ method: 'GET', path: `/api/posts?page=${deepPage}` }),
-    status: 200,
-    check: body => ok(body.data.length === 20),
+    ...{ name: 'W5', title: 'GraphQL, 20 users with 20 posts each', target: 1.5 },
+    request: () => graphql('{ users(limit: 20) { id name email posts { title } } }'),
+    check: ({ data }) => same([data.users.length, data.users[19].posts.length], [20, perUser]),
   },
   {
-    name: 'W2filter',
-    title: 'posts of one author',
-    request: ({ users }) => ({ method: 'GET', path: `/api/posts?author=${any(users)}` }),
-    status: 200,
-    check: body => same(body.data.length, Math.min(20, body.meta.total)),
-  },
-  {
-    name: 'W3',
-    title: 'create a user',
-    request: () => ({
-      method: 'POST',
-      path: '/api/users',
-      headers: json,
-      body: `{"name":"Ada","email":"${randomUUID()}@example.com"}`,
-    }),
-    status: 201,
-    check: body => ok(body.id),
-  },
-  {
-    name: 'W4',
-    title: 'GraphQL, one user with 20 posts',
-    request: ({ users }) =>
-      query('query ($id: ID!) { user(id: $id) { id name posts(limit: 20) { id title } } }', {
-        id: any(users),
-      }),
-    status: 200,
-    check: body => ok(body.data.user.posts.length === 20 && !body.errors),
-  },
-  {
-    name: 'W5',
-    title: 'GraphQL, 20 users with 20 posts each',
-    request: () => query('{ users(limit: 20) { id name posts(limit: 20) { id title } } }', {}),
-    status: 200,
-    check: body => ok(body.data.users.length === 20 && body.data.users[19].posts.length > 0 && !body.errors),
-  },
-  {
-    name: 'W6',
-    title: 'signed webhook, stored before the 200',
-    request: ({ secret }) => signed(secret),
-    status: 200,
+    ...{ name: 'W6', title: 'signed webhook, stored before the 200', target: 1.4, isNew: true },
+    request: ({ unique }) => signed(unique),
     check: body => same(body, 'OK'),
   },
 ];

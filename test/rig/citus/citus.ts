@@ -10,12 +10,9 @@ import { CitusNode, citusPrograms } from './node.ts';
 interface Options {
   /** Made for its data. */
   folder: string;
-  nodes?: number;
-  /** More lines for the configuration of each node. */
-  settings?: string;
 }
 
-/** A coordinator and workers. With one node alone, it holds the shards itself. */
+/** A coordinator and two workers. */
 export class Citus {
   readonly nodes: CitusNode[];
 
@@ -24,13 +21,13 @@ export class Citus {
   }
 
   /** Starts empty nodes. */
-  static async start({ folder, nodes = 3, settings = '' }: Options): Promise<Citus> {
+  static async start({ folder }: Options): Promise<Citus> {
     const programs = citusPrograms();
     if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
     mkdirSync(folder);
-    const ports = await freePorts(nodes);
+    const ports = await freePorts(3);
     const citus = new Citus(
-      ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port, settings)),
+      ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port)),
     );
     return citus.orStop(() => Promise.all(citus.nodes.map(node => node.create())));
   }
@@ -79,10 +76,6 @@ export class Citus {
     const join = [
       `select citus_set_coordinator_host('127.0.0.1', ${port})`,
       ...workers.map(worker => `select citus_add_node('127.0.0.1', ${worker.port})`),
-      // A table can be spread over one node too, to grow later.
-      ...(workers.length === 0
-        ? [`select citus_set_node_property('127.0.0.1', ${port}, 'shouldhaveshards', true)`]
-        : []),
     ];
     for (const step of join) await this.coordinator.query(name, step);
   }

@@ -22,8 +22,8 @@ citus.recover_2pc_interval = '2s'
 
 /** One PostgreSQL server of a Citus. */
 export class CitusNode extends PostgresNode {
-  constructor(programs: string, folder: string, port: number, extra: string) {
-    super({ name: `the node on port ${port}`, programs, folder, port, settings: settings + extra });
+  constructor(programs: string, folder: string, port: number) {
+    super({ name: `the node on port ${port}`, programs, folder, port, settings });
   }
 
   query(database: string, text: string): Promise<Record<string, unknown>[]> {
