@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { outcome } from '../../helper/servers/fakeServer.ts';
@@ -20,7 +21,7 @@ test('statements of lost connections settle, and the pool is complete', { max: 4
         await tx`select 1`;
         await sleep(100);
         // These are queued together after the loss, and one follows alone.
-        await Promise.allSettled([tx`select 2`, tx`select 3`, tx`select ${'x'.repeat(2000)}`]);
+        await Promise.allSettled([tx`select 2`, tx`select 3`, tx`select ${'x'.repeat(20_000)}`]);
         await tx`select 4`;
       }),
     );
@@ -139,3 +140,15 @@ test(
     t.same([...(await sql`select 'whole' as text`)], [{ text: 'whole' }]);
   },
 );
+
+test('statements of one turn of the event loop are sent together', { hold: true }, async (t, client) => {
+  const { sql, sockets } = client;
+  const note = 'x'.repeat(500);
+  const all = () => Promise.all(Array.from({ length: 10 }, () => sql`select ${note}`));
+  // Prepared by then.
+  await all();
+  const [socket] = sockets;
+  const write = t.capture(socket as Socket, 'write', (socket as Socket).write.bind(socket));
+  await all();
+  t.equal(write().length, 1);
+});
