@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { GraphQLError } from 'graphql';
 import { serveMetrics } from '../../plugins/metrics.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import { buildApp } from '../app.ts';
@@ -107,7 +106,7 @@ function endWithoutDatabase({ database, log }: Runtime, ending: Ending): void {
  */
 function surviveForgottenErrors(log: Log): void {
   process.on('unhandledRejection', error => {
-    if (!(error instanceof GraphQLError)) throw error;
+    if (!(error instanceof Error && error.name === 'GraphQLError')) throw error;
     log.error({ err: error }, 'A part of a GraphQL operation failed after the whole.');
   });
 }

@@ -1,12 +1,8 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import { setBounded } from '../../../src/core/boundedMap.ts';
-import { OperatorError } from '../../../src/core/errors.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { refuse } from '../errors.ts';
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+import { sha256, type TrustedDocuments } from './trusted.ts';
 
 const keptTexts = 500;
 
@@ -31,8 +27,7 @@ export function automaticDocuments(metrics: Metrics) {
   };
 }
 
-export function trustedDocuments(path: string): ReturnType<typeof automaticDocuments> {
-  const texts = new Map(Object.entries(readDocuments(path)));
+export function trustedDocuments(texts: TrustedDocuments): ReturnType<typeof automaticDocuments> {
   return {
     find(request) {
       const { query } = request;
@@ -44,17 +39,6 @@ export function trustedDocuments(path: string): ReturnType<typeof automaticDocum
     },
     keep() {},
   };
-}
-
-function readDocuments(path: string): Record<string, string> {
-  try {
-    const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
-    const wrong = Object.keys(documents).find(hash => sha256(String(documents[hash])) !== hash);
-    if (wrong !== undefined) throw new Error(`${wrong} is not the SHA-256 of its document`);
-    return documents;
-  } catch (error) {
-    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${(error as Error).message}`);
-  }
 }
 
 function documentHashOf({ extensions }: GraphQLRequest): string | undefined {
