@@ -68,7 +68,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   const endpoint = onFirstUse(async () => (await import('./endpoint.ts')).openEndpoint(options, trusted));
   app.setErrorHandler(async (error, request, reply) => (await endpoint()).sendFailure(error, request, reply));
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
-  const tool = hasTool && (await makeTool(app));
+  const tool = hasTool && makeTool(app);
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
