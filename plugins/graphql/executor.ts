@@ -13,7 +13,7 @@ import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { inChildSpan } from '../../src/telemetry/tracing.ts';
-import { keptDocuments, type Operation } from './documents/reader.ts';
+import type { Operation } from './documents/reader.ts';
 import { DocumentError, truncated, withCode } from './errors.ts';
 import { maximumsOf } from './limits/maximums.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
@@ -35,7 +35,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
     resolvers: makeResolvers(parts),
     routes: false,
     // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
-    cache: keptDocuments,
+    // Validated documents; it keeps up to twice as many, and as many that are not valid.
+    cache: 64,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },
     // The default one logs the mistakes of callers and sets the status.

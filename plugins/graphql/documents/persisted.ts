@@ -1,10 +1,11 @@
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { setBounded } from '../../../src/core/boundedMap.ts';
+import { setBoundedText } from '../../../src/core/boundedMap.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { refuse } from '../errors.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
 
-const keptTexts = 500;
+/** Characters. */
+const keptTexts = 1_000_000;
 
 /** Automatic persisted queries: a client sends the hash, and the text only when the hash is unknown. */
 export function automaticDocuments(metrics: Metrics) {
@@ -22,7 +23,7 @@ export function automaticDocuments(metrics: Metrics) {
     /** For a document within the limits: no other text is kept. The least recently used one goes first. */
     keep(request: GraphQLRequest, text: string): void {
       const hash = documentHashOf(request);
-      if (hash !== undefined) setBounded(texts, hash, text, keptTexts);
+      if (hash !== undefined) setBoundedText(texts, hash, text, keptTexts, (_, text) => text.length);
     },
   };
 }
