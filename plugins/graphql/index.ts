@@ -72,9 +72,10 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
-  app.post('/graphql', post, async (request, reply) =>
-    (await endpoint()).answer(request, reply, request.body),
-  );
+  app.post('/graphql', post, async (request, reply) => {
+    const { body } = request;
+    return (await endpoint()).answer(request, reply, body);
+  });
   app.get(
     '/graphql',
     route('getGraphQL', 'Run a query', 'read', {

@@ -39,6 +39,12 @@ export default fp(async app => {
     },
   );
 
+  // Otherwise it lives until the answer has left: 500 lists of 256 KB that arrived together took 1.4 GB.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    request.body = undefined;
+    done(null, payload);
+  });
+
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => validatorOf(schema, httpPart));
   app.setSerializerCompiler(({ schema }) => serializerOf(schema));
 
