@@ -63,7 +63,8 @@ async function openApi(): Promise<string> {
     database,
     log: pino({ level: 'silent' }),
   });
-  const yaml = app.swagger({ yaml: true });
+  const { swagger } = await app.documentWriter();
+  const yaml = swagger({ yaml: true });
   await app.close();
   return yaml;
 }

@@ -36,7 +36,6 @@ import { trustedProxies } from './config/trustedProxies.ts';
 import { allowedOrigins } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
-import { openReplicas } from './database/replicas/replicas.ts';
 import { recordResources, resources } from './resources.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
@@ -63,11 +62,13 @@ export async function buildApp(dependencies: AppDependencies) {
   const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = dependencies;
   const { version } = manifest;
   const app = serverOf(settings, log);
-  const allowance = openRateLimits(settings, log);
-  const credentials = openCredentials(settings, { database, log, now });
+  const allowance = await openRateLimits(settings, log);
+  const credentials = await openCredentials(settings, { database, log, now });
   metrics.watchCache('limited_names', () => allowance.store.size);
   if (credentials) metrics.watchCache('api_keys', () => credentials.keys.size);
-  const replicas = openReplicas(settings, database, log);
+  const replicas = settings.DATABASE_REPLICA_URLS
+    ? (await import('./database/replicas/replicas.ts')).openReplicas(settings, database, log)
+    : undefined;
 
   if (isTracing()) await app.register(tracing);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });

@@ -33,7 +33,7 @@ const route = routesOf('Service');
 
 /** The page for operators. It holds no data: what it shows comes through the public API, with the key of its reader. */
 export const operatorConsole: FastifyPluginAsync = async app => {
-  const send = await servePage(app, '/console', {
+  const send = servePage(app, '/console', {
     title: 'Triport console',
     body,
     policy,

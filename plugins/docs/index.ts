@@ -1,10 +1,9 @@
-import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { RouteOptions } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
-import { toolPolicy } from '../http/headers.ts';
+import { onFirstUse } from '../../src/core/onFirstUse.ts';
 import { sendTagged } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
@@ -12,6 +11,10 @@ import type { Operation, Schemas } from './exampleRequest.ts';
 import { makePage } from './page/index.ts';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** What writes the document, by `swagger()`. */
+    documentWriter: () => Promise<Pick<FastifyInstance, 'swagger'>>;
+  }
   interface FastifyContextConfig {
     /** The codes of 409 that the document shows; the services throw them. */
     conflicts?: readonly Conflict[];
@@ -23,14 +26,40 @@ declare module 'fastify' {
   }
 }
 
+interface Options {
+  version: string;
+  open: boolean;
+  resources: Section[];
+}
+
 /** The OpenAPI document, generated from the routes, and the page to read and try it. */
-export const docs = fp<{ version: string; open: boolean; resources: Section[] }>(async (app, options) => {
-  const { version, open, resources } = options;
-  app.addHook('onRoute', route => {
-    if (/^\/docs(\/|$)/.test(route.url))
-      route.config = { scope: 'public', rateLimit: false, ...route.config };
-  });
-  await app.register(swagger, {
+export const docs = fp<Options>(async (app, options) => {
+  app.decorate(
+    'documentWriter',
+    onFirstUse(() => openWriter(app, options)),
+  );
+  const write = async (yaml: boolean) => (await app.documentWriter()).swagger({ yaml });
+  const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
+  const sendYaml = sendTagged(async () => Buffer.from(String(await write(true))));
+  const sendPage = makePage(app);
+  const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;
+  for (const path of ['/docs', '/docs/']) app.get(path, route, async (_request, reply) => sendPage(reply));
+  app.get('/docs/json', route, async (request, reply) =>
+    sendJson(request, reply.type('application/json; charset=utf-8')),
+  );
+  app.get('/docs/yaml', route, async (request, reply) => sendYaml(request, reply.type('application/x-yaml')));
+});
+
+/**
+ * The generator in an application of its own, made when the document is first asked for. Few processes are, and it
+ * would keep a hundred modules and a copy of all schemas.
+ */
+async function openWriter(app: FastifyInstance, { version, open, resources }: Options) {
+  const { default: swagger } = await import('@fastify/swagger');
+  const writer = fastify({ exposeHeadRoutes: false });
+  writer.setValidatorCompiler(() => () => true);
+  writer.setSerializerCompiler(() => String);
+  await writer.register(swagger, {
     openapi: documentFor(version, resources),
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
@@ -43,23 +72,11 @@ export const docs = fp<{ version: string; open: boolean; resources: Section[] }>
       return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
   });
-  const sendPage = await makePage(app);
-  const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(app.swagger())}\n`));
-  const sendYaml = sendTagged(async () => Buffer.from(app.swagger({ yaml: true })));
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: toolPolicy,
-    uiHooks: {
-      // The plugin's own page fits no phone, and its files are sent anew each time.
-      onRequest: async (request, reply) => {
-        const { url = '' } = request.routeOptions;
-        if (/^\/docs\/?$/.test(url)) return sendPage(reply);
-        if (url === '/docs/json') return sendJson(request, reply.type('application/json; charset=utf-8'));
-        if (url === '/docs/yaml') return sendYaml(request, reply.type('application/x-yaml'));
-      },
-    },
-  });
-});
+  for (const schema of Object.values(app.getSchemas())) writer.addSchema(schema);
+  for (const route of app.routes) if (!route.schema?.hide && route.method !== 'HEAD') writer.route(route);
+  await writer.ready();
+  return writer;
+}
 
 /** The words for a pattern are a keyword of ours, which no reader of the document knows. */
 const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);

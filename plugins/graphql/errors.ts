@@ -1,17 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { type ASTNode, GraphQLError } from 'graphql';
-import type { Violation } from '../../schemas/error.ts';
-import type { AppError, ErrorCode } from '../../src/core/errors.ts';
+import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';
-
-/** The names that GraphQL clients expect. Every other code is the same as in REST, in capitals. */
-const renamed: Partial<Record<ErrorCode, string>> = {
-  invalid: 'BAD_USER_INPUT',
-  internal: 'INTERNAL_SERVER_ERROR',
-  version_mismatch: 'CONFLICT',
-};
+import { extensionsOf, renamed } from './codes.ts';
 
 /** A document that is refused before any of it runs. */
 export class DocumentError extends Error {
@@ -52,6 +44,17 @@ export function limitError(
   });
 }
 
+/** For a list that has more records than may be read at once. */
+export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
+  new GraphQLError(
+    `The list has more than ${maximum} records; these are the first. Use page and limit to read the rest.`,
+    {
+      nodes: info.fieldNodes,
+      path: responsePathAsArray(info.path),
+      extensions: { code: 'LIST_TRUNCATED', maximum },
+    },
+  );
+
 /** The errors as a caller sees them. Internal ones go to the log instead. */
 export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRequest) =>
   errors.map(error => {
@@ -83,20 +86,3 @@ function isMistake(error: GraphQLError): boolean {
   const { originalError = error } = error;
   return originalError instanceof GraphQLError && originalError.nodes !== undefined;
 }
-
-/** The code and the details of an error. Details that only repeat the code are left out. */
-export function extensionsOf({ code, details }: AppError, body = '/input') {
-  const name = renamed[code] ?? code.toUpperCase();
-  if (Array.isArray(details))
-    return { code: name, details: details.map(violation => withPath(violation, body)) };
-  if (details.code === code && Object.keys(details).length === 1) return { code: name };
-  const { path, version } = details;
-  const extensions = { code: name, ...(version !== undefined && { version }) };
-  return { ...extensions, details: typeof path === 'string' ? { ...details, path: body + path } : details };
-}
-
-/** The body of REST is the argument `input` here. */
-const withPath = ({ in: part, path, message }: Violation, body: string) => ({
-  path: part === 'body' ? body + path : path,
-  message,
-});

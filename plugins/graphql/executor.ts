@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
 import {
   type ExecutionResult,
   type GraphQLError,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
@@ -12,8 +13,8 @@ import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../../src/core/context.ts';
 import { inChildSpan } from '../../src/telemetry/tracing.ts';
-import { keptDocuments, type Operation } from './documents/reader.ts';
-import { DocumentError, withCode } from './errors.ts';
+import type { Operation } from './documents/reader.ts';
+import { DocumentError, truncated, withCode } from './errors.ts';
 import { maximumsOf } from './limits/maximums.ts';
 import { RecordBudget } from './limits/recordBudget.ts';
 import { makeLoad, type OperationContext } from './operation.ts';
@@ -23,7 +24,9 @@ type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
-export async function openExecutor(app: FastifyInstance, settings: Settings, parts: SchemaPart[]) {
+/** Mercurius in an application of its own without routes: the service's registers no plugin once it is ready. */
+export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
+  const app = fastify();
   const schema = makeSchema(parts);
   const validation = validationOf(settings);
   const { list: maxList } = maximumsOf(settings);
@@ -32,17 +35,20 @@ export async function openExecutor(app: FastifyInstance, settings: Settings, par
     resolvers: makeResolvers(parts),
     routes: false,
     // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
-    cache: keptDocuments,
+    // Validated documents; it keeps up to twice as many, and as many that are not valid.
+    cache: 64,
     validationRules: validation.rules,
     graphql: { validateOptions: validation.options },
     // The default one logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
+  await app.ready();
 
   async function run(context: Context, operation: Operation, variables: Variables) {
     const budget = new RecordBudget(maxRecords);
     const warnings: GraphQLError[] = [];
-    const inOperation = { context, load: makeLoad(), budget, maxList, warnings };
+    const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
+    const inOperation = { context, load: makeLoad(), budget, maxList, warnOfTruncation };
     const result = await execute(app, operation, variables, inOperation);
     if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
     // In a fixed order, because fields end in the order in which the database answers.

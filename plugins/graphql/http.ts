@@ -4,9 +4,9 @@ import type { GraphQLRequest } from '../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../src/core/errors.ts';
 import { errorHeadersOf, logFailure, translate } from '../http/errors.ts';
 import { vary } from '../http/headers.ts';
-import { DocumentError, extensionsOf, publicErrors } from './errors.ts';
+import { extensionsOf, mediaTypes } from './codes.ts';
+import { DocumentError, publicErrors } from './errors.ts';
 
-export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 const [plain, modern] = mediaTypes;
 
 /** The media type that the client prefers; without a preference, the one that every client can read. */

@@ -1,26 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { OperationTypeNode } from 'graphql';
+import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from '../../src/core/context.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { onFirstUse } from '../../src/core/onFirstUse.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
-import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
-import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
-import { makeReader } from './documents/reader.ts';
-import { extensionsOf } from './errors.ts';
-import { openExecutor } from './executor.ts';
-import { fromQuery, mediaTypes, sendBody, sendFailure } from './http.ts';
-import { answerOf, answerOnce } from './idempotency.ts';
-import { maximumsOf } from './limits/maximums.ts';
-import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
-import { checkVariables } from './limits/variables.ts';
-import type { SchemaPart } from './schema.ts';
+import { extensionsOf, mediaTypes } from './codes.ts';
+import { readTrustedDocuments } from './documents/trusted.ts';
+import type { Options } from './endpoint.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
@@ -69,22 +59,23 @@ const post = {
   },
 };
 
-interface Options {
-  settings: Settings;
-  metrics: Metrics;
-  parts: SchemaPart[];
-}
-
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { settings } = options;
-  app.setErrorHandler(sendFailure);
-  const answer = await openEndpoint(app, options);
-  const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && settings.GRAPHQL_TRUSTED_DOCUMENTS === undefined;
-  const tool = hasTool && (await makeTool(app));
+  const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
+  const trusted = path === undefined ? undefined : readTrustedDocuments(path);
+  // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
+  // GraphQL find a mistake in the schema.
+  const endpoint = onFirstUse(async () => (await import('./endpoint.ts')).openEndpoint(options, trusted));
+  app.setErrorHandler(async (error, request, reply) => (await endpoint()).sendFailure(error, request, reply));
+  const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
+  const tool = hasTool && makeTool(app);
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
-  app.post('/graphql', post, async (request, reply) => answer(request, reply, request.body));
+  app.post('/graphql', post, async (request, reply) => {
+    const { body } = request;
+    return (await endpoint()).answer(request, reply, body);
+  });
   app.get(
     '/graphql',
     route('getGraphQL', 'Run a query', 'read', {
@@ -98,45 +89,10 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
         405: refused('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.'),
       },
     }),
-    async (request, reply) =>
-      tool && asksForTool(request) ? tool(reply) : answer(request, reply, fromQuery(request.query)),
+    async (request, reply) => {
+      if (tool && asksForTool(request)) return tool(reply);
+      const { answer, fromQuery } = await endpoint();
+      return answer(request, reply, fromQuery(request.query));
+    },
   );
 };
-
-/**
- * Returns the function that answers a request: it reads the document, checks the limits, runs it and charges for it.
- */
-async function openEndpoint(app: FastifyInstance, { settings, metrics, parts }: Options) {
-  const { schema, run } = await openExecutor(app, settings, parts);
-  const maximums = maximumsOf(settings);
-  const read = makeReader(maximums.tokens, metrics);
-  const trusted = settings.GRAPHQL_TRUSTED_DOCUMENTS;
-  const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
-
-  return async (request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) => {
-    const { readingContext } = request;
-    const text = documents.find(body);
-    const operation = read(text, body.operationName || undefined);
-    const isQuery = operation.definition.operation === OperationTypeNode.QUERY;
-    if (request.method !== 'POST' && !isQuery) {
-      reply.header('allow', 'POST');
-      throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
-    }
-    const variables = body.variables ?? {};
-    checkVariables(variables);
-    const price = checkQueryLimits({ schema, operation, variables, maximums });
-    if (price > 1) await request.charge(reply, price - 1);
-    documents.keep(body, text);
-    const runIn = (context: Context) => run(context, operation, variables);
-    const keyed = isQuery ? undefined : request.keyed;
-    const answer = keyed
-      ? await answerOnce(request, keyed, operation, runIn)
-      : answerOf(request, await runIn(isQuery ? readingContext : request.context));
-    // A list was longer than estimated: the caller is charged for it and still gets the result.
-    const more = priceOf(answer.records) - price;
-    if (more > 0) await request.charge(reply, more, { refuse: false });
-    if (answer.replayed) reply.header('idempotency-replayed', 'true');
-    if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-    return sendBody(reply, answer.body);
-  };
-}

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { GraphQLError } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Context } from '../../src/core/context.ts';
 import { keptIn } from '../../src/core/keptIn.ts';
 import type { RecordBudget } from './limits/recordBudget.ts';
@@ -10,8 +10,8 @@ export interface OperationContext {
   load: ReturnType<typeof makeLoad>;
   budget: RecordBudget;
   maxList: number;
-  /** What the caller must know besides errors: a list that was cut. */
-  warnings: GraphQLError[];
+  /** Tells the caller that a list was cut. */
+  warnOfTruncation: (info: GraphQLResolveInfo) => void;
 }
 
 declare module 'mercurius' {

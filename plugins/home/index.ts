@@ -34,7 +34,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   const { version, open, resources, counted } = options;
   const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
   const countRecords = counterOf(counted);
-  const send = await servePage(app, '/home', {
+  const send = servePage(app, '/home', {
     title: 'Triport',
     body: '',
     policy:

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { onFirstUse } from '../../src/core/onFirstUse.ts';
 import { sendHtml, vary } from '../http/headers.ts';
 import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 
@@ -26,21 +27,25 @@ interface Page {
  * for a year: each change of a file changes all URLs, which share a folder, so that modules can import each other by
  * their names.
  */
-export async function servePage(app: FastifyInstance, path: string, page: Page) {
+export function servePage(app: FastifyInstance, path: string, page: Page) {
   const { title, scripts = [], modules = [], policy } = page;
   const styles = [sharedFile('theme.css'), ...page.styles];
   const files = [...styles, ...scripts, ...modules];
-  const contents = await Promise.all(files.map(file => readFile(file)));
-  const version = hash('sha256', Buffer.concat(contents)).slice(0, 12);
+  // Not at the start: the files of all pages have 6 MB.
+  const version = onFirstUse(async () => {
+    const contents = await Promise.all(files.map(file => readFile(file)));
+    return hash('sha256', Buffer.concat(contents)).slice(0, 12);
+  });
   for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
-  const urlOf = (file: string) => `${app.prefix}${path}/${version}/${basename(file)}`;
-  const head = [
-    ...styles.map(file => `<link rel="stylesheet" href="${urlOf(file)}">`),
-    ...scripts.map(file => `<script defer src="${urlOf(file)}"></script>`),
-    ...modules.map(file => `<script type="module" src="${urlOf(file)}"></script>`),
-  ];
-  return (reply: FastifyReply, body = page.body) =>
-    sendHtml(reply, documentOf(title, head.join('\n'), body), policy);
+  return async (reply: FastifyReply, body = page.body) => {
+    const base = `${app.prefix}${path}/${await version()}`;
+    const head = [
+      ...styles.map(file => `<link rel="stylesheet" href="${base}/${basename(file)}">`),
+      ...scripts.map(file => `<script defer src="${base}/${basename(file)}"></script>`),
+      ...modules.map(file => `<script type="module" src="${base}/${basename(file)}"></script>`),
+    ];
+    return sendHtml(reply, documentOf(title, head.join('\n'), body), policy);
+  };
 }
 
 const documentOf = (title: string, head: string, body: string) => `<!doctype html>
@@ -56,7 +61,7 @@ ${body}
 </html>
 `;
 
-function serveFile(app: FastifyInstance, url: string, version: string, file: string): void {
+function serveFile(app: FastifyInstance, url: string, version: () => Promise<string>, file: string): void {
   const send = sendCompressed(() => readFile(file));
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   app.get<{ Params: { version: string } }>(
@@ -64,7 +69,7 @@ function serveFile(app: FastifyInstance, url: string, version: string, file: str
     { config: { scope: 'public', rateLimit: false, quiet: true }, schema: { hide: true } },
     async (request, reply) => {
       // While two releases run, the older must not have its file kept under the newer's URL.
-      const isCurrent = request.params.version === version;
+      const isCurrent = request.params.version === (await version());
       const cacheControl = isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache';
       return send(request, reply.type(type).header('cache-control', cacheControl));
     },

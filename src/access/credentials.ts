@@ -2,20 +2,22 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
-import { TokenVerifier } from './jwt.ts';
+import type { TokenVerifier } from './jwt.ts';
 import { KeyRing, type KeyRingDependencies } from './keyRing.ts';
 
-export type Credentials = NonNullable<ReturnType<typeof openCredentials>>;
+export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>>>;
 
 /**
  * Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an
  * open service.
  */
-export function openCredentials(settings: Settings, dependencies: KeyRingDependencies) {
+export async function openCredentials(settings: Settings, dependencies: KeyRingDependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const keys = new KeyRing(dependencies);
   const tokens =
-    settings.AUTH_JWKS_URL === undefined ? undefined : new TokenVerifier(settings, dependencies.log);
+    settings.AUTH_JWKS_URL === undefined
+      ? undefined
+      : new (await import('./jwt.ts')).TokenVerifier(settings, dependencies.log);
 
   function verifierOf(credential: string): KeyRing | TokenVerifier {
     if (looksLikeToken(credential)) return keys;

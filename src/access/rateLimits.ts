@@ -3,7 +3,6 @@ import type { Actor } from '../core/actor.ts';
 import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
 import { openMemoryStore, type RateLimitStore } from './rateLimitStore.ts';
-import { openRedisRateLimitStore } from './redisRateLimitStore.ts';
 
 /** What a request counts against, and the limit of each window. */
 export interface Account {
@@ -12,14 +11,16 @@ export interface Account {
 }
 
 type Limited = Pick<Settings, 'REDIS_URL' | 'RATE_LIMIT_MAX' | 'RATE_LIMIT_WINDOW'>;
-export type RateLimits = ReturnType<typeof openRateLimits>;
+export type RateLimits = Awaited<ReturnType<typeof openRateLimits>>;
 
 /** How many requests each caller may send. */
-export function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }: Limited, log: Log) {
+export async function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }: Limited, log: Log) {
   const window = RATE_LIMIT_WINDOW * 1000;
   const [perKey, perAddress] = [RATE_LIMIT_MAX ?? 600, RATE_LIMIT_MAX ?? 300];
   const store: RateLimitStore =
-    REDIS_URL === undefined ? openMemoryStore(window) : openRedisRateLimitStore(REDIS_URL, window, log);
+    REDIS_URL === undefined
+      ? openMemoryStore(window)
+      : (await import('./redisRateLimitStore.ts')).openRedisRateLimitStore(REDIS_URL, window, log);
   return {
     store,
     /** Callers with a key or a token are counted by it, all others by their address. */

@@ -4,3 +4,26 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
   if (map.size >= maximum) map.delete(map.keys().next().value as K);
   map.set(key, value);
 }
+
+/** Characters that an entry counts besides its text. */
+export const overhead = 500;
+
+/** The same for a cache of texts, which may be long: its bound is their sum. */
+export function setBoundedText<V>(
+  map: Map<string, V>,
+  key: string,
+  value: V,
+  maximum: number,
+  lengthOf: (key: string, value: V) => number,
+): void {
+  const isNew = !map.delete(key);
+  map.set(key, value);
+  if (!isNew) return;
+  let sum = 0;
+  for (const entry of map) sum += lengthOf(...entry) + overhead;
+  for (const entry of map) {
+    if (sum <= maximum) return;
+    map.delete(entry[0]);
+    sum -= lengthOf(...entry) + overhead;
+  }
+}

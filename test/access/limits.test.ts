@@ -116,7 +116,7 @@ t.test('a window ends, a cost is added up, and memory is bounded', async t => {
 
 t.test('a handler may charge more than one request', async t => {
   const app = fastify();
-  const limits = openRateLimits({ RATE_LIMIT_MAX: 10, RATE_LIMIT_WINDOW: 60 }, testLog);
+  const limits = await openRateLimits({ RATE_LIMIT_MAX: 10, RATE_LIMIT_WINDOW: 60 }, testLog);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(limiting, { limits });
   app.get('/costly', async (request, reply) => {

@@ -8,7 +8,7 @@ import { testLog } from '../helper/database.ts';
 
 t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();
-  const limits = openRateLimits({ RATE_LIMIT_WINDOW: 1 }, testLog);
+  const limits = await openRateLimits({ RATE_LIMIT_WINDOW: 1 }, testLog);
   await app.register(methods);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(gate);

@@ -63,7 +63,7 @@ export async function build(
     ...(now && { now }),
   });
   t.teardown(() => app.close());
-  const contract = new Contract(app.swagger());
+  const contract = new Contract((await app.documentWriter()).swagger());
 
   /** Sends a request; `lie` says how the answer contradicts the served document. */
   async function send(method: string, url: string, { body, raw, headers = {} }: Call = {}) {

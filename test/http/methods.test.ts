@@ -72,8 +72,8 @@ t.test('an unknown path is 404 for every method, whatever the body', async t => 
     '/api/v1/users',
     '/.env',
     '/docs/x',
-    '/docs/static/x',
-    '/docs/static/..%2f..%2fpackage.json',
+    '/docs/page/x',
+    '/docs/page/x/..%2f..%2fpackage.json',
   ])
     t.match((await call('GET', path, 404)).body.error, {
       message: 'There is nothing at this path.',
@@ -88,7 +88,7 @@ t.test('unusual methods and paths are answered over a real socket', async t => {
     headers: { allow: 'GET, HEAD, OPTIONS, POST' },
     body: { error: { status: 405 } },
   });
-  const climb = parse(await exchange(app, request('GET /docs/static/../../../../etc/passwd')));
+  const climb = parse(await exchange(app, request('GET /docs/page/../../../../etc/passwd')));
   t.match(climb, { status: 404, body: { error: { details: { code: 'not_found' } } } });
   const refused = await exchange(app, request('FOO /api/users'));
   t.ok(refused.endsWith('}\n'));

@@ -1,4 +1,6 @@
+import { type FastifyRequest, fastify } from 'fastify';
 import t from 'tap';
+import parsing from '../../plugins/http/requests/parsing.ts';
 import { build, type Call } from '../helper/app.ts';
 
 const { call, newUser } = await build(t);
@@ -107,4 +109,17 @@ t.test('a body beyond the limit is refused, with and without a content-length', 
   t.match(await refused(413, { raw: large, headers: json }), { details: { code: 'too_large' } });
   const just = `{"name":"${'x'.repeat(200_000)}"}`;
   t.match((await raw(just)).details[0], { path: '/email' }, 'a body below the limit is read');
+});
+
+t.test('a body is let go with its answer: many that arrive together would fill the memory', async t => {
+  const app = fastify();
+  await app.register(parsing);
+  let seen: FastifyRequest | undefined;
+  app.post('/', async request => {
+    seen = request;
+    return request.body;
+  });
+  const { body } = await app.inject({ method: 'POST', url: '/', payload: [1, 2] });
+  t.equal(body, '[1,2]');
+  t.equal(seen?.body, undefined);
 });

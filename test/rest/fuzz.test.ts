@@ -29,7 +29,9 @@ t.setTimeout(180_000);
 const seed = Number(process.env.TEST_SEED ?? 20261121);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
 const { app, send, call } = await build(t);
-const document = app.swagger() as unknown as { paths: Record<string, Record<string, Operation>> };
+const document = (await app.documentWriter()).swagger() as unknown as {
+  paths: Record<string, Record<string, Operation>>;
+};
 const draw = new Draw(document);
 const counts: Record<string, number> = {};
 

@@ -185,7 +185,7 @@ interface Parameter {
   schema: { enum?: string[] };
 }
 const documented = Object.entries(
-  app.swagger().paths as Record<string, { get?: { parameters?: Parameter[] } }>,
+  (await app.documentWriter()).swagger().paths as Record<string, { get?: { parameters?: Parameter[] } }>,
 )
   .map(([path, { get }]) => ({ path, parameters: get?.parameters ?? [] }))
   .filter(({ parameters }) => parameters.some(({ name }) => name === 'after'))

@@ -1,14 +1,11 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { setBounded } from '../../../src/core/boundedMap.ts';
-import { OperatorError } from '../../../src/core/errors.ts';
+import { setBoundedText } from '../../../src/core/boundedMap.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { refuse } from '../errors.ts';
+import { sha256, type TrustedDocuments } from './trusted.ts';
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-
-const keptTexts = 500;
+/** Characters. */
+const keptTexts = 1_000_000;
 
 /** Automatic persisted queries: a client sends the hash, and the text only when the hash is unknown. */
 export function automaticDocuments(metrics: Metrics) {
@@ -26,13 +23,12 @@ export function automaticDocuments(metrics: Metrics) {
     /** For a document within the limits: no other text is kept. The least recently used one goes first. */
     keep(request: GraphQLRequest, text: string): void {
       const hash = documentHashOf(request);
-      if (hash !== undefined) setBounded(texts, hash, text, keptTexts);
+      if (hash !== undefined) setBoundedText(texts, hash, text, keptTexts, (_, text) => text.length);
     },
   };
 }
 
-export function trustedDocuments(path: string): ReturnType<typeof automaticDocuments> {
-  const texts = new Map(Object.entries(readDocuments(path)));
+export function trustedDocuments(texts: TrustedDocuments): ReturnType<typeof automaticDocuments> {
   return {
     find(request) {
       const { query } = request;
@@ -44,17 +40,6 @@ export function trustedDocuments(path: string): ReturnType<typeof automaticDocum
     },
     keep() {},
   };
-}
-
-function readDocuments(path: string): Record<string, string> {
-  try {
-    const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
-    const wrong = Object.keys(documents).find(hash => sha256(String(documents[hash])) !== hash);
-    if (wrong !== undefined) throw new Error(`${wrong} is not the SHA-256 of its document`);
-    return documents;
-  } catch (error) {
-    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${(error as Error).message}`);
-  }
 }
 
 function documentHashOf({ extensions }: GraphQLRequest): string | undefined {

@@ -11,7 +11,7 @@ import {
   type Token,
   TokenKind,
 } from 'graphql';
-import { setBounded } from '../../../src/core/boundedMap.ts';
+import { setBoundedText } from '../../../src/core/boundedMap.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
 
@@ -25,7 +25,8 @@ export interface Operation {
   validationErrors?: readonly GraphQLError[];
 }
 
-export const keptDocuments = 256;
+/** Characters of all that are kept: parsed, a document can take 200 bytes for each. */
+export const keptCharacters = 400_000;
 const maxCharacters = 50_000;
 
 /** Returns the function that reads an operation. Length and tokens are limited before anything else. */
@@ -36,7 +37,7 @@ export function makeReader(maxTokens: number, metrics: Metrics) {
   return (text: string, name: string | undefined): Operation => {
     const operations = kept.get(text) ?? parseOperations(text, maxTokens);
     // Again at each use: the least recently used document goes first.
-    setBounded(kept, text, operations, keptDocuments);
+    setBoundedText(kept, text, operations, keptCharacters, text => text.length);
     return selectOperation(operations, name);
   };
 }

@@ -1,5 +1,4 @@
 import type { TObject } from '@sinclair/typebox';
-import { GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { bookkeeping } from '../../../src/services/lists/rules.ts';
@@ -85,7 +84,7 @@ function resolversOf(
       const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
       const { data, hasNext } = await pageOf(id, page, operation);
       // As many records as are allowed, and a warning when there are more.
-      if (!isPaged && hasNext) operation.warnings.push(truncated(operation.maxList, info));
+      if (!isPaged && hasNext) operation.warnOfTruncation(info);
       return data;
     },
     [`${name}Count`]: async ({ id }, args: Arguments, operation, info) =>
@@ -126,13 +125,3 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
   }
   return { pageOf, totalOf };
 }
-
-const truncated = (maximum: number, info: GraphQLResolveInfo) =>
-  new GraphQLError(
-    `The list has more than ${maximum} records; these are the first. Use page and limit to read the rest.`,
-    {
-      nodes: info.fieldNodes,
-      path: responsePathAsArray(info.path),
-      extensions: { code: 'LIST_TRUNCATED', maximum },
-    },
-  );

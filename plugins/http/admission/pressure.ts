@@ -52,8 +52,6 @@ export default fp<Options>(async (app, options) => {
 
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
-    // A handler that calls `callNotFound` runs the hooks again: counted twice, the slot would never be free again.
-    if (request.deadlineTimer !== null) return;
     if (isCounted(request)) pressure.inFlight++;
     request.deadline = performance.now() + timeout;
     request.deadlineTimer = setTimeout(() => {

@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { makeDataFolder, makeFolder, runCommand, startService, until } from '../../rig/process.ts';
+import {
+  call,
+  makeDataFolder,
+  makeFolder,
+  runCommand,
+  spawnService,
+  startService,
+  until,
+  untilReady,
+} from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
@@ -121,4 +130,21 @@ t.test('an unexpected error keeps its stack', async t => {
   );
   t.equal(code, 1);
   t.match(err, /^Error: unforeseen\n\s+at /);
+});
+
+t.test('what no request has asked for, and what the settings do not name, is not loaded', async t => {
+  const hook = `import { registerHooks } from 'node:module';
+    const load = (url, context, next) => (console.error(url), next(url, context));
+    registerHooks({ load });`;
+  const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, flags);
+  await until('it listens', () => service.port > 0, 90);
+  await untilReady(service);
+  const loaded = (name: string) => service.errors().includes(`/node_modules/${name}/`);
+  t.ok(loaded('fastify'));
+  for (const name of ['graphql', 'mercurius', 'yaml', 'ioredis', 'jose', '@electric-sql/pglite'])
+    t.notOk(loaded(name), name);
+  const { body } = await call(service, 'POST', '/api/graphql', { query: '{ usersCount }' });
+  t.same(body, { data: { usersCount: 0 } });
+  t.ok(loaded('mercurius'));
 });

@@ -1,19 +1,32 @@
 import t from 'tap';
-import { keptDocuments, makeReader } from '../../../plugins/graphql/documents/reader.ts';
-import { setBounded } from '../../../src/core/boundedMap.ts';
+import { keptCharacters, makeReader } from '../../../plugins/graphql/documents/reader.ts';
+import { overhead, setBounded, setBoundedText } from '../../../src/core/boundedMap.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 
-const query = (n: number) => `{ q${n}: usersCount }`;
+/** A tenth of what is kept. */
+const length = keptCharacters / 10 - overhead;
+const query = (n: number) => `{ q${n}: usersCount }`.padEnd(length);
 
 t.test('a document is parsed once while it is among those used recently', async t => {
   const read = makeReader(100, new Metrics());
   const first = read(query(0), undefined);
   const second = read(query(1), undefined);
-  for (let n = 2; n < keptDocuments; n++) read(query(n), undefined);
+  for (let n = 2; n < 10; n++) read(query(n), undefined);
   t.equal(read(query(0), undefined), first, 'still there');
-  read(query(keptDocuments), undefined);
+  read(query(10), undefined);
   t.equal(read(query(0), undefined), first, 'it has been used since');
   t.not(read(query(1), undefined), second, 'the least recently used one was evicted');
+});
+
+t.test('a cache of texts keeps a few long or many short ones', async t => {
+  const cache = new Map<string, number>();
+  const add = (key: string, length: number) =>
+    setBoundedText(cache, key, length, 100_000, (_, value) => value);
+  for (let n = 0; n < 1000; n++) add(`long ${n}`, 10_000 - overhead);
+  t.equal(cache.size, 10);
+  for (let n = 0; n < 1000; n++) add(`short ${n}`, 0);
+  t.equal(cache.size, 200);
+  t.ok(cache.has('short 999'));
 });
 
 t.test('the cache never exceeds its bound', async t => {

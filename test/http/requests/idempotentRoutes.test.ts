@@ -72,7 +72,7 @@ const posts = app.routes.filter(({ method, url }) => method === 'POST' && url.st
 t.test('what a key does is known for every POST under /api, and documented', async t => {
   t.same(posts.map(({ url }) => url).sort(), [...Object.keys(accepting), ...refusing, ...ignoring].sort());
   // biome-ignore lint/suspicious/noExplicitAny: any part of a document
-  const document = app.swagger() as any;
+  const document = (await app.documentWriter()).swagger() as any;
   for (const { url } of posts) {
     const path = url.replace(/:(\w+)/g, '{$1}');
     const { parameters = [], responses } = document.paths[path].post;

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { OperatorError } from '../../../src/core/errors.ts';
+
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Texts by their hash. */
+export type TrustedDocuments = Map<string, string>;
+
+/** Read at the start, which a mistake in the file stops. */
+export function readTrustedDocuments(path: string): TrustedDocuments {
+  try {
+    const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
+    const wrong = Object.keys(documents).find(hash => sha256(String(documents[hash])) !== hash);
+    if (wrong !== undefined) throw new Error(`${wrong} is not the SHA-256 of its document`);
+    return new Map(Object.entries(documents));
+  } catch (error) {
+    throw new OperatorError(`GRAPHQL_TRUSTED_DOCUMENTS: ${(error as Error).message}`);
+  }
+}

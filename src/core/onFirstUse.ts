@@ -1,0 +1,11 @@
+/** The function that makes something when it is first asked for, once for all who ask. A failure is tried again. */
+export function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch(error => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
