@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, components, idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
@@ -49,22 +49,13 @@ function isStorableJson(value: unknown, depth = 100): boolean {
 }
 ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStorableJson(value) });
 
-function compile(schema: TSchema): ValidateFunction {
+/** A function that fills in defaults and returns the violations of a value, or undefined. */
+export function compileCheck(schema: TSchema, part: Violation['in']) {
   // Added, not compiled: most are only in responses.
   for (const [id, component] of components) if (!Object.hasOwn(ajv.schemas, id)) ajv.addSchema(component);
-  return ajv.compile(schema);
-}
-
-/**
- * A function that fills in defaults and returns the violations of a value, or undefined. It is compiled at the first
- * value: all of them took a tenth of the start, and a mistake in a schema is found by the tests of its route.
- */
-export function compileCheck(schema: TSchema, part: Violation['in']) {
-  let validate: ValidateFunction | undefined;
-  return (value: unknown): Violation[] | undefined => {
-    validate ??= compile(schema);
-    return validate(value) ? undefined : violations(validate.errors ?? [], part);
-  };
+  const validate = ajv.compile(schema);
+  return (value: unknown): Violation[] | undefined =>
+    validate(value) ? undefined : violations(validate.errors ?? [], part);
 }
 
 function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {

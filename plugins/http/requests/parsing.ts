@@ -5,7 +5,6 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { components, strict } from '../../../schemas/common.ts';
 import { AppError, invalid } from '../../../src/core/errors.ts';
-import { keptIn } from '../../../src/core/keptIn.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
 import { badRequest } from '../errors.ts';
 
@@ -69,14 +68,13 @@ const serializers = new Map<string, Serializer>();
 const shared = () =>
   Object.fromEntries(components) as Record<string, object> as Record<string, fastJson.Schema>;
 
-/** Compiled at the first response, once for all routes with this schema: Fastify would do all at each start. */
+/** Fastify would compile a response schema for each route and status, which took most of the start. */
 function serializerOf(response: object): Serializer {
-  let serialize: Serializer | undefined;
-  const compile = () => withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
-  return value => {
-    serialize ??= keptIn(serializers, JSON.stringify(response), compile);
-    return serialize(value);
-  };
+  const key = JSON.stringify(response);
+  const serialize =
+    serializers.get(key) ?? withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
+  serializers.set(key, serialize);
+  return serialize;
 }
 
 /** Without it, the prompt of a terminal sticks to the body that curl has printed. */
