@@ -20,10 +20,8 @@ export function setBoundedText<V>(
   map.set(key, value);
   if (!isNew) return;
   let sum = 0;
-  for (const entry of map) sum += lengthOf(...entry) + overhead;
-  for (const entry of map) {
-    if (sum <= maximum) return;
-    map.delete(entry[0]);
-    sum -= lengthOf(...entry) + overhead;
+  for (const [other, kept] of [...map].reverse()) {
+    sum += lengthOf(other, kept) + overhead;
+    if (sum > maximum) map.delete(other);
   }
 }
