@@ -17,6 +17,8 @@ export interface Server {
   statementTimeout?: number;
   /** Milliseconds that a statement may wait for a lock. */
   lockTimeout?: number;
+  /** Whether a statement is planned once, for all values. Citus cannot do that. */
+  plansOnce?: boolean;
 }
 
 /** A server of this deployment. Replicas have as many connections as the primary. */
@@ -38,7 +40,7 @@ const carried = { application_name: 'triport', TimeZone: 'UTC' };
  */
 const mark = 'triport.session';
 
-const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
+const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000, plansOnce }: Server) => ({
   ...carried,
   [mark]: 'own',
   statement_timeout: String(statementTimeout),
@@ -49,9 +51,9 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => (
   max_parallel_workers_per_gather: '0',
   // With millions of rows, compiling a page and its total took ten times as long as running it.
   jit: 'off',
-  // A statement is planned once, for all values. Otherwise pages would be planned at each execution, which takes as
-  // long as reading them: the plan for known limits looks cheaper than the one for all.
-  plan_cache_mode: 'force_generic_plan',
+  // Otherwise a page is planned at each execution, which takes as long as reading it: the plan for a known limit looks
+  // cheaper than the one for all.
+  ...(plansOnce && { plan_cache_mode: 'force_generic_plan' }),
 });
 
 const asText = (value: unknown) => value;
