@@ -74,7 +74,7 @@ function resolversOf(
 ): Record<string, Resolver> {
   const readQuery = listQuery(contract.query);
   const members = Object.keys(contract.record.properties).filter(member => !bookkeeping.includes(member));
-  const toQuery = oncePerField((args, info) => ({ ...readQuery(args), brief: selectsOnly(members, info) }));
+  const toQuery = oncePerField((args, info) => ({ ...readQuery(args), $brief: selectsOnly(members, info) }));
   const toConnectionQuery = oncePerField(connectionQuery(contract.query));
   const { pageOf, totalOf } = readsOf(list, filter);
   return {

@@ -112,7 +112,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     need(context, this.#rules.scope);
-    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter, brief: query.brief };
+    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter, brief: query.$brief };
     const from = namesIn(['after', 'before'], query as Cursors).length > 0 ? 'end' : 'number';
     const limits = { $skip: skipped(query), limit: query.limit + 1, $most: most + ids.length };
     const values = { ...query, ...bounds(periodOf(query)), ...limits, $parents: ids.join() };

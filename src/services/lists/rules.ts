@@ -44,8 +44,11 @@ export type ListQuery<Filter extends string = string, Sort extends string = stri
     page?: number;
     limit: number;
     sort: Sort | `-${Sort}`;
-    /** Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 posts. */
-    brief?: boolean;
+    /**
+     * Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 posts. No filter can have
+     * this name.
+     */
+    $brief?: boolean;
   };
 /** Members of a record that few clients of GraphQL select. */
 export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
