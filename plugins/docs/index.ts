@@ -1,5 +1,4 @@
-import type { RouteOptions } from 'fastify';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
@@ -12,7 +11,7 @@ import { makePage } from './page/index.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What writes the document, by `swagger()`. */
+    /** The application whose `swagger()` writes the document. */
     documentWriter: () => Promise<Pick<FastifyInstance, 'swagger'>>;
   }
   interface FastifyContextConfig {

@@ -20,8 +20,7 @@ export default fp(async (app: FastifyInstance) => {
   app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? unknownPath() : undefined));
 });
 
-const nothingHere = 'There is nothing at this path.';
-const unknownPath = () => new AppError('not_found', nothingHere);
+const unknownPath = () => new AppError('not_found', 'There is nothing at this path.');
 
 const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },
@@ -96,7 +95,6 @@ const fromFastify: Record<string, [ErrorCode, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The length of the body differs from Content-Length.'],
   FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
-  FST_STATIC_FORBIDDEN_PATH: ['not_found', nothingHere],
 };
 
 const fromNode: Record<string, [ErrorCode, string]> = {
