@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 
 /** Seconds. The last one is longer than a handler has by default. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
-const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200];
+const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** Every batch is published here, which costs nothing without subscribers. */
 export const batches = channel('triport:batches');

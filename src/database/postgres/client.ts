@@ -9,7 +9,7 @@ import { Pool } from './pool.ts';
 
 export interface Server {
   url: string;
-  /** For writes. */
+  /** Of one pool at most. */
   connections: number;
   /** Whether a pooler gives each transaction another session. */
   pooled?: boolean;
@@ -21,7 +21,7 @@ export interface Server {
   plansOnce?: boolean;
 }
 
-/** A server of this deployment. Replicas have as many connections as the primary. */
+/** A server of this deployment. */
 export const serverOf = (settings: Settings, url: string): Server => ({
   url,
   connections: settings.DATABASE_POOL_SIZE,
