@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** On every response. Without Cache-Control, caches would store one for as long as they like: a 404 outlived the creation. */
+/** On every response. Without Cache-Control, caches keep one for as long as they like: a 404 outlived the creation. */
 const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
 /** What a browser may do with a page, besides the policy of its content. Data needs no such permissions. */
 const pageHeaders = {
