@@ -8,20 +8,14 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
 /** Characters that an entry counts besides its text. */
 export const overhead = 500;
 
-/** The same for a cache of texts, which may be long: its bound is their sum. */
-export function setBoundedText<V>(
-  map: Map<string, V>,
-  key: string,
-  value: V,
-  maximum: number,
-  lengthOf: (key: string, value: V) => number,
-): void {
+/** The same for a cache of texts, or of something by texts, which may be long: its bound is their sum. */
+export function setBoundedText<V>(map: Map<string, V>, key: string, value: V, maximum: number): void {
   const isNew = !map.delete(key);
   map.set(key, value);
   if (!isNew) return;
   let sum = 0;
   for (const [other, kept] of [...map].reverse()) {
-    sum += lengthOf(other, kept) + overhead;
+    sum += other.length + (typeof kept === 'string' ? kept.length : 0) + overhead;
     if (sum > maximum) map.delete(other);
   }
 }

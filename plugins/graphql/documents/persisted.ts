@@ -23,7 +23,7 @@ export function automaticDocuments(metrics: Metrics) {
     /** For a document within the limits: no other text is kept. The least recently used one goes first. */
     keep(request: GraphQLRequest, text: string): void {
       const hash = documentHashOf(request);
-      if (hash !== undefined) setBoundedText(texts, hash, text, keptTexts, (_, text) => text.length);
+      if (hash !== undefined) setBoundedText(texts, hash, text, keptTexts);
     },
   };
 }

@@ -37,7 +37,7 @@ export function makeReader(maxTokens: number, metrics: Metrics) {
   return (text: string, name: string | undefined): Operation => {
     const operations = kept.get(text) ?? parseOperations(text, maxTokens);
     // Again at each use: the least recently used document goes first.
-    setBoundedText(kept, text, operations, keptCharacters, text => text.length);
+    setBoundedText(kept, text, operations, keptCharacters);
     return selectOperation(operations, name);
   };
 }
