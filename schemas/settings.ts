@@ -39,7 +39,7 @@ export const Settings = strict({
     1,
     100,
     4,
-    'Connections to PostgreSQL for writes, and half as many for reads: they are pipelined, and fewer connections cost less.',
+    'Connections to PostgreSQL for writes, and half as many for reads, which are pipelined: fewer connections cost less.',
   ),
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],

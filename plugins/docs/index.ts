@@ -50,8 +50,8 @@ export const docs = fp<Options>(async (app, options) => {
 });
 
 /**
- * The generator in an application of its own, made when the document is first asked for. Few processes are, and it
- * would keep a hundred modules and a copy of all schemas.
+ * The generator in an application of its own, made when the document is first asked for. Few processes are asked for it,
+ * and the generator keeps a hundred modules and a copy of all schemas.
  */
 async function openWriter(app: FastifyInstance, { version, open, resources }: Options) {
   const { default: swagger } = await import('@fastify/swagger');

@@ -24,7 +24,7 @@ type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
-/** Mercurius in an application of its own without routes: the service's registers no plugin once it is ready. */
+/** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
   const app = fastify();
   const schema = makeSchema(parts);

@@ -5,7 +5,7 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
   map.set(key, value);
 }
 
-/** Characters that an entry counts besides its text. */
+/** What an entry counts besides its text, in characters. */
 export const overhead = 500;
 
 /** The same for a cache of texts, or of something by texts, which may be long: its bound is their sum. */

@@ -7,7 +7,7 @@ export const sha256 = (text: string) => createHash('sha256').update(text).digest
 /** Texts by their hash. */
 export type TrustedDocuments = Map<string, string>;
 
-/** Read at the start, which a mistake in the file stops. */
+/** Reads the file at the start; a mistake in it stops the start. */
 export function readTrustedDocuments(path: string): TrustedDocuments {
   try {
     const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));
