@@ -76,7 +76,7 @@ t.test('customers are listed by state, and each has a history of states with the
   await dialog.waitFor();
   await page.keyboard.press('Escape');
   t.same(errors, []);
-  await page.getByLabel('Customer').fill('cus_nobody');
+  await page.getByRole('textbox', { name: 'Customer' }).fill('cus_nobody');
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'cus_nobody' }).getByText('not found').waitFor();
 });
