@@ -74,6 +74,7 @@ const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
   scope: 'admin',
   name: 'audit',
   table: auditLog,
+  counted: false,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
   sorts: { createdAt: [] },
 });

@@ -45,6 +45,7 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   name: 'webhook events',
   table: webhookEvents,
   columns,
+  counted: false,
   filters: {
     event: value => sql`${fingerprint} = decode(${value}, 'hex')`,
     ...{ customer, type, status, provider },

@@ -8,7 +8,7 @@ import { users } from '../../drizzle/tables/users.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { statement } from '../../src/database/statements/statement.ts';
-import { backend, openTestDatabase } from '../helper/database.ts';
+import { openTestDatabase } from '../helper/database.ts';
 
 async function fillTables(writes: Connection): Promise<void> {
   const db = orm(writes);
@@ -57,11 +57,3 @@ t.test(
     }
   },
 );
-
-const skip = backend === 'embedded' && 'plans each time';
-t.test('reads are planned once for all values, where there is no Citus', { skip }, async t => {
-  const { reads } = await openTestDatabase(t);
-  const [[hasCitus] = []] = await reads.rows(`select count(*) from pg_extension where extname = 'citus'`, []);
-  const [[mode] = []] = await reads.rows('show plan_cache_mode', []);
-  t.equal(mode, Number(hasCitus) > 0 ? 'auto' : 'force_generic_plan');
-});

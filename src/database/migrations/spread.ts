@@ -6,12 +6,10 @@ import { asOwner } from './migrations.ts';
 
 const statements = new URL('../../../drizzle/spread.sql', import.meta.url);
 
-export const hasCitus = async (db: Connection) =>
-  (await db.rows(`select 1 from pg_extension where extname = 'citus'`, [])).length > 0;
-
 /** Spreads the tables that grow over the nodes of Citus, all or none; returns false when they were spread before. */
 export async function spread(db: Connection): Promise<boolean> {
-  if (!(await hasCitus(db)))
+  const [[hasCitus] = []] = await db.rows(`select 1 from pg_extension where extname = 'citus'`, []);
+  if (!hasCitus)
     throw new OperatorError(
       'The database has no Citus. On every node run `create extension citus` in it; docs/scaling.md has the steps.',
     );

@@ -17,8 +17,6 @@ export interface Server {
   statementTimeout?: number;
   /** Milliseconds that a statement may wait for a lock. */
   lockTimeout?: number;
-  /** Whether a statement is planned once, for all values. Citus cannot do that. */
-  plansOnce?: boolean;
 }
 
 /** A server of this deployment. */
@@ -40,7 +38,7 @@ const carried = { application_name: 'triport', TimeZone: 'UTC' };
  */
 const mark = 'triport.session';
 
-const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000, plansOnce }: Server) => ({
+const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
   [mark]: 'own',
   statement_timeout: String(statementTimeout),
@@ -51,9 +49,6 @@ const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000, plansOnce }: S
   max_parallel_workers_per_gather: '0',
   // With millions of rows, compiling a page and its total took ten times as long as running it.
   jit: 'off',
-  // Otherwise a page is planned at each execution, which takes as long as reading it: the plan for a known limit looks
-  // cheaper than the one for all.
-  ...(plansOnce && { plan_cache_mode: 'force_generic_plan' }),
 });
 
 const asText = (value: unknown) => value;

@@ -4,7 +4,6 @@ import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
-import { hasCitus } from '../migrations/spread.ts';
 import { connectionOf, connectTo, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 import { callWorkers, onceAtATime, watchServer } from './watch.ts';
@@ -18,15 +17,11 @@ const writeLockTimeout = 50;
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => watch.checkNow();
-  const forReads: Server = { ...server, connections: Math.ceil(server.connections / 2) };
-  const readers = connectTo(forReads, log, { onclose });
+  const forReads = Math.ceil(server.connections / 2);
+  const readers = connectTo({ ...server, connections: forReads }, log, { onclose });
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
   const writes = connectionOf(writers);
-  const migrations = prepareMigrations(writes, server, log, async () => {
-    forReads.plansOnce = !(await hasCitus(writes));
-    // Its connections are made with the next session. Nothing was read so far.
-    readers.reset();
-  });
+  const migrations = prepareMigrations(writes, server, log);
   const watch = watchServer(server, log, {
     onAnswer: () => void migrations.run(),
     // Statements of a server that is gone would wait until TCP gives up.
@@ -55,7 +50,7 @@ export function openPostgres(server: Server, log: Log): Database {
     load: () => {
       const [reading, writing] = [readers.load(), writers.load()];
       const waiting = reading.waiting + writing.waiting;
-      const connections = forReads.connections + server.connections;
+      const connections = forReads + server.connections;
       return { connections, reading: reading.used, writing: writing.used, waiting };
     },
     close: async () => {
@@ -67,7 +62,7 @@ export function openPostgres(server: Server, log: Log): Database {
 }
 
 /** The migrations, which run when the server answers, and again after an interruption. */
-function prepareMigrations(db: Connection, server: Server, log: Log, prepareReads: () => Promise<void>) {
+function prepareMigrations(db: Connection, server: Server, log: Log) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   ready.catch(() => {});
   let migrated = false;
@@ -84,7 +79,6 @@ function prepareMigrations(db: Connection, server: Server, log: Log, prepareRead
     try {
       if (!server.pooled) await refuseHiddenPooler(db);
       await migrate(db);
-      await prepareReads();
       migrated = true;
       log.info('The database is ready.');
       resolve();

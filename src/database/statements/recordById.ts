@@ -4,7 +4,7 @@ import { isId } from '../../core/ids.ts';
 import { keptIn } from '../../core/keptIn.ts';
 import { batches } from '../../telemetry/metrics.ts';
 import type { Connection } from '../connection.ts';
-import { statement } from './statement.ts';
+import { statement, unknown } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };
 
@@ -21,7 +21,7 @@ export function recordById<T extends RecordTable>(table: T) {
     builder
       .select(columns)
       .from<PgTable>(table)
-      .where(sql`${table.id} = any(${sql.placeholder('ids')}::text::uuid[])`),
+      .where(sql`${table.id} = any(${unknown('ids', 'text')}::uuid[])`),
   );
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {

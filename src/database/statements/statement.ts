@@ -8,6 +8,7 @@ import {
   PgDialect,
   type SQL,
   type SQLWrapper,
+  sql,
 } from '../../../drizzle/orm.ts';
 import type { Connection, Orm } from '../connection.ts';
 
@@ -35,6 +36,13 @@ export function statement<C extends Columns>(
   const toRecord = rowMapper(columns);
   return async (connection, values) => (await run(connection, values)).map(toRecord);
 }
+
+/**
+ * A value that the planner does not know. For a low limit or few ids it would take another plan for cheaper than the
+ * one that it keeps, and plan each execution of a statement anew, which takes as long as reading a page.
+ */
+export const unknown = (name: string, type = 'int') =>
+  sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
 
 const dialect = new PgDialect();
 

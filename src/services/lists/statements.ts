@@ -11,6 +11,7 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
+import { unknown } from '../../database/statements/statement.ts';
 import { bookkeeping, type ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
@@ -42,7 +43,7 @@ const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
 
 /** One of the ids of the placeholder `$parents`, in a statement for each of them. */
 const parent = sql`parent.id`;
-const parents = sql`unnest(string_to_array(${placeholder('$parents')}, ',')::uuid[]) as parent(id)`;
+const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
 /** Each parent with its total. */
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
@@ -55,7 +56,7 @@ export const totalsStatement = (rules: ListRules, selection: Selection) =>
 export function pageStatement(rules: ListRules, reading: Reading): SQL {
   if (reading.perParent !== undefined) {
     const page = recordsOf(rules, reading);
-    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${placeholder('$most')}`;
+    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknown('$most')}`;
   }
   if (reading.from !== 'number') return recordsOf(rules, reading);
   const { start, ...begin } = startOf(rules, reading);
@@ -101,13 +102,15 @@ interface Begin {
 function recordsOf(rules: ListRules, reading: Reading, { bound, skip }: Begin = {}): SQL {
   const { table, filters } = rules;
   const { prefix, descending, from } = reading;
+  // Citus refuses an unknown limit of a table that is spread, and no totals of those are kept.
+  const number = rules.counted === false ? placeholder : unknown;
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
-  const offset = from === 'number' ? sql`offset ${skip ?? placeholder('$skip')}` : undefined;
+  const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
   return sql`select ${listOf(columnsOf(rules, reading))} from ${table}
     where ${bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading)}
     order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}
-    limit ${placeholder('limit')} ${offset}`;
+    limit ${number('limit')} ${offset}`;
 }
 
 /**

@@ -91,7 +91,7 @@ t.test('a page by cursor is read from the index of its order, whatever the value
 
 // Bug: ordered by id only, the plan that is kept read the primary key for an author with few posts, a second for each.
 t.test('the posts of each author are read from their index, by a plan that is kept', { skip }, async t => {
-  await database.reads.transaction(async tx => {
+  await database.writes.transaction(async tx => {
     await tx.rows('set local enable_seqscan = off', []);
     // With few rows, no plan is cheaper than the one that is kept.
     await tx.rows(
