@@ -2,7 +2,7 @@ import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
-import { onFirstUse } from '../../src/core/onFirstUse.ts';
+import { onFirstUse } from '../../src/core/kept.ts';
 import { sendTagged } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';

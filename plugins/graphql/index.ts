@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
-import { onFirstUse } from '../../src/core/onFirstUse.ts';
+import { onFirstUse } from '../../src/core/kept.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { extensionsOf, mediaTypes } from './codes.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
-import type { Options } from './endpoint.ts';
+import type { Options } from './execution/endpoint.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
@@ -65,7 +65,9 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
   // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
   // GraphQL find a mistake in the schema.
-  const endpoint = onFirstUse(async () => (await import('./endpoint.ts')).openEndpoint(options, trusted));
+  const endpoint = onFirstUse(async () =>
+    (await import('./execution/endpoint.ts')).openEndpoint(options, trusted),
+  );
   app.setErrorHandler(async (error, request, reply) => (await endpoint()).sendFailure(error, request, reply));
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
   const tool = hasTool && makeTool(app);

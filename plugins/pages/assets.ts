@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { onFirstUse } from '../../src/core/onFirstUse.ts';
+import { onFirstUse } from '../../src/core/kept.ts';
 import { sendHtml, vary } from '../http/headers.ts';
 import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 

@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { setBounded } from '../core/boundedMap.ts';
 import { AppError, invalidToken } from '../core/errors.ts';
+import { setBounded } from '../core/kept.ts';
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 

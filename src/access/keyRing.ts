@@ -1,9 +1,8 @@
 import { and, inArray, isNull, lt, or } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import type { Actor } from '../core/actor.ts';
-import { setBounded } from '../core/boundedMap.ts';
 import { unavailable } from '../core/errors.ts';
-import { keptIn } from '../core/keptIn.ts';
+import { keptIn, setBounded } from '../core/kept.ts';
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 import { orm } from '../database/connection.ts';

@@ -1,5 +1,5 @@
 import { drizzle, type PgRemoteDatabase } from '../../drizzle/orm.ts';
-import { keptIn } from '../core/keptIn.ts';
+import { keptIn } from '../core/kept.ts';
 
 /**
  * All that the service asks of a database driver. Each driver has an adapter; tracing and replicas are wrappers.

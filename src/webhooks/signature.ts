@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { SignatureScheme } from '../../schemas/provider.ts';
 import type { Provider } from '../config/providers.ts';
-import { keptIn } from '../core/keptIn.ts';
+import { keptIn } from '../core/kept.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 

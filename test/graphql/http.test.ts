@@ -1,6 +1,6 @@
 import { serverAudits } from 'graphql-http';
 import t from 'tap';
-import { mediaTypeFor } from '../../plugins/graphql/http.ts';
+import { mediaTypeFor } from '../../plugins/graphql/execution/http.ts';
 import { build } from '../helper/app.ts';
 
 const { app, call } = await build(t);

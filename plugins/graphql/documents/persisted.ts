@@ -1,5 +1,5 @@
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { setBoundedText } from '../../../src/core/boundedMap.ts';
+import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { refuse } from '../errors.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';

@@ -11,7 +11,7 @@ import {
   type Token,
   TokenKind,
 } from 'graphql';
-import { setBoundedText } from '../../../src/core/boundedMap.ts';
+import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
 

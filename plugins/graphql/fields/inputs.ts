@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
-import { keptIn } from '../../../src/core/keptIn.ts';
+import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
 import type { ListQuery } from '../../../src/services/lists/rules.ts';
 import { fromSortEnum } from './sdl.ts';

@@ -4,7 +4,7 @@ import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
-import { connectionOf, connectTo, refuseHiddenPooler, type Server } from './client.ts';
+import { connectionOf, connectTo, forReads, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 import { callWorkers, onceAtATime, watchServer } from './watch.ts';
 
@@ -17,8 +17,8 @@ const writeLockTimeout = 50;
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   const onclose = () => watch.checkNow();
-  const forReads = Math.ceil(server.connections / 2);
-  const readers = connectTo({ ...server, connections: forReads }, log, { onclose });
+  const reading = forReads(server);
+  const readers = connectTo(reading, log, { onclose });
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
   const writes = connectionOf(writers);
   const migrations = prepareMigrations(writes, server, log);
@@ -48,10 +48,10 @@ export function openPostgres(server: Server, log: Log): Database {
       },
     },
     load: () => {
-      const [reading, writing] = [readers.load(), writers.load()];
-      const waiting = reading.waiting + writing.waiting;
-      const connections = forReads + server.connections;
-      return { connections, reading: reading.used, writing: writing.used, waiting };
+      const [reads, writes] = [readers.load(), writers.load()];
+      const connections = reading.connections + server.connections;
+      const waiting = reads.waiting + writes.waiting;
+      return { connections, reading: reads.used, writing: writes.used, waiting };
     },
     close: async () => {
       migrations.stop();

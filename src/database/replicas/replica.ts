@@ -2,7 +2,7 @@ import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage, isTooSlow } from '../databaseErrors.ts';
-import { connectionOf, connectProbe, connectTo, type Server } from '../postgres/client.ts';
+import { connectionOf, connectProbe, connectTo, forReads, type Server } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
 import { answerOf } from '../postgres/watch.ts';
 
@@ -37,7 +37,7 @@ export function openReplica(
   history: () => LogPosition[],
   log: Log,
 ) {
-  const pool = connectTo(server, log);
+  const pool = connectTo(forReads(server), log);
   // On a connection of its own: it never waits behind reads.
   const probe = connectProbe(server, log);
   let upTo = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
 import { isId } from '../../core/ids.ts';
-import { keptIn } from '../../core/keptIn.ts';
+import { keptIn } from '../../core/kept.ts';
 import { batches } from '../../telemetry/metrics.ts';
 import type { Connection } from '../connection.ts';
 import { statement, unknown } from './statement.ts';

@@ -1,7 +1,7 @@
 import { Column, getTableConfig, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
-import { keptIn } from '../../core/keptIn.ts';
+import { keptIn } from '../../core/kept.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';

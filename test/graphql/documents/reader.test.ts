@@ -1,6 +1,6 @@
 import t from 'tap';
 import { keptCharacters, makeReader } from '../../../plugins/graphql/documents/reader.ts';
-import { overhead, setBounded, setBoundedText } from '../../../src/core/boundedMap.ts';
+import { overhead, setBounded, setBoundedText } from '../../../src/core/kept.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 
 /** A tenth of what is kept. */

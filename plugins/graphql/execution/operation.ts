@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Context } from '../../src/core/context.ts';
-import { keptIn } from '../../src/core/keptIn.ts';
-import type { RecordBudget } from './limits/recordBudget.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { keptIn } from '../../../src/core/kept.ts';
+import type { RecordBudget } from '../limits/recordBudget.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { Kind } from 'graphql';
-import type { Context } from '../../src/core/context.ts';
-import { type KeyedRequest, withIdempotencyKey } from '../../src/services/idempotency.ts';
-import { explain } from '../../src/services/refusals.ts';
-import { errorHeadersOf } from '../http/errors.ts';
-import type { Operation } from './documents/reader.ts';
-import { limitError, refuse } from './errors.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
+import { explain } from '../../../src/services/refusals.ts';
+import { errorHeadersOf } from '../../http/errors.ts';
+import type { Operation } from '../documents/reader.ts';
+import { limitError, refuse } from '../errors.ts';
 import { bodyOf, type Outcome } from './http.ts';
 
 type Ran = Outcome & { records: number };

@@ -1,20 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OperationTypeNode } from 'graphql';
-import type { GraphQLRequest } from '../../schemas/graphql.ts';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from '../../src/core/context.ts';
-import { AppError } from '../../src/core/errors.ts';
-import type { Metrics } from '../../src/telemetry/metrics.ts';
-import { automaticDocuments, trustedDocuments } from './documents/persisted.ts';
-import { makeReader } from './documents/reader.ts';
-import type { TrustedDocuments } from './documents/trusted.ts';
+import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import type { Settings } from '../../../schemas/settings.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { AppError } from '../../../src/core/errors.ts';
+import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { automaticDocuments, trustedDocuments } from '../documents/persisted.ts';
+import { makeReader } from '../documents/reader.ts';
+import type { TrustedDocuments } from '../documents/trusted.ts';
+import { maximumsOf } from '../limits/maximums.ts';
+import { checkQueryLimits, priceOf } from '../limits/queryLimits.ts';
+import { checkVariables } from '../limits/variables.ts';
+import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
 import { fromQuery, sendBody, sendFailure } from './http.ts';
 import { answerOf, answerOnce } from './idempotency.ts';
-import { maximumsOf } from './limits/maximums.ts';
-import { checkQueryLimits, priceOf } from './limits/queryLimits.ts';
-import { checkVariables } from './limits/variables.ts';
-import type { SchemaPart } from './schema.ts';
 
 export interface Options {
   settings: Settings;

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
-import type { GraphQLRequest } from '../../schemas/graphql.ts';
-import { invalid, statusOf } from '../../src/core/errors.ts';
-import { errorHeadersOf, logFailure, translate } from '../http/errors.ts';
-import { vary } from '../http/headers.ts';
-import { extensionsOf, mediaTypes } from './codes.ts';
-import { DocumentError, publicErrors } from './errors.ts';
+import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { invalid, statusOf } from '../../../src/core/errors.ts';
+import { errorHeadersOf, logFailure, translate } from '../../http/errors.ts';
+import { vary } from '../../http/headers.ts';
+import { extensionsOf, mediaTypes } from '../codes.ts';
+import { DocumentError, publicErrors } from '../errors.ts';
 
 const [plain, modern] = mediaTypes;
 

@@ -10,15 +10,15 @@ import {
   validate,
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from '../../src/core/context.ts';
-import { inChildSpan } from '../../src/telemetry/tracing.ts';
-import type { Operation } from './documents/reader.ts';
-import { DocumentError, truncated, withCode } from './errors.ts';
-import { maximumsOf } from './limits/maximums.ts';
-import { RecordBudget } from './limits/recordBudget.ts';
+import type { Settings } from '../../../schemas/settings.ts';
+import type { Context } from '../../../src/core/context.ts';
+import { inChildSpan } from '../../../src/telemetry/tracing.ts';
+import type { Operation } from '../documents/reader.ts';
+import { DocumentError, truncated, withCode } from '../errors.ts';
+import { maximumsOf } from '../limits/maximums.ts';
+import { RecordBudget } from '../limits/recordBudget.ts';
+import { makeResolvers, makeSchema, type SchemaPart } from '../schema.ts';
 import { makeLoad, type OperationContext } from './operation.ts';
-import { makeResolvers, makeSchema, type SchemaPart } from './schema.ts';
 
 type Variables = Record<string, unknown>;
 
