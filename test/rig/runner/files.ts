@@ -21,8 +21,9 @@ const changes =
   /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
-/** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. */
-const onEmbedded = /^test\/(config|core|docs|scripts)\/|(database\/embedded|rest\/fuzz)\.test\.ts$/;
+/** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. The doctor examines a server, too. */
+const onEmbedded =
+  /^test\/(config\/|core\/|docs\/|scripts\/(?!doctor))|(database\/embedded|rest\/fuzz)\.test\.ts$/;
 /** So do these: they are about HTTP, and a server makes a new database in a third of the time. */
 const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/)/;
 
