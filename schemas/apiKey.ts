@@ -1,9 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullableTime, readOnly, strict, string, Time, text } from './common.ts';
+import { Id, nullableTime, readOnly, strict, string, Time, text } from './common.ts';
 import { listOf, listParameters, only } from './lists.ts';
 
-/** What a caller may do. Each scope includes the ones before it. */
-export const scopes = ['read', 'write', 'admin'] as const;
+/** What a caller may do with all records. Each includes the ones before it. */
+export const ladder = ['read', 'write', 'admin'] as const;
+/** `own` reads what is public, and reads and writes the records of one person. */
+export const scopes = [...ladder, 'own'] as const;
 export type Scope = (typeof scopes)[number];
 
 const name = text(1, 200, 'What the key is for, 1 to 200 characters.', 'nightly import');
@@ -13,14 +15,21 @@ const scopeList = Type.Unsafe<Scope[]>({
   minItems: 1,
   maxItems: scopes.length,
   uniqueItems: true,
-  description: 'What the key may do. `write` includes `read`, and `admin` includes both.',
+  description:
+    'What the key may do. `write` includes `read`, and `admin` includes both. `own` is for the records of one user.',
   examples: [['read', 'write']],
 });
+
+const userId = {
+  ...Id,
+  description: 'The user whom a key with the scope `own` stands for; no other has one.',
+};
 
 const members = {
   id: readOnly.id,
   name,
   scopes: scopeList,
+  userId: Type.Unsafe<string | null>({ ...userId, type: ['string', 'null'], examples: [null] }),
   createdAt: readOnly.createdAt,
   expiresAt: { ...nullableTime('When the key stops working; null for never.'), examples: [null] },
   lastUsedAt: {
@@ -49,7 +58,12 @@ export const NewApiKey = strict(
 export type NewApiKey = Static<typeof NewApiKey>;
 
 export const ApiKeyCreate = strict(
-  { name, scopes: scopeList, expiresAt: Type.Optional(Time('When the key stops working; never if absent.')) },
+  {
+    name,
+    scopes: scopeList,
+    userId: Type.Optional(userId),
+    expiresAt: Type.Optional(Time('When the key stops working; never if absent.')),
+  },
   { $id: 'ApiKeyCreate', description: 'The key to create.' },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { exampleId, nullableText, oneOf, readOnly, ref, strict, string, Time, text } from './common.ts';
+import { exampleId, Id, nullableText, oneOf, readOnly, ref, strict, string, Time, text } from './common.ts';
 import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer, SubscriptionItem } from './subscription.ts';
 
@@ -25,10 +25,13 @@ const StateChange = strict({
     description: 'The subscription that it is about, as it is since then.',
   },
 });
-const nullableStateChange = Type.Unsafe<Static<typeof StateChange> | null>({
-  ...StateChange,
-  type: ['object', 'null'],
-  description: 'For `subscription.change`: the event, and the states before and after. Otherwise null.',
+const ByPerson = strict({
+  person: { ...Id, description: 'The user for whom a caller with the scope `own` wrote it.' },
+});
+const details = Type.Unsafe<Static<typeof StateChange> | Static<typeof ByPerson> | null>({
+  anyOf: [StateChange, ByPerson, { type: 'null' }],
+  description:
+    'For `subscription.change`: the event, and the states before and after. For a write of a person: who. Otherwise null.',
   // The other examples are those of a `user.change`.
   examples: [null],
 });
@@ -52,7 +55,7 @@ export const AuditEntry = strict(
     transport: oneOf(transports, 'The interface that the write came through.'),
     address: nullableText('The IP address of the request.', '203.0.113.7'),
     requestId: nullableText('The `X-Request-Id` of the request.', '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11'),
-    details: nullableStateChange,
+    details,
   },
   {
     $id: 'AuditEntry',
@@ -64,7 +67,10 @@ export type AuditEntry = Static<typeof AuditEntry>;
 const longestRecordId = 64 + 1 + longestCustomer;
 const id = text(1, longestRecordId, '', exampleId);
 const writes = ['create', 'change', 'delete'];
-const otherActions = ['key.create', 'key.revoke', 'subscription.change', 'event.replay', 'event.dismiss'];
+const otherActions = [
+  ...['key.create', 'key.revoke', 'identity.create', 'identity.delete'],
+  ...['subscription.change', 'event.replay', 'event.dismiss'],
+];
 
 /** The query of the audit log, given the names of the resources. */
 export const auditQuery = (names: string[]) => {

@@ -1,5 +1,7 @@
+import { peopleFields } from '../plugins/graphql/people.ts';
 import { resourceFields } from '../plugins/graphql/resource.ts';
 import { subscriptionFields } from '../plugins/graphql/subscriptions.ts';
+import { peopleRoutes } from '../plugins/rest/people.ts';
 import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { posts } from './services/posts.ts';
@@ -11,7 +13,11 @@ import { users } from './services/users.ts';
  * so on. A new one is added only here. A resource may have other routes and fields besides these, or only others.
  */
 export const resources = [
-  { ...users, routes: resourceRoutes(users), fields: resourceFields(users) },
+  {
+    ...users,
+    routes: [...resourceRoutes(users), peopleRoutes],
+    fields: [...resourceFields(users), peopleFields],
+  },
   { ...posts, routes: resourceRoutes(posts), fields: resourceFields(posts) },
   // Webhooks write them, so there are no operations.
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },

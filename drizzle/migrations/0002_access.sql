@@ -1,9 +1,10 @@
--- API keys, the audit log, and the keys of requests that must take effect once. All tables are new, so nothing below waits for a lock.
+-- API keys, the identities of users, the audit log, and the keys of requests that must take effect once. All tables are new, so nothing below waits for a lock.
 
 create table "api_keys" (
 	"id" uuid primary key not null, -- UUIDv7; the public part of the key
 	"name" text collate "C" not null,
 	"scopes" text[] not null,
+	"user_id" uuid, -- no foreign key: the revoked key outlives the user
 	"created_at" timestamp (3) with time zone not null,
 	"expires_at" timestamp (3) with time zone,
 	"last_used_at" timestamp (3) with time zone, -- written at most once a minute, in batches
@@ -12,8 +13,22 @@ create table "api_keys" (
 	"secret_hash" text collate "C" not null,
 	constraint "api_keys_name_length" check (char_length("api_keys"."name") between 1 and 200),
 	constraint "api_keys_secret_hash_shape" check ("api_keys"."secret_hash" ~ '^[0-9a-f]{64}$'),
-	constraint "api_keys_scopes_known" check (cardinality("api_keys"."scopes") > 0 and "api_keys"."scopes" <@ array['read', 'write', 'admin'])
+	constraint "api_keys_scopes_known" check (cardinality("api_keys"."scopes") > 0 and "api_keys"."scopes" <@ array['read', 'write', 'admin', 'own'])
 );
+--> statement-breakpoint
+-- The users behind the tokens of an issuer.
+create table "identities" (
+	"id" uuid primary key not null,
+	"issuer" text collate "C" not null,
+	"subject" text collate "C" not null,
+	"user_id" uuid not null,
+	"created_at" timestamp (3) with time zone not null,
+	constraint "identities_user_id_fkey" foreign key ("user_id") references "users" ("id") on delete cascade
+);
+--> statement-breakpoint
+create unique index "identities_issuer_subject_key" on "identities" using btree ("issuer","subject");
+--> statement-breakpoint
+create index "identities_user_index" on "identities" using btree ("user_id","id");
 --> statement-breakpoint
 -- Who changed what. Values are left out: they are personal data, and the log outlives the records.
 create table "audit_log" (
@@ -46,6 +61,8 @@ create table "idempotency_keys" (
 create index "idempotency_keys_created_at_index" on "idempotency_keys" using btree ("created_at");
 --> statement-breakpoint
 create index "api_keys_name_index" on "api_keys" using btree ("name","id");
+--> statement-breakpoint
+create index "api_keys_user_index" on "api_keys" using btree ("user_id") where "api_keys"."user_id" is not null;
 --> statement-breakpoint
 -- Periods are bounds of the id, which starts with the time, so each index and the primary key serve them in order.
 -- Without this one, a filter by action reads the whole log.

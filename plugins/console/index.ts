@@ -12,6 +12,7 @@ const body = `<header>
 <nav aria-label="Views">
 <a href="#events">Events</a>
 <a href="#customers">Customers</a>
+<a href="#users">Users</a>
 <a href="#keys">Keys</a>
 <a href="#audit">Audit</a>
 </nav>

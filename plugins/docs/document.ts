@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { scopesOf } from '../../src/access/need.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
@@ -18,7 +19,7 @@ const descriptionOf = (
 - **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have only cursors. Filters compare for equality.
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
-- **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both.
+- **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both. With \`own\` a person reads what is public, and writes what is theirs.
 - **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made after you read it is never overwritten. Send it as \`If-None-Match\` to read only what is new.
 - **Safe retries**: send an \`Idempotency-Key\` with a \`POST\`, and repeat it until there is an answer: it takes effect once.
 - Every response has an \`X-Request-Id\`, which is also in the log.
@@ -35,6 +36,7 @@ const tags = [
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
   { name: 'Webhooks', description: 'Where payment providers send their events.' },
   { name: 'Webhook events', description: 'The received events, for operators.' },
+  { name: 'People', description: 'The user who signed in, and which tokens stand for whom.' },
   { name: 'Access', description: 'API keys and the audit log. Needs the scope `admin`.' },
   { name: 'Service', description: 'What the service is, and whether it is well.' },
 ];
@@ -83,22 +85,24 @@ interface Surroundings {
   open: boolean;
 }
 
-const needs = (scope: string | undefined) =>
-  scope === undefined || scope === 'public' ? 'Needs no credentials.' : `Needs the scope \`${scope}\`.`;
+const needs = (scopes: string[]) =>
+  scopes.length === 0 ? 'Needs no credentials.' : `Needs the scope \`${scopes.join('` or `')}\`.`;
 
 /** Adds what every operation has: its security, its errors, examples, and the headers of its responses. */
 export function completeOperation(operation: Operation, route: RouteOptions, around: Surroundings): void {
   const { config = {} } = route;
-  const { scope, anyMediaType = false } = config;
-  operation.description = [operation.description, needs(scope)].filter(Boolean).join('\n\n');
-  const isGuarded = scope !== undefined && scope !== 'public';
-  if (isGuarded) operation.security = [...(around.open ? [{}] : []), { bearer: [scope] }];
+  const { scope = 'public', anyMediaType = false } = config;
+  const scopes = scope === 'public' ? [] : scopesOf(scope);
+  operation.description = [operation.description, needs(scopes)].filter(Boolean).join('\n\n');
+  const isGuarded = scopes.length > 0;
+  const anybody = around.open && scope !== 'own' ? [{}] : [];
+  if (isGuarded) operation.security = [...anybody, ...scopes.map(each => ({ bearer: [each] }))];
   const own = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
   for (const parameter of own.filter(each => each.in === 'query')) {
     // Required by the type, because of the default; a client may leave it out.
-    delete parameter.required;
+    if ('default' in (parameter.schema ?? {})) delete parameter.required;
     // The page would send the example as a filter, and find nothing.
-    delete parameter.example;
+    if (!parameter.required) delete parameter.example;
   }
   const isList = own.some(({ name }) => name === 'limit');
   const isLimited = config.rateLimit !== false;
@@ -111,7 +115,7 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
-  if (own.some(each => each.in === 'path')) codes.push('not_found');
+  if ((features.cached && !isList) || own.some(each => each.in === 'path')) codes.push('not_found');
   if (hasBody) codes.push('timeout', 'too_large');
   if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
   if (features.excluding) codes.push('version_mismatch');

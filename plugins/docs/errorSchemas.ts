@@ -25,7 +25,12 @@ const coded = (codes: readonly string[], members: Record<string, object> = {}) =
 const detailsOf: Partial<Record<ErrorCode, object>> = {
   invalid: { anyOf: [{ type: 'array', items: reference(Violation.$id ?? '') }, coded(['bad_request'])] },
   unauthenticated: coded(['unauthenticated'], { 'reason?': text }),
-  forbidden: coded(['forbidden'], { scope: oneOf(scopes) }),
+  forbidden: coded(['forbidden', 'not_yours', 'no_person'], {
+    'scope?': oneOf(scopes),
+    'path?': text,
+    'credential?': text,
+  }),
+  not_found: coded(['not_found', 'no_person']),
   version_mismatch: coded(['version_mismatch'], { 'version?': count }),
   rate_limited: coded(['rate_limited'], { retryAfter: count }),
   unavailable: coded(['unavailable', 'overloaded', 'ending']),
@@ -49,9 +54,12 @@ const shapeOf = (value: unknown): object => {
   return { type: Number.isInteger(value) ? 'integer' : typeof value };
 };
 
-function conflictSchema({ code, error }: Conflict): object {
+function conflictSchema({ code, error, optional = [] }: Conflict): object {
   const { code: _, ...members } = error().details as { code: string };
-  const shapes = Object.entries(members).map(([name, value]): [string, object] => [name, shapeOf(value)]);
+  const shapes = Object.entries(members).map(([name, value]): [string, object] => [
+    optional.includes(name) ? `${name}?` : name,
+    shapeOf(value),
+  ]);
   return envelope(statusOf.conflict, coded([code], Object.fromEntries(shapes)));
 }
 

@@ -21,7 +21,7 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
     'Credentials are required: send `Authorization: Bearer <key>`.',
   ],
   forbidden: [
-    'The caller lacks the scope that `details` names.',
+    'The caller lacks the scope that `details` names; with the code `not_yours` the record belongs to somebody else, and with `no_person` the token to no user yet.',
     'The scope "write" is missing.',
     { code: 'forbidden', scope: 'write' },
   ],
@@ -58,7 +58,7 @@ export function messageOf(code: ErrorCode): string {
 
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
-  forbidden: { 'WWW-Authenticate': header('WWWAuthenticate') },
+  forbidden: { 'WWW-Authenticate': { ...headers.WWWAuthenticate, required: false } },
   version_mismatch: { ETag: { ...headers.ETag, required: false } },
   rate_limited: { ...limitHeaders, 'Retry-After': header('RetryAfter') },
   unavailable: { 'Retry-After': header('RetryAfter') },

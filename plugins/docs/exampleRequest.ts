@@ -23,6 +23,8 @@ export interface ExampleRequest {
   path: string;
   params: Record<string, unknown>;
   query: string[];
+  /** The parameters of the query that must be there. */
+  required?: Record<string, unknown>;
   mediaType?: string;
   body?: Record<string, unknown>;
   /** Whether the answer is, or there is none. */
@@ -36,14 +38,16 @@ export function exampleRequest(
   schemas: Schemas,
 ): ExampleRequest {
   const own = parameters.filter((each): each is Parameter => 'name' in each);
-  const params = own.filter(each => each.in === 'path');
+  const examplesOf = (parameters: Parameter[]) =>
+    Object.fromEntries(
+      parameters.map(({ name, schema, example }) => [name, example ?? schema.examples?.[0]]),
+    );
   const [media] = Object.entries((requestBody as OpenAPIV3_1.RequestBodyObject)?.content ?? {});
   return {
     method: method.toUpperCase(),
     path,
-    params: Object.fromEntries(
-      params.map(({ name, schema, example }) => [name, example ?? schema.examples?.[0]]),
-    ),
+    params: examplesOf(own.filter(each => each.in === 'path')),
+    required: examplesOf(own.filter(each => each.in === 'query' && each.required)),
     isJson: !JSON.stringify(responses).includes('text/plain'),
     query: own.filter(each => each.in === 'query').map(({ name }) => name),
     ...(media && { mediaType: media[0], body: exampleOf(schemaIn(media[1], schemas)) }),
@@ -72,12 +76,16 @@ export const samplesOf = (request: ExampleRequest, needsKey: boolean) => [
   ...(request.isJson ? [{ lang: 'TypeScript', label: 'TypeScript', source: typescript(request) }] : []),
 ];
 
-function curl({ method, path, params, mediaType, body }: ExampleRequest, needsKey: boolean): string {
+function curl(
+  { method, path, params, required, mediaType, body }: ExampleRequest,
+  needsKey: boolean,
+): string {
   const url =
     server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const query = new URLSearchParams(required as Record<string, string>);
   const implied = body ? 'POST' : 'GET';
   return [
-    `curl ${method === implied ? '' : `-X ${method} `}${url}`,
+    `curl ${method === implied ? '' : `-X ${method} `}${query.size > 0 ? `'${url}?${query}'` : url}`,
     ...(needsKey ? [`-H "Authorization: Bearer $KEY"`] : []),
     ...(body
       ? [`-H 'Content-Type: ${mediaType}'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]
@@ -86,9 +94,10 @@ function curl({ method, path, params, mediaType, body }: ExampleRequest, needsKe
 }
 
 /** With the client that `npm run client` writes. */
-function typescript({ method, path, params, body }: ExampleRequest): string {
+function typescript({ method, path, params, required = {}, body }: ExampleRequest): string {
+  const hasQuery = Object.keys(required).length > 0;
   const options = {
-    ...(Object.keys(params).length > 0 && { params: { path: params } }),
+    ...(Object.keys(params).length > 0 && { params: { path: params, ...(hasQuery && { query: required }) } }),
     ...(body && { body }),
   };
   const argument = Object.keys(options).length > 0 ? `, ${literal(options)}` : '';

@@ -47,7 +47,7 @@ const refusalsOfBodies = {
 };
 
 const post = {
-  ...route('postGraphQL', 'Run a query or a mutation', 'read', {
+  ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: 'accepted' },
     description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
     body: ref(GraphQLRequest),
@@ -80,7 +80,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   });
   app.get(
     '/graphql',
-    route('getGraphQL', 'Run a query', 'read', {
+    route('getGraphQL', 'Run a query', 'read or own', {
       // The page itself is public; the queries it sends need credentials.
       config: { transport: 'graphql', publicWhen: asksForTool },
       description: 'The same as by POST. Without `query`, a browser gets the interactive tool.',

@@ -33,16 +33,18 @@ extend type Query {
 /** The field of a child for its parent. */
 function parentField({ parent, child, member, name }: Relation): SchemaPart {
   const isOptional = [child.contract.record.properties[member]?.type].flat().includes('null');
-  const resolve: Resolver = async (record, _, { context }) =>
-    record[member] === null
-      ? null
-      : orNotFound(capitalize(parent.noun), await parent.find(context, record[member]));
+  const mayBeNull = isOptional || parent.isPrivate;
+  const resolve: Resolver = async (record, _, { context }) => {
+    if (record[member] === null) return null;
+    const found = await parent.find(context, record[member]);
+    return parent.isPrivate ? found : orNotFound(capitalize(parent.noun), found);
+  };
   return {
     sdl: [
       /* GraphQL */ `
 extend type ${child.title} {
   "The ${parent.noun} that the ${child.noun} belongs to."
-  ${name}: ${parent.title}${isOptional ? '' : '!'}
+  ${name}: ${parent.title}${mayBeNull ? '' : '!'}
 }`,
     ],
     resolvers: { [child.title]: { [name]: resolve } },

@@ -73,6 +73,8 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
     case 'unauthenticated':
       return { 'www-authenticate': `Bearer realm="triport"${reason ? `, error="${reason}"` : ''}` };
     case 'forbidden':
+      // Only a scope that is missing is a matter of the credentials (RFC 6750).
+      if (scope === undefined) return {};
       return { 'www-authenticate': `Bearer realm="triport", error="insufficient_scope", scope="${scope}"` };
     case 'version_mismatch':
       return version === undefined ? {} : { etag: tagOf(Number(version)) };

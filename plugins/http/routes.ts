@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastify';
-import type { Scope } from '../../schemas/apiKey.ts';
+import type { Need } from '../../src/access/need.ts';
 
 /** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
 export const routesOf =
@@ -7,7 +7,7 @@ export const routesOf =
   <const S extends FastifySchema>(
     operationId: string,
     summary: string,
-    scope: Scope | 'public',
+    scope: Need | 'public',
     { config, ...schema }: S & { config?: FastifyContextConfig },
   ) => ({
     config: { ...config, scope },

@@ -57,15 +57,19 @@ export function sendChanged<T extends Versioned>(reply: FastifyReply, record: T)
 export const sendCreated = <T extends Versioned & { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
+  path = targetOf(reply.request).pathname,
 ) =>
   sendOnce(reply.code(201), create, ({ id, version }) => ({
-    location: `${targetOf(reply.request).pathname}/${id}`,
+    location: `${path}/${id}`,
     version,
   }));
 
 /** The result of an action that changes no record of a client. */
-export const sendResult = <T>(reply: FastifyReply, act: (context: Context) => Promise<T>) =>
-  sendOnce(reply, act, () => ({ location: null, version: null }));
+export const sendResult = <T>(
+  reply: FastifyReply,
+  act: (context: Context) => Promise<T>,
+  location: string | null = null,
+) => sendOnce(reply, act, () => ({ location, version: null }));
 
 type Head = Pick<Answer, 'location' | 'version'>;
 

@@ -47,7 +47,7 @@ const reads =
     const { one, route, all, each, idIn, config, found } = sharedBy(resource);
     app.get(
       all,
-      route(`list${capitalize(plural)}`, `List ${nouns}`, 'read', {
+      route(`list${capitalize(plural)}`, `List ${nouns}`, 'read or own', {
         description: `A page of ${nouns}, the oldest first unless \`sort\` says otherwise. Filters compare for equality, and several of them all apply.`,
         querystring: contract.query,
         response: { 200: ref<TSchema>(contract.list) },
@@ -56,7 +56,7 @@ const reads =
     );
     app.get(
       each,
-      route(`get${title}`, `Get ${one}`, 'read', {
+      route(`get${title}`, `Get ${one}`, 'read or own', {
         ...found,
         config,
         description: `The \`ETag\` is its version. A change that sends it back as \`If-Match\` overwrites nobody else's.`,
@@ -73,7 +73,7 @@ const creation =
     const { one, route, all, config } = sharedBy(resource);
     app.post(
       all,
-      route(`create${title}`, `Create ${one}`, 'write', {
+      route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
         config: { ...config, conflicts: conflictsOf(create), idempotencyKey: 'accepted' },
         description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
         body: ref(contract.create),
@@ -91,7 +91,7 @@ const changes =
     if (replace)
       app.put(
         each,
-        route(`replace${title}`, `Replace ${one} completely`, 'write', {
+        route(`replace${title}`, `Replace ${one} completely`, replace.scope ?? 'write', {
           ...found,
           config: { ...config, conflicts: conflictsOf(replace) },
           description: `Members that are absent get their defaults. The body may be what \`GET\` returned: if the ${noun} was changed since, the answer is a 409.`,
@@ -103,7 +103,7 @@ const changes =
     if (change)
       app.patch(
         each,
-        route(`update${title}`, `Update ${one} partially`, 'write', {
+        route(`update${title}`, `Update ${one} partially`, change.scope ?? 'write', {
           ...found,
           config: { ...config, conflicts: conflictsOf(change) },
           description: `Members that are absent stay as they are (RFC 7396). A change to the same values changes nothing, not even \`version\`.`,
@@ -122,7 +122,7 @@ const removal =
     const { one, route, each, idIn, config, params } = sharedBy(resource);
     app.delete(
       each,
-      route(`delete${resource.title}`, `Delete ${one}`, 'write', {
+      route(`delete${resource.title}`, `Delete ${one}`, remove.scope ?? 'write', {
         config: { ...config, conflicts: conflictsOf(remove) },
         description: `A ${resource.noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
         params,

@@ -17,7 +17,7 @@ export async function openCredentials(settings: Settings, dependencies: KeyRingD
   const tokens =
     settings.AUTH_JWKS_URL === undefined
       ? undefined
-      : new (await import('./jwt.ts')).TokenVerifier(settings, dependencies.log);
+      : new (await import('./jwt.ts')).TokenVerifier(settings, dependencies);
 
   function verifierOf(credential: string): KeyRing | TokenVerifier {
     if (looksLikeToken(credential)) return keys;

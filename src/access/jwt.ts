@@ -1,10 +1,11 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { AppError, invalidToken } from '../core/errors.ts';
+import { AppError, invalidToken, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
-import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
+import type { KeyRingDependencies } from './keyRing.ts';
+import { readPerson, registrations } from './persons.ts';
 
 /** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
 const signatureAlgorithms = [
@@ -18,23 +19,33 @@ const checks = {
   /** Seconds. */
   clockTolerance: 30,
 };
-/** Milliseconds. A verified token is trusted for this long, or until it expires. */
-const trustedFor = 60_000;
+/**
+ * Milliseconds. A verified token is trusted for this long, or until it expires; one of a person as long as an API key,
+ * because the person may change.
+ */
+const [trustedFor, personTrustedFor] = [60_000, 4000];
 const keyRefreshInterval = 5 * 60_000;
 const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
+type Dependencies = Pick<KeyRingDependencies, 'log' | 'database'>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export class TokenVerifier {
   readonly #checks: JWTVerifyOptions;
-  readonly #log: Log;
+  readonly #log: Dependencies['log'];
+  readonly #database: Dependencies['database'];
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   readonly #reading: ReturnType<typeof watchService>;
-  #verified = new Map<string, { actor: Actor; until: number }>();
+  /** `until` is on the monotonic clock. */
+  #verified = new Map<string, { actor: Actor; until: number; registered: number }>();
 
-  constructor({ AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer, log: Log) {
+  constructor(
+    { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
+    { log, database }: Dependencies,
+  ) {
     this.#log = log;
+    this.#database = database;
     this.#checks = { ...checks, issuer: AUTH_ISSUER, audience: AUTH_AUDIENCE };
     this.#keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
       cacheMaxAge: Number.POSITIVE_INFINITY,
@@ -59,8 +70,9 @@ export class TokenVerifier {
 
   /** The caller, when the token was verified a moment ago. */
   recall(token: string): Actor | undefined {
-    const verified = this.#verified.get(token);
-    return verified && Date.now() < verified.until ? verified.actor : undefined;
+    const { actor, until = 0, registered = 0 } = this.#verified.get(token) ?? {};
+    if (actor?.person && registered < registrations.count) return undefined;
+    return performance.now() < until ? actor : undefined;
   }
 
   async find(token: string): Promise<Actor> {
@@ -69,10 +81,22 @@ export class TokenVerifier {
     const { payload } = await jwtVerify(token, this.#keys, this.#checks).catch(error => {
       throw this.#explain(error);
     });
-    const actor = actorOf(payload);
-    const until = Math.min(Date.now() + trustedFor, (payload.exp ?? 0) * 1000);
-    setBounded(verified, token, { actor, until }, maxTokens);
+    const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
+    const caller = actorOf(payload);
+    const isOfPerson = caller.scopes.includes('own');
+    const registered = registrations.count;
+    const until = performance.now() + Math.min(isOfPerson ? personTrustedFor : trustedFor, expiresIn);
+    const actor = isOfPerson ? await this.#withPerson(caller) : caller;
+    // Who has no user yet may register, and go on at once.
+    if (actor.person !== null) setBounded(verified, token, { actor, until, registered }, maxTokens);
     return actor;
+  }
+
+  async #withPerson(caller: Actor): Promise<Actor> {
+    if (!this.#database.available()) throw unavailable();
+    const { issuer = '', id } = caller;
+    const name = { issuer, subject: id ?? '' };
+    return { ...caller, person: await readPerson(this.#database.reads, name) };
   }
 
   /** Does not wait for an issuer that is silent. */
@@ -97,8 +121,10 @@ export class TokenVerifier {
 /** Subjects must fit into the audit log. */
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
-function actorOf({ iss: issuer, sub = '', scope, scp }: JWTPayload): Actor {
-  if (!usableSubject.test(sub)) throw invalidToken('The subject of the token cannot be used.');
+function actorOf({ iss: issuer, sub, scope, scp }: JWTPayload): Actor {
+  // A number would pass the expression.
+  if (typeof sub !== 'string' || !usableSubject.test(sub))
+    throw invalidToken('The subject of the token cannot be used.');
   const granted = [scope, scp].flat().filter(value => typeof value === 'string');
   return {
     kind: 'token',

@@ -24,7 +24,8 @@ export class KnownKey {
     this.trustedUntil = trustedUntil;
     this.usedAt = previous?.usedAt ?? 0;
     this.writtenAt = Math.max(previous?.writtenAt ?? 0, timeOr(0, row.lastUsedAt));
-    this.#actor = { kind: 'key', id: row.id, name: row.name, scopes: withIncludedScopes(row.scopes) };
+    const { id, name, userId: person } = row;
+    this.#actor = { kind: 'key', id, name, scopes: withIncludedScopes(row.scopes), person };
     this.#hash = Buffer.from(row.secretHash, 'latin1');
     this.#revoked = row.revokedAt !== null;
     this.#expiresAt = timeOr(Number.POSITIVE_INFINITY, row.expiresAt);

@@ -1,4 +1,4 @@
-import { type Scope, scopes } from '../../schemas/apiKey.ts';
+import { ladder, type Scope } from '../../schemas/apiKey.ts';
 import type { AuditEntry } from '../../schemas/audit.ts';
 
 /** The caller of a service function. `need` in src/access checks the scopes. */
@@ -10,17 +10,21 @@ export interface Actor {
   readonly name: string;
   /** Complete: with the scopes that others include. */
   readonly scopes: readonly Scope[];
+  /** The user whom a caller with the scope `own` stands for; null if there is none yet. */
+  readonly person?: string | null;
 }
 
-/** Each scope includes the ones before it. Unknown names grant nothing. */
-export const withIncludedScopes = (names: readonly string[]): readonly Scope[] =>
-  scopes.slice(0, scopes.findLastIndex(scope => names.includes(scope)) + 1);
+/** Each scope of the ladder includes the ones before it. Unknown names grant nothing. */
+export const withIncludedScopes = (names: readonly string[]): readonly Scope[] => [
+  ...ladder.slice(0, ladder.findLastIndex(scope => names.includes(scope)) + 1),
+  ...(names.includes('own') ? (['own'] as const) : []),
+];
 
 /** Every caller of a service that is open to all. */
-export const anyone: Actor = { kind: 'anyone', id: null, name: 'anyone', scopes };
+export const anyone: Actor = { kind: 'anyone', id: null, name: 'anyone', scopes: ladder };
 
 /** A caller without credentials where they are required. */
 export const nobody: Actor = { kind: 'nobody', id: null, name: 'nobody', scopes: [] };
 
 /** The service itself, in a job or a command. It may do everything. */
-export const system = (name: string): Actor => ({ kind: 'system', id: null, name, scopes });
+export const system = (name: string): Actor => ({ kind: 'system', id: null, name, scopes: ladder });

@@ -4,6 +4,8 @@ import { AppError } from './errors.ts';
 export interface Conflict<D extends object = object> {
   code: string;
   summary: string;
+  /** The details that some callers do not get. */
+  optional?: string[];
   /** With the details of the example when there are no others. */
   error(details?: D): AppError;
 }
@@ -13,13 +15,15 @@ interface Texts<D> {
   message: (details: D) => string;
   /** An error that a constraint of the database raised may lack its members. */
   example: D;
+  optional?: string[];
 }
 
 export const conflict = <D extends object>(
   code: string,
-  { summary, message, example }: Texts<D>,
+  { summary, message, example, optional = [] }: Texts<D>,
 ): Conflict<D> => ({
   code,
   summary,
+  optional,
   error: (details = example) => new AppError('conflict', message(details), { code, ...details }),
 });

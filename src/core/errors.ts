@@ -14,6 +14,7 @@ export const statusOf = {
   timeout: 408,
   conflict: 409,
   idempotency_in_progress: 409,
+  person_exists: 409,
   version_mismatch: 412,
   too_large: 413,
   unsupported_media_type: 415,

@@ -1,5 +1,6 @@
-import { and, eq, getTableColumns, isNull } from '../../drizzle/orm.ts';
+import { and, eq, getTableColumns, inArray, isNull, type SQL } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
+import { users } from '../../drizzle/tables/users.ts';
 import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/apiKey.ts';
 import { makeToken, tokenHashOf } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
@@ -41,9 +42,12 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
     throw invalid([{ in: 'body', path: '/expiresAt', message: 'must be in the future' }]);
   const { id, createdAt } = newRecord(context);
   const key = makeToken(id);
-  const { name, scopes } = input;
-  const record = { id, name, scopes, createdAt, expiresAt, lastUsedAt: null, revokedAt: null };
+  const { name, scopes, userId = null } = input;
+  if (scopes.includes('own') !== (userId !== null))
+    throw wrongUser(userId === null ? 'is required for the scope "own"' : 'is only for the scope "own"');
+  const record = { id, name, scopes, userId, createdAt, expiresAt, lastUsedAt: null, revokedAt: null };
   await inTransaction(context, async inside => {
+    await requireUser(inside, userId);
     await orm(inside.db)
       .insert(apiKeys)
       .values({ ...record, secretHash: tokenHashOf(key) });
@@ -52,16 +56,33 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
   return { ...record, key };
 }
 
+const wrongUser = (message: string) => invalid([{ in: 'body', path: '/userId', message }]);
+
+/** The lock keeps the user until the key is there: whoever deletes them then finds it. */
+async function requireUser({ db }: Context, id: string | null): Promise<void> {
+  if (id === null) return;
+  const [user] = await orm(db).select({ id: users.id }).from(users).where(eq(users.id, id)).for('key share');
+  if (!user) throw wrongUser('is the id of no user');
+}
+
 /** Ends a key for good; the record stays. Revoking it again changes nothing. */
 export async function revokeKey(context: Context, id: string): Promise<void> {
   need(context, 'admin');
   await inTransaction(context, async inside => {
     await getKey(inside, id);
-    const revoked = await orm(inside.db)
-      .update(apiKeys)
-      .set({ revokedAt: inside.now().toISOString() })
-      .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
-      .returning({ recordId: apiKeys.id });
-    await recordWrites(inside, 'key.revoke', revoked);
+    await revoke(inside, eq(apiKeys.id, id));
   });
+}
+
+/** Ends the keys of users who are deleted, in the transaction that does it. */
+export const revokeKeysOf = (inside: Context, userIds: string[]) =>
+  revoke(inside, inArray(apiKeys.userId, userIds));
+
+async function revoke(inside: Context, which: SQL): Promise<void> {
+  const revoked = await orm(inside.db)
+    .update(apiKeys)
+    .set({ revokedAt: inside.now().toISOString() })
+    .where(and(which, isNull(apiKeys.revokedAt)))
+    .returning({ recordId: apiKeys.id });
+  await recordWrites(inside, 'key.revoke', revoked);
 }

@@ -27,7 +27,7 @@ function entryOf({ actor, transport, origin, now }: Context, action: AuditAction
     transport,
     address: origin?.ip ?? null,
     requestId: origin?.id ?? null,
-    details: null,
+    details: actor.person ? { person: actor.person } : null,
     ...write,
   };
 }
@@ -50,19 +50,21 @@ export function insertionOf<T extends ResourceTable>({ name, table }: { name: st
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
-  const entry = Object.entries(getTableColumns(auditLog)).map(
+  const entryColumns = Object.entries(getTableColumns(auditLog)).map(
     ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
   );
   const insert = rowsOf(
     builder
       .with(written)
       .insert(auditLog)
-      .select(sql`select ${sql.join(entry, sql`, `)} from ${written}`),
+      .select(sql`select ${sql.join(entryColumns, sql`, `)} from ${written}`),
   );
   type Members = Omit<T['$inferSelect'], keyof NewRecord>;
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
-    const record = { ...members, ...newRecord(context) };
-    const values = Object.entries(entryOf(context, `${name}.create`, { recordId: record.id }));
+    // `registerMe` brings the id along, because the entry names the person.
+    const record = { ...newRecord(context), ...members };
+    const entry = entryOf(context, `${name}.create`, { recordId: record.id });
+    const values = Object.entries({ ...entry, details: entry.details && JSON.stringify(entry.details) });
     const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
     await insert(context.db, { ...record, ...ofEntry });
     return record;

@@ -1,13 +1,12 @@
 import { count, or, type PgColumn, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/contract.ts';
-import { need } from '../access/need.ts';
+import { seesOnlyOwn } from '../access/ownership.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orm } from '../database/connection.ts';
-import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
-import { lockRecord, type Rule } from './records.ts';
+import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
 import { childrenOf, type Relation } from './relations.ts';
 import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
 
@@ -19,29 +18,27 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: Rule<[stored: T['$inferSelect']]> = {},
 ) {
+  const scope = writeScopeOf(resource);
   async function remove(
     context: Context,
     id: string,
     { cascade }: Removal,
     condition?: Condition,
   ): Promise<void> {
-    need(context, 'write');
-    const work = async (inside: Context) => {
-      // The stronger lock keeps new children out.
-      const stored = await lockRecord(inside, resource, id, 'update');
+    // The stronger lock keeps new children out.
+    await withOwnRecord(context, resource, id, 'update', async (inside, stored) => {
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
       const found: Found = new Map([[resource.name, new Set([id])]]);
       await findChildren({ inside, cascade, found }, resource, [id]);
       for (const each of [...descendantsOf(resource), resource])
         await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
-    };
-    await inTransaction(context, work, { turns: [id] });
+    });
   }
-  return Object.assign(remove, { conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
+  return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
-type Removable = Pick<AnyResource, 'table' | 'name'>;
+type Removable = Pick<AnyResource, 'table' | 'name' | 'onRemoval'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
 function conflictsOfRemoval(resource: Removable): Conflict[] {
@@ -71,14 +68,13 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
     const { child, conflicts } = relation;
     const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
     const isAllowed = cascade || relation.cascade === 'always';
-    const total = isAllowed ? 0 : await countOf(inside, child, ofParents);
-    if (total > 0) throw conflicts.hasChildren.error({ [child.plural]: total });
     const ids = isAllowed ? await lockedIds(inside, child, ofParents) : [];
-    if (ids.length > maxCascade)
-      throw conflicts.tooMany.error({
-        [child.plural]: await countOf(inside, child, ofParents),
-        maximum: maxCascade,
-      });
+    if (!isAllowed || ids.length > maxCascade) {
+      const total = await countOf(inside, child, ofParents);
+      const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
+      if (isAllowed) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });
+      if (total > 0) throw conflicts.hasChildren.error(details);
+    }
     const known = found.get(child.name) ?? new Set();
     const others = ids.filter(id => !known.has(id));
     for (const id of others) known.add(id);
@@ -118,7 +114,11 @@ function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.ta
 }
 
 /** In one statement, because records may refer to others of their resource. */
-async function removeFound(inside: Context, { table, name }: Removable, ids: string[]): Promise<void> {
+async function removeFound(
+  inside: Context,
+  { table, name, onRemoval }: Removable,
+  ids: string[],
+): Promise<void> {
   if (ids.length === 0) return;
   await orm(inside.db).delete(table).where(isAny(table.id, ids));
   await recordWrites(
@@ -126,6 +126,7 @@ async function removeFound(inside: Context, { table, name }: Removable, ids: str
     `${name}.delete`,
     ids.map(recordId => ({ recordId })),
   );
+  await onRemoval?.(inside, ids);
 }
 
 // One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.

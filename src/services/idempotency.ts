@@ -37,7 +37,7 @@ export async function withIdempotencyKey(
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
-  need(context, 'write');
+  need(context, 'write or own');
   const hash = keyHashOf(context, request.key);
   async function attempt(inside: Context) {
     const isFirst = await take(inside, hash, request.fingerprint).catch(error => {

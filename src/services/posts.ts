@@ -6,7 +6,10 @@ import { belongsTo } from './relations.ts';
 import { type Operations, resourceOf } from './resource.ts';
 import { user } from './users.ts';
 
-export const post = resourceOf('post', 'posts', contract, table, { counted: ['status'] });
+export const post = resourceOf('post', 'posts', contract, table, {
+  counted: ['status'],
+  owner: 'authorId',
+});
 belongsTo(post, table.authorId, user);
 
 export const posts = {

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Static } from '@sinclair/typebox';
 import { eq, type PgTable } from '../../drizzle/orm.ts';
 import type { ReadOnly } from '../../schemas/common.ts';
-import { need } from '../access/need.ts';
+import { type Need, need } from '../access/need.ts';
+import { requireOwner, requireOwnMember, seesOnlyOwn } from '../access/ownership.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
@@ -14,15 +15,17 @@ import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
-import { relationsOf } from './relations.ts';
+import { noParent, relationsOf } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
+
+type Lock = 'update' | 'no key update' | 'key share';
 
 /** A record, locked until the transaction ends; not found for any other text. */
 export async function lockRecord<T extends ResourceTable>(
   { db }: Context,
   { table, noun }: Pick<Resource<Contract, T>, 'table' | 'noun'>,
   id: string,
-  lock: 'update' | 'no key update',
+  lock: Lock,
 ): Promise<T['$inferSelect']> {
   const lookup = orm(db).select().from<PgTable>(table).where(eq(table.id, id)).for(lock);
   const [record] = isId(id) ? await lookup : [];
@@ -40,19 +43,48 @@ export interface Rule<Asked extends unknown[]> {
   conflicts?: Conflict[];
 }
 
+/** What callers need to change or delete records. */
+export const writeScopeOf = ({ owner }: Pick<Resource, 'owner'>): Need =>
+  owner === undefined ? 'write' : 'write or own';
+
+/**
+ * Works with a record under its lock, if the caller may write it. Judged before the lock, too: who may not write a
+ * record neither waits for it, and so learns that it is there, nor makes its owner wait.
+ */
+export async function withOwnRecord<C extends Contract, T extends ResourceTable, R>(
+  context: Context,
+  resource: Resource<C, T>,
+  id: string,
+  lock: Lock,
+  work: (inside: Context, stored: T['$inferSelect']) => Promise<R>,
+): Promise<R> {
+  need(context, writeScopeOf(resource));
+  const { scopes } = context.actor;
+  if (!scopes.includes('write')) requireOwner(context, resource, await resource.get(context, id));
+  const locked = async (inside: Context) => {
+    const stored = await lockRecord(inside, resource, id, lock);
+    requireOwner(inside, resource, stored);
+    return work(inside, stored);
+  };
+  return inTransaction(context, locked, { turns: [id] });
+}
+
 /** A function that creates a record and returns it. Members that are absent get their defaults. */
 export function creationOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: Rule<[input: Static<C['create']>]> = {},
 ) {
   type Created = Static<C['record']> & { id: string; version: number };
-  const { plural, unique } = resource;
+  const { plural, unique, owner } = resource;
+  const scope = owner === 'id' ? 'write' : writeScopeOf(resource);
   const insert = insertionOf(resource);
   const defaults = defaultsOf(resource.contract);
   async function create(context: Context, input: Static<C['create']>): Promise<Created> {
-    need(context, 'write');
+    need(context, scope);
     const members = { ...defaults, ...asStored(resource.contract, input as object) };
+    requireOwnMember(context, resource, members);
     const add = async (inside: Context) => {
+      await requireVisibleParents(inside, resource, members);
       await check?.(members, inside);
       return (await insert(inside, members as never)) as Created;
     };
@@ -67,7 +99,20 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       .map(id => `${plural} of ${id}`);
     return check ? inTransaction(context, add, { turns, shared }) : write(context, add, { turns, shared });
   }
-  return Object.assign(create, { conflicts: () => [...takenIn(resource), ...conflicts] });
+  return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
+}
+
+/** For a caller who may not know of a parent, there is none. */
+async function requireVisibleParents(
+  inside: Context,
+  resource: Pick<Resource, 'table'>,
+  members: Record<string, unknown>,
+): Promise<void> {
+  for (const { parent, member } of relationsOf(resource)) {
+    const id = members[member];
+    if (typeof id === 'string' && seesOnlyOwn(inside, parent) && !(await parent.find(inside, id)))
+      throw noParent(member, parent);
+  }
 }
 
 const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
@@ -79,6 +124,7 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
 ) {
   type Stored = T['$inferSelect'];
   const { name, table, contract } = resource;
+  const scope = writeScopeOf(resource);
   const changeBy = (inputFor: (stored: Stored, input: object) => object) => {
     async function change(
       context: Context,
@@ -86,23 +132,22 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
       input: Partial<Stored>,
       condition?: Condition,
     ): Promise<Stored> {
-      need(context, 'write');
-      const write = async (inside: Context) => {
-        // The weaker lock: rows that refer to this one can still be written.
-        const stored = await lockRecord(inside, resource, id, 'no key update');
+      // The weaker lock: rows that refer to this one can still be written.
+      return withOwnRecord(context, resource, id, 'no key update', async (inside, stored) => {
+        requireOwnMember(inside, resource, input);
         requireVersion(condition, stored.version);
         const changes = changesTo(stored, asStored(contract, inputFor(stored, input)) as Partial<Stored>);
         if (!changes) return stored;
+        await requireVisibleParents(inside, resource, changes);
         await check?.(stored, changes, inside);
         const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
         const written = { ...changes, version: stored.version + 1, updatedAt };
         await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
         await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
         return { ...stored, ...written };
-      };
-      return inTransaction(context, write, { turns: [id] });
+      });
     }
-    return Object.assign(change, { conflicts: () => [...takenIn(resource), ...conflicts, stale] });
+    return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });
   };
   return { replace: changeBy((_, input) => input), change: changeBy(merged) };
 }

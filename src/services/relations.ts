@@ -26,9 +26,13 @@ export interface Relation {
 const declared: Relation[] = [];
 
 type Named = Pick<AnyResource, 'table'>;
-/** The relations in which records of this resource are the children, or the parents. */
+/** The relations in which records of this resource are the children. */
 export const relationsOf = ({ table }: Named) => declared.filter(({ child }) => child.table === table);
-export const childrenOf = ({ table }: Named) => declared.filter(({ parent }) => parent.table === table);
+/** Those in which they are the parents, in an order that does not depend on which module was loaded first. */
+export const childrenOf = ({ table }: Named) =>
+  declared
+    .filter(({ parent }) => parent.table === table)
+    .sort((a, b) => a.child.name.localeCompare(b.child.name));
 
 /**
  * Declares that records of a resource belong to a parent. It says what a deletion of the parent does, and explains the
@@ -43,31 +47,36 @@ export function belongsTo(
   const member = memberOf(child.table, column);
   const conflicts = conflictsOf(parent, child);
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
-    deleting
-      ? conflicts.hasChildren.error({})
-      : invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${parent.noun}` }]),
+    deleting ? conflicts.hasChildren.error({}) : noParent(member, parent),
   );
   const name = member.replace(/Id$/, '');
   declared.push({ child, column, parent, member, name, children, cascade, conflicts });
 }
+
+/** The error about a member that names no parent. */
+export const noParent = (member: string, { noun }: Pick<AnyResource, 'noun'>) =>
+  invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${noun}` }]);
 
 /** What a record calls a column. */
 const memberOf = (table: PgTable, column: PgColumn) =>
   Object.entries(getTableColumns(table)).find(([, each]) => each === column)?.[0] ?? '';
 
 function conflictsOf(parent: AnyResource, child: AnyResource): Relation['conflicts'] {
-  const { nouns, plural } = child;
+  const { nouns, plural, isPrivate } = child;
   const code = nouns.replaceAll(' ', '_');
+  // Not everybody learns how many records of a private resource there are.
+  const optional = isPrivate ? [plural] : [];
   const hasChildren = conflict<Record<string, number>>(`${parent.noun.replaceAll(' ', '_')}_has_${code}`, {
     summary: `The ${parent.noun} has ${nouns}, and \`cascade\` is not true`,
     message: () => `The ${parent.noun} still has ${nouns}. Delete them first, or with \`?cascade=true\`.`,
     example: { [plural]: 3 },
+    optional,
   });
   const tooMany = conflict<Record<string, number>>(`too_many_${code}`, {
     summary: `More than ${maxCascade.toLocaleString('en')} ${nouns} would be deleted too`,
-    message: ({ [plural]: total }) =>
-      `${total} ${nouns} would be deleted too, and at most ${maxCascade} may be. Delete some of them first.`,
+    message: () => `More than ${maxCascade} ${nouns} would be deleted too. Delete some of them first.`,
     example: { [plural]: 12_345, maximum: maxCascade },
+    optional,
   });
   return { hasChildren, tooMany };
 }

@@ -1,7 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import { getTableColumns, getTableName, type PgColumn, sql } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
-import { need } from '../access/need.ts';
+import { type Need, need } from '../access/need.ts';
+import { type Ownership, visible } from '../access/ownership.ts';
 import type { Condition } from '../core/conditions.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
@@ -11,7 +12,7 @@ import { type RecordTable, recordById } from '../database/statements/recordById.
 import { statement } from '../database/statements/statement.ts';
 import { totalOf } from '../database/totals.ts';
 import { PagedList } from './lists/pagedList.ts';
-import type { ListRules } from './lists/rules.ts';
+import { type ListRules, ownFilter } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
 
 /** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
@@ -43,10 +44,18 @@ interface Rules<C extends Contract> {
   counted?: C['filters'];
   /** Unique members, or lists of members that are unique together. A second record with the same value is a 409. */
   unique?: (Member<C> | Member<C>[])[];
+  /** The member that names the user to whom a record belongs, or `id` if a record is a user: see `Ownership`. */
+  owner?: Member<C> | 'id';
+  /** Who may read a record: everyone who may read, when absent. */
+  readBy?: 'owner';
+  /** What else the deletion of records does in its transaction, also when they are deleted with another. */
+  onRemoval?: OnRemoval;
 }
+type OnRemoval = (inside: Context, ids: string[]) => Promise<void>;
 
 /** What the services, REST and GraphQL know of a resource. `name` is in the audit log, `path` in URLs. */
-export interface Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable> {
+export interface Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable>
+  extends Ownership {
   name: string;
   plural: string;
   /** `LineItem`, `line item`, `line items`, `line-items`. */
@@ -57,6 +66,7 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   contract: C;
   table: T;
   unique: Unique[];
+  onRemoval?: OnRemoval | undefined;
   /** One record; not found for any other text. */
   get: (context: Context, id: string) => Promise<T['$inferSelect']>;
   /** The same, or undefined. */
@@ -86,8 +96,14 @@ export interface Operations {
 type Change = Operation<
   (context: Context, id: string, input: never, condition?: Condition) => Promise<{ version: number }>
 >;
-/** A function of a service, and the 409s that it throws. They are asked for when all relations are declared. */
-type Operation<F> = F & { conflicts?: () => Conflict[] };
+/**
+ * A function of a service, the scope that it needs, if not `write`, and the 409s that it throws. They are asked for
+ * when all relations are declared.
+ */
+type Operation<F> = F & {
+  conflicts?: () => Conflict[];
+  scope?: Need;
+};
 
 export function resourceOf<
   C extends Contract,
@@ -98,12 +114,13 @@ export function resourceOf<
   contract: C,
   // A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert.
   table: Static<C['record']> extends T['$inferSelect'] ? T : never,
-  { filters, sorts, counted = [], unique = [] }: Rules<C> = {},
+  { filters, sorts, counted = [], unique = [], owner, readBy, onRemoval }: Rules<C> = {},
 ): Resource<C, T> {
   const byId = recordById(table);
+  const ownership = { owner, isPrivate: readBy === 'owner' };
   async function find(context: Context, id: string) {
-    need(context, 'read');
-    return byId(context.db, id);
+    need(context, 'read or own');
+    return visible(context, ownership, await byId(context.db, id));
   }
   const [title, noun, nouns] = [capitalize(name), wordsOf(name), wordsOf(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
@@ -112,10 +129,11 @@ export function resourceOf<
     throw new Error(`The contract of ${plural} is called ${contract.record.$id}.`);
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     name: plural,
-    scope: 'read',
+    scope: 'read or own',
     table,
     counted,
     filters: {
+      ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
       ...Object.fromEntries(contract.filters.map(filter => [filter, columnOf(filter)])),
       ...filters,
     },
@@ -126,6 +144,8 @@ export function resourceOf<
     },
   } as object as ListOf<C>);
   return {
+    ...ownership,
+    onRemoval,
     name,
     plural,
     title,

@@ -1,6 +1,7 @@
 import { eq, sql } from '../../drizzle/orm.ts';
 import { users as table } from '../../drizzle/tables/users.ts';
 import { user as contract } from '../../schemas/user.ts';
+import { revokeKeysOf } from './apiKeys.ts';
 import { removalOf } from './deletions.ts';
 import { changesOf, creationOf } from './records.ts';
 import { type Operations, resourceOf } from './resource.ts';
@@ -11,6 +12,8 @@ export const user = resourceOf('user', 'users', contract, table, {
   filters: { email: value => eq(email, sql`lower(${value} collate "C")`) },
   sorts: { email: [email] },
   unique: ['email'],
+  owner: 'id',
+  onRemoval: revokeKeysOf,
 });
 
 export const users = {

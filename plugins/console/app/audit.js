@@ -17,9 +17,11 @@ export const audit = {
     Action: ({ action }) => action,
     Record: recordOf,
     Changed: ({ changed, details }) =>
-      details ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
-    By: ({ actorKind, actorId, actorName }) =>
+      details?.to ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
+    By: ({ actorKind, actorId, actorName, details }) => [
       actorKind === 'key' ? linkTo('keys', actorId, actorName) : `${actorName} (${actorKind})`,
+      details?.person && [' for ', linkTo('users', details.person)],
+    ],
     Through: ({ transport, address }) => [transport, address].filter(Boolean).join(', '),
     Request: ({ requestId }) => copyable(requestId, 'request id'),
   },
@@ -28,6 +30,7 @@ export const audit = {
 /** The id of the record, which opens it if the console has a view for it. */
 function recordOf({ action, recordId }) {
   if (action.startsWith('event.')) return linkTo('events', recordId);
+  if (/^(user|identity)\./.test(action)) return linkTo('users', recordId);
   if (action.startsWith('key.')) return linkTo('keys', recordId);
   if (!action.startsWith('subscription.')) return recordId;
   return linkTo('customers', recordId.slice(recordId.indexOf(':') + 1), recordId);

@@ -35,6 +35,7 @@ export const keys = {
       facts({
         Id: copyable(key.id, 'id'),
         Scope: key.scopes.join(', '),
+        User: key.userId && linkTo('users', key.userId),
         Created: time(key.createdAt),
         Expires: expiryOf(key),
         'Last used': time(key.lastUsedAt),
@@ -52,7 +53,8 @@ function expiryOf({ expiresAt }) {
 
 const members = {
   name: ['Name', 'nightly import'],
-  scope: ['Scope', ['read', 'write', 'admin']],
+  scope: ['Scope', ['read', 'write', 'admin', 'own']],
+  userId: ['User, for own', 'an id'],
   expiresAt: ['Ends, UTC', Date],
 };
 

@@ -7,8 +7,9 @@ import { hasKey } from './key.js';
 import { keys } from './keys.js';
 import { showList } from './list.js';
 import { openRecord } from './record.js';
+import { users } from './users.js';
 
-const views = { events, customers, keys, audit };
+const views = { events, customers, users, keys, audit };
 const byId = id => document.getElementById(id);
 
 let shown;

@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { ref } from '../../../schemas/common.ts';
 import type { Removal } from '../../../schemas/contract.ts';
-import { need } from '../../../src/access/need.ts';
+import { type Need, need } from '../../../src/access/need.ts';
 import { expectVersion } from '../../../src/core/conditions.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { withArticle } from '../../../src/core/text.ts';
@@ -31,7 +31,7 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
 type Write<K extends keyof Operations> = NonNullable<Operations[K]>;
 
 function creation({ contract, noun, title }: AnyResource, create: Write<'create'>): SchemaPart {
-  const check = bodyCheck(contract.create);
+  const check = bodyCheck(contract.create, create.scope);
   return mutation(
     `Creates ${withArticle(noun)}.`,
     `create${title}`,
@@ -48,7 +48,7 @@ function changing(
   schema: TObject,
   change: Write<'change'>,
 ): SchemaPart {
-  const check = bodyCheck(schema);
+  const check = bodyCheck(schema, change.scope);
   return mutation(
     description,
     `${verb}${title}`,
@@ -87,10 +87,10 @@ const conditionOf = ({ expectedVersion }: Omit<Expecting, 'id'>) =>
  * Judges the scope before the input, as REST does. The check turns any input into what the service takes, which the
  * compiler cannot see.
  */
-function bodyCheck(schema: TObject) {
+export function bodyCheck(schema: TObject, scope: Need = 'write') {
   const check = checkedBy(ref(schema), 'body') as (input: object) => never;
   return (context: Context, input: object) => {
-    need(context, 'write');
+    need(context, scope);
     return check(input);
   };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Scope } from '../../../schemas/apiKey.ts';
 import type { Credentials } from '../../../src/access/credentials.ts';
+import type { Need } from '../../../src/access/need.ts';
 import type { RateLimits } from '../../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../../src/core/actor.ts';
 import { AppError, rateLimited } from '../../../src/core/errors.ts';
@@ -10,7 +10,7 @@ import { vary } from '../headers.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that callers need; with `public`, credentials are not even read, unless the route is `identified`. */
-    scope?: Scope | 'public';
+    scope?: Need | 'public';
     /** A public route that tells some callers more. To it, credentials that are refused are as good as none. */
     identified?: true;
   }

@@ -1,6 +1,7 @@
 import { Column, getTableConfig, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
+import { firstId } from '../../core/ids.ts';
 import { keptIn } from '../../core/kept.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
@@ -13,6 +14,7 @@ import {
   type ListQuery,
   type ListRules,
   namesIn,
+  ownFilter,
   periodOf,
   type Range,
   wrongParameter,
@@ -67,8 +69,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return this.byCursor(context, query);
   }
 
-  async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<Page<T>> {
-    need(context, this.#rules.scope);
+  async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
+    const query = this.#allowed(context, asked);
     const run = this.#statementOf({ ...this.#orderOf(query), from: 'number' });
     const rows = await run(context.db, { ...query, ...bounds(periodOf(query)), $skip: skipped(query) });
     const data = rows.filter(([first]) => first !== null).map(this.#toRecord);
@@ -78,8 +80,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { data, meta, hasNext: page * limit < total };
   }
 
-  async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
-    need(context, this.#rules.scope);
+  async byCursor(context: Context, asked: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
+    const query = this.#allowed(context, asked);
     const order = this.#orderOf(query);
     const length = positionColumns(this.#rules, order).length;
     const period = periodOf(query);
@@ -108,11 +110,11 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async ofEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
-    query: ListQuery<Filter, Sort>,
+    asked: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    need(context, this.#rules.scope);
-    const order = { ...this.#orderOf({ ...query, [filter]: '' }), perParent: filter, brief: query.$brief };
+    const query = this.#allowed(context, asked);
+    const order = this.#orderOf({ ...query, [filter]: '' }, { perParent: filter, brief: query.$brief });
     const from = namesIn(['after', 'before'], query as Cursors).length > 0 ? 'end' : 'number';
     const limits = { $skip: skipped(query), limit: query.limit + 1, $most: most + ids.length };
     const values = { ...query, ...bounds(periodOf(query)), ...limits, $parents: ids.join() };
@@ -128,15 +130,24 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async totalOfEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
-    criteria: Criteria<Filter>,
+    asked: Criteria<Filter>,
   ): Promise<Map<string, number>> {
-    need(context, this.#rules.scope);
+    const criteria = this.#allowed(context, asked);
     const used = this.#usedIn({ ...criteria, [filter]: '' });
     const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
     const make = () => rowsOf(totalsStatement(this.#rules, selection));
     const run = keptIn(this.#statements, JSON.stringify(selection), make);
     const values = { ...criteria, ...bounds(periodOf(criteria)), $parents: ids.join() };
     return new Map((await run(context.db, values)) as [string, number][]);
+  }
+
+  /** The query, limited to what is the caller's if the list is private and the caller has only `own`. */
+  #allowed<Q extends object>(context: Context, query: Q): Q {
+    const { scope, filters } = this.#rules;
+    need(context, scope);
+    const { scopes, person } = context.actor;
+    if (scopes.includes('read') || !(ownFilter in filters)) return query;
+    return { ...query, [ownFilter]: person ?? firstId };
   }
 
   /** The filters that have a value, in one order. */
@@ -163,14 +174,15 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return positionColumns(this.#rules, order).map(part => String(row[columns.indexOf(part)]));
   }
 
-  #orderOf(query: ListQuery): Order {
+  #orderOf(query: ListQuery, ofParents: Pick<Order, 'perParent' | 'brief'> = {}): Order {
     const used = this.#usedIn(query);
     const sort = query.sort.replace('-', '');
     const hasIndex = (filter: string) => used.includes(filter) && this.#indexed.includes(filter);
     const isById = sortedBy(this.#rules, { sort, used }).length === 0;
-    const prefix = isById ? (this.#rules.rarestFirst?.(query) ?? used).find(hasIndex) : undefined;
+    const rarest = [ofParents.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
+    const prefix = isById ? rarest.find(hasIndex) : undefined;
     const descending = query.sort.startsWith('-') !== (query.before !== undefined);
-    return { used, hasPeriod: hasPeriod(query), prefix, sort, descending };
+    return { used, hasPeriod: hasPeriod(query), prefix, sort, descending, ...ofParents };
   }
 
   /** The list with its order and its filters: what a cursor fits. */

@@ -1,5 +1,5 @@
 import type { PgColumn, SQL, SQLWrapper } from '../../../drizzle/orm.ts';
-import type { Scope } from '../../../schemas/apiKey.ts';
+import type { Need } from '../../access/need.ts';
 import { invalid } from '../../core/errors.ts';
 import { firstId, lastId, lowestId } from '../../core/ids.ts';
 import { readBound } from '../../core/instants.ts';
@@ -7,7 +7,7 @@ import type { RecordTable } from '../../database/statements/recordById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string = string, Sort extends string = string> {
-  scope: Scope;
+  scope: Need;
   /** Tells the cursors of different lists apart. */
   name: string;
   table: RecordTable;
@@ -50,6 +50,9 @@ export type ListQuery<Filter extends string = string, Sort extends string = stri
      */
     $brief?: boolean;
   };
+/** The filter by owner of a private list. The service sets it, never the caller. */
+export const ownFilter = '$owner';
+
 /** Members of a record that few clients of GraphQL select. */
 export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
 /** A log is read by cursor only. */

@@ -1,0 +1,95 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { idInPath, ref, strict } from '../../schemas/common.ts';
+import {
+  Identity,
+  IdentityChoice,
+  IdentityList,
+  IdentityName,
+  IdentityQuery,
+} from '../../schemas/identity.ts';
+import { user } from '../../schemas/user.ts';
+import type { Context } from '../../src/core/context.ts';
+import {
+  addIdentity,
+  getMe,
+  identityTaken,
+  listIdentities,
+  registerMe,
+  removeIdentity,
+} from '../../src/services/identities.ts';
+import { routesOf, targetOf } from '../http/routes.ts';
+import { deleted, sendCreated, sendPage, sendRecord, sendResult } from './replies.ts';
+
+const route = routesOf('People');
+const config = { record: 'user' };
+const versioned = { ...config, versioned: true } as const;
+const params = strict({ user_id: idInPath('user') });
+const identities = '/users/:user_id/identities';
+
+/** The user who signed in, and which tokens stand for whom. */
+export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
+  app.get(
+    '/me',
+    route('getMe', 'Get the user who signed in', 'own', {
+      config: versioned,
+      description: 'A token whose user has not registered gets a 404 with the code `no_person`.',
+      response: { 200: ref(user.record) },
+    }),
+    async ({ context }, reply) => sendRecord(reply, await getMe(context)),
+  );
+  app.post(
+    '/me',
+    route('registerMe', 'Register', 'own', {
+      config: { ...versioned, conflicts: registerMe.conflicts(), idempotencyKey: 'accepted' },
+      description: 'Creates the user whom the token stands for from now on. For tokens only.',
+      body: ref(user.create),
+      response: { 201: ref(user.record) },
+    }),
+    async ({ body }, reply) => sendCreated(reply, context => registerMe(context, body), '/api/users'),
+  );
+  app.get(
+    identities,
+    route('listIdentities', 'List the identities of a user', 'admin', {
+      config,
+      description: 'The newest first, by cursor.',
+      params,
+      querystring: IdentityQuery,
+      response: { 200: ref(IdentityList) },
+    }),
+    async ({ context, params, query }, reply) =>
+      sendPage(reply, await listIdentities(context, params.user_id, query)),
+  );
+  app.post(
+    identities,
+    route('addIdentity', 'Link an identity to a user', 'admin', {
+      config: { ...config, conflicts: [identityTaken], idempotencyKey: 'accepted' },
+      description: 'Its tokens stand for the user within 5 seconds. The same again is a 200.',
+      params,
+      body: ref(IdentityName),
+      response: { 200: ref(Identity), 201: ref(Identity) },
+    }),
+    async (request, reply) => {
+      const { params, body } = request;
+      const add = async (context: Context) => {
+        const { identity, isNew } = await addIdentity(context, params.user_id, body);
+        reply.code(isNew ? 201 : 200);
+        return identity;
+      };
+      return sendResult(reply, add, targetOf(request).pathname);
+    },
+  );
+  app.delete(
+    identities,
+    route('removeIdentity', 'Unlink an identity', 'admin', {
+      config,
+      description: 'Its tokens stand for nobody within 5 seconds.',
+      params,
+      querystring: IdentityChoice,
+      response: { 204: deleted },
+    }),
+    async ({ context, params, query }, reply) => {
+      await removeIdentity(context, params.user_id, query);
+      return reply.code(204).send();
+    },
+  );
+};

@@ -1,0 +1,49 @@
+import type { Context } from '../core/context.ts';
+import { AppError, notFound } from '../core/errors.ts';
+import { capitalize } from '../core/text.ts';
+
+/** Whose the records of a resource are. It matters for callers who may only what `own` allows. */
+export interface Ownership {
+  /** The member with the id of the user to whom a record belongs; `id` of users. Without one, `own` writes nothing. */
+  owner?: string | undefined;
+  /** Whether only the owner may read it, besides callers with `read`. */
+  isPrivate: boolean;
+}
+
+type Caller = Pick<Context, 'actor'>;
+type Owned = Ownership & { noun: string };
+
+export const noPerson = (code: 'forbidden' | 'not_found') =>
+  new AppError(code, 'This token belongs to no user yet: register with `POST /api/me`.', {
+    code: 'no_person',
+  });
+
+const notYours = (path?: string) =>
+  new AppError('forbidden', 'That is not yours.', { code: 'not_yours', ...(path && { path }) });
+
+/** Whether the caller may see only what is theirs of a resource. */
+export const seesOnlyOwn = ({ actor }: Caller, { isPrivate }: Ownership) =>
+  isPrivate && !actor.scopes.includes('read');
+
+const isTheirs = ({ actor: { person = null } }: Caller, { owner = '' }: Ownership, record: object) =>
+  person !== null && record[owner as keyof object] === person;
+
+/** The record, or undefined if the caller may not know of it. */
+export const visible = <T extends object>(caller: Caller, resource: Ownership, record: T | undefined) =>
+  record && seesOnlyOwn(caller, resource) && !isTheirs(caller, resource, record) ? undefined : record;
+
+/** Judges a write of a record, under its lock. */
+export function requireOwner(caller: Caller, resource: Owned, record: object): void {
+  const { scopes, person } = caller.actor;
+  if (scopes.includes('write') || isTheirs(caller, resource, record)) return;
+  if (seesOnlyOwn(caller, resource)) throw notFound(capitalize(resource.noun));
+  throw person === null ? noPerson('forbidden') : notYours();
+}
+
+/** Judges the members of a new or changed record: with `own` nobody gives a record to somebody else. */
+export function requireOwnMember({ actor }: Caller, { owner = '' }: Ownership, input: object): void {
+  const { scopes, person } = actor;
+  if (scopes.includes('write') || owner === 'id' || !(owner in input)) return;
+  if (person === null) throw noPerson('forbidden');
+  if (input[owner as keyof object] !== person) throw notYours(`/${owner}`);
+}

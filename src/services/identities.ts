@@ -1,0 +1,140 @@
+import type { Static } from '@sinclair/typebox';
+import { and, eq } from '../../drizzle/orm.ts';
+import { identities as table } from '../../drizzle/tables/identities.ts';
+import { exampleId } from '../../schemas/common.ts';
+import type { Identity, IdentityName } from '../../schemas/identity.ts';
+import type { user as contract, User } from '../../schemas/user.ts';
+import { need } from '../access/need.ts';
+import { noPerson } from '../access/ownership.ts';
+import { readPerson, registrations } from '../access/persons.ts';
+import { type Conflict, conflict } from '../core/conflicts.ts';
+import type { Context } from '../core/context.ts';
+import { AppError, notFound } from '../core/errors.ts';
+import { newRecord } from '../core/ids.ts';
+import { orm } from '../database/connection.ts';
+import { inTransaction } from '../database/write.ts';
+import { recordWrites } from './audit.ts';
+import { PagedList } from './lists/pagedList.ts';
+import type { LogQuery } from './lists/rules.ts';
+import { lockRecord } from './records.ts';
+import { user, users } from './users.ts';
+
+const { issuer, subject, createdAt, userId } = table;
+const columns = { issuer, subject, createdAt };
+
+const list = new PagedList<Identity, 'user', 'createdAt'>({
+  scope: 'admin',
+  name: 'identities',
+  table,
+  columns,
+  counted: false,
+  filters: { user: userId },
+  sorts: { createdAt: [] },
+});
+
+/** A page of the identities of a user, the newest first. */
+export async function listIdentities(context: Context, id: string, query: LogQuery<never>) {
+  need(context, 'admin');
+  await user.get(context, id);
+  return list.byCursor(context, { ...query, user: id, sort: '-createdAt' });
+}
+
+export const identityTaken = conflict('identity_taken', {
+  summary: 'The tokens stand for another user',
+  message: () => 'This identity belongs to another user. Delete it there first.',
+  example: {},
+});
+
+/** Makes the tokens of an identity stand for a user, and says whether they did not before. */
+export async function addIdentity(context: Context, id: string, name: IdentityName) {
+  need(context, 'admin');
+  return inTransaction(context, async inside => {
+    await lockRecord(inside, user, id, 'key share');
+    const isNew = await link(inside, id, name);
+    if (isNew) await recordWrites(inside, 'identity.create', [{ recordId: id }]);
+    const isOfUser = and(isNamed(name), eq(userId, id));
+    const [identity] = await orm(inside.db).select(columns).from(table).where(isOfUser);
+    if (!identity) throw identityTaken.error();
+    return { identity, isNew };
+  });
+}
+
+/** Ends that; not found if they do not stand for this user. */
+export async function removeIdentity(context: Context, id: string, name: IdentityName): Promise<void> {
+  need(context, 'admin');
+  await inTransaction(context, async inside => {
+    await user.get(inside, id);
+    const isOfUser = and(isNamed(name), eq(userId, id));
+    const removed = await orm(inside.db).delete(table).where(isOfUser).returning({ recordId: userId });
+    if (removed.length === 0) throw notFound('Identity');
+    await recordWrites(inside, 'identity.delete', removed);
+  });
+}
+
+const isNamed = (name: IdentityName) => and(eq(issuer, name.issuer), eq(subject, name.subject));
+
+/** Says whether the tokens stood for nobody before. */
+async function link(inside: Context, user: string, { issuer, subject }: IdentityName): Promise<boolean> {
+  const { id, createdAt } = newRecord(inside);
+  const row = { id, issuer, subject, userId: user, createdAt };
+  const made = await orm(inside.db)
+    .insert(table)
+    .values(row)
+    .onConflictDoNothing()
+    .returning({ id: table.id });
+  return made.length > 0;
+}
+
+/** The user whom the caller stands for, or undefined. */
+export async function findMe(context: Context): Promise<User | undefined> {
+  need(context, 'own');
+  return user.find(context, context.actor.person ?? '');
+}
+
+export async function getMe(context: Context): Promise<User> {
+  const person = await findMe(context);
+  if (!person) throw noPerson('not_found');
+  return person;
+}
+
+/** Not an `AppError` of the code `conflict`: GraphQL has a code for it. */
+const personExists: Conflict<{ id: string }> = {
+  code: 'person_exists',
+  summary: 'The token has a user already',
+  error: ({ id } = { id: exampleId }) =>
+    new AppError('person_exists', 'This token belongs to a user already.', { code: 'person_exists', id }),
+};
+
+/** Creates the user of a token that has none. */
+async function register(context: Context, input: Static<typeof contract.create>): Promise<User> {
+  need(context, 'own');
+  const { kind, issuer = '', id: subject } = context.actor;
+  if (kind !== 'token' || subject === null)
+    throw new AppError('forbidden', 'Only a token can register: an API key has a user from the start.', {
+      code: 'forbidden',
+      credential: 'token',
+    });
+  const name = { issuer, subject };
+  const once = `person ${JSON.stringify(name)}`;
+  const requireNone = async (inside: Context) => {
+    const id = await readPerson(inside.db, name);
+    if (id !== null) throw personExists.error({ id });
+  };
+  const work = async (inside: Context) => {
+    // One after another on all instances: otherwise the second would only learn that its address is taken.
+    await inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [once]);
+    await requireNone(inside);
+    // The person creates themselves, so the id is there before the record.
+    const record = newRecord(inside);
+    const actor = { ...inside.actor, scopes: ['write', 'own'] as const, person: record.id };
+    const created = await users.create({ ...inside, actor }, { ...input, ...record });
+    // An administrator may have linked it meanwhile.
+    if (!(await link(inside, record.id, name))) await requireNone(inside);
+    registrations.count++;
+    return created;
+  };
+  return inTransaction(context, work, { turns: [once] });
+}
+export const registerMe = Object.assign(register, {
+  conflicts: () => [personExists, ...users.create.conflicts()],
+});
