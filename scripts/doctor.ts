@@ -26,7 +26,7 @@ const checks = [
   ['exposure', 'HOST', 'Nobody can reach, read or sign what is not meant for them.', checkExposure],
   ['database', 'DATABASE_URL', 'The database has the rights, migrations and connections.', checkDatabase],
   ['redis', 'REDIS_URL', 'Redis answers and takes writes.', checkRedis],
-  ['issuer', 'AUTH_JWKS_URL', 'The issuer of tokens has keys and the name of the settings.', checkIssuer],
+  ['issuer', 'AUTH_JWKS_URL', 'The issuer of tokens has keys, and publishes no other name.', checkIssuer],
 ] as const;
 
 async function examine({ values }: Arguments<typeof options>, io: Io): Promise<number> {

@@ -10,19 +10,25 @@ import { commandLog, withDatabase } from './lib/database.ts';
 
 const usage = `API keys for clients, used when AUTH_MODE is required.
 
-  npm run -s keys -- create --name <text> --scopes read,write,admin [--days <n>]
+  npm run -s keys -- create --name <text> --scopes read,write,admin,own [--user <id>] [--days <n>]
   npm run -s keys -- list
   npm run -s keys -- revoke <id>
 
   --name    what the key is for
-  --scopes  what it may do, read by default; write includes read, and admin both
+  --scopes  what it may do, read by default; write includes read, and admin both; own is for what belongs to a user
+  --user    that user, for own
   --days    until it expires; never by default
 
 create prints only the key on standard output, and only once. Without -s, npm prints lines of its own there.
 
 Example: npm run -s keys -- create --name shop --scopes read,write --days 90`;
 
-const options = { name: { type: 'string' }, scopes: { type: 'string' }, days: { type: 'string' } } as const;
+const options = {
+  name: { type: 'string' },
+  scopes: { type: 'string' },
+  user: { type: 'string' },
+  days: { type: 'string' },
+} as const;
 type Flags = Arguments<typeof options>;
 /** Checks its arguments before the database is opened, and returns the work. */
 type Command = (args: Flags) => (context: Context, io: Io) => Promise<void>;
@@ -34,6 +40,7 @@ const create: Command = ({ values }) => {
   const input = {
     name,
     scopes: scopesOf(values.scopes),
+    ...(values.user !== undefined && { userId: values.user }),
     ...(days !== undefined && { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
   };
   const wrong = compileCheck(ApiKeyCreate, 'body')(input);
@@ -57,7 +64,14 @@ const stateOf = ({ revokedAt, expiresAt }: ApiKey) =>
 
 const lineOf = (key: ApiKey) =>
   printable(
-    [key.id, stateOf(key), key.scopes.join(','), `used ${key.lastUsedAt ?? 'never'}`, key.name].join('  '),
+    [
+      key.id,
+      stateOf(key),
+      key.scopes.join(','),
+      ...(key.userId ? [`of ${key.userId}`] : []),
+      `used ${key.lastUsedAt ?? 'never'}`,
+      key.name,
+    ].join('  '),
   );
 
 const list: Command = () => async (context, io) => {

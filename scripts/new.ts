@@ -7,13 +7,16 @@ import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
 const undo = 'git restore . && git clean -df';
-const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--plural …]: writes a new resource: schema, table, migration, service
-and tests, ready to edit, and one line in src/resources.ts. Commit your work first: then ${undo} undoes it.
+const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
+migration, service and tests, ready to edit, and one line in src/resources.ts. Commit your work first: then ${undo}
+undoes it.
 
   --fields      names with a type: string, text (long), integer, number, boolean, time, date, json, or the words of an enum, of
                 which the first is the default. With ? it may be null; with :unique no two records have the same
   --belongs-to  the resources that each record belongs to, such as post,user; with a name, author=user,editor=user;
                 of its own kind, parent=comment?. Two of them and no field join two resources
+  --owner       the user in --belongs-to whose a record is: with the scope own they may change it
+  --private     only the owner may read it, besides callers with the scope read
   --plural      the plural of the name, when it is not the usual one
 
 Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:integer,status:draft|sent|paid,dueAt:time?'`;
@@ -22,6 +25,8 @@ const options = {
   'belongs-to': { type: 'string' },
   fields: { type: 'string' },
   plural: { type: 'string' },
+  owner: { type: 'string' },
+  private: { type: 'boolean' },
 } as const;
 
 async function writeResource({ values, positionals: [name] }: Arguments<typeof options>, io: Io) {
@@ -39,6 +44,10 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   run('node', 'scripts/generate.ts');
   for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
   io.out('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
+  if (!plan.isPrivate && plan.parents.some(({ resource }) => resource.isPrivate))
+    io.out(
+      `Everybody who may read sees each ${plan.noun}, although what it belongs to is private: see --private.`,
+    );
   io.out(`Start the service again: then there is /api/${plan.path}.`);
 }
 

@@ -47,7 +47,8 @@ export async function checkDatabase(deployment: Deployment): Promise<void> {
     const [[found] = []] = await db.rows(facts, []);
     judge(found as Facts, deployment);
     // Without rights, nobody knows what is migrated.
-    if ((found as Facts).grants.length === 0) await checkMigrations(db, deployment);
+    if ((found as Facts).grants.length === 0 && (await checkMigrations(db, deployment)))
+      await checkIdentities(db, deployment);
     await checkClock(deployment, 'database_clock', async () => {
       const [[now] = []] = await db.rows('select extract(epoch from clock_timestamp())::float8 * 1000', []);
       return Number(now);
@@ -74,9 +75,19 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   }
 }
 
-async function checkMigrations(db: Connection, { report }: Deployment): Promise<void> {
+/** Says whether there is nothing to do. */
+async function checkMigrations(db: Connection, { report }: Deployment): Promise<boolean> {
   const { pending, isNewer } = await migrationState(db);
   if (isNewer) report('problem', 'migrations', 'A newer release has migrated the database: run that one.');
   else if (pending.length > 0)
     report('warning', 'migrations', `Migrations are pending (${pending.length}): run \`npm run migrate\`.`);
+  return !isNewer && pending.length === 0;
+}
+
+async function checkIdentities(db: Connection, { settings, report }: Deployment): Promise<void> {
+  const { AUTH_ISSUER: issuer } = settings;
+  if (issuer === undefined) return;
+  const [[others] = []] = await db.rows('select count(*)::int from identities where issuer <> $1', [issuer]);
+  const text = `${others} identities are of another issuer than AUTH_ISSUER: their users have no token here.`;
+  if (Number(others) > 0) report('warning', 'identities', text);
 }

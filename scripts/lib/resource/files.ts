@@ -133,7 +133,7 @@ export const countedOf = ({ fields }: Plan) =>
 
 /** The service, ready for rules. */
 function serviceFile(plan: Plan): string {
-  const { name, plural, parents } = plan;
+  const { name, plural, parents, owner, isPrivate } = plan;
   const counted = countedOf(plan).map(field => `'${field.name}'`);
   const unique = uniquesOf(plan).map(({ members }) =>
     members.length === 1 ? `'${members}'` : `[${members.map(member => `'${member}'`).join(', ')}]`,
@@ -141,6 +141,8 @@ function serviceFile(plan: Plan): string {
   const rules = [
     counted.length > 0 && `counted: [${counted.join(', ')}]`,
     unique.length > 0 && `unique: [${unique.join(', ')}]`,
+    owner && `owner: '${owner.member}'`,
+    isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
   const others = parents.filter(({ resource }) => resource.name !== name);
   const options = rules.length > 0 ? `, { ${rules.join(', ')} }` : '';

@@ -30,6 +30,8 @@ interface Named {
   name: string;
   plural: string;
   noun: string;
+  /** Whether only the owner may read it. */
+  isPrivate: boolean;
 }
 
 /** A new resource, before any file is written. */
@@ -41,12 +43,16 @@ export interface Plan extends Named {
   title: string;
   parents: Parent[];
   fields: Field[];
+  /** The parent that is the user whose a record is. */
+  owner: Parent | undefined;
 }
 
 export interface Description {
   plural?: string;
   'belongs-to'?: string;
   fields?: string;
+  owner?: string;
+  private?: boolean;
 }
 
 /** A resource as its name and options describe it. */
@@ -55,7 +61,7 @@ export function planOf(name = '', args: Description): Plan {
   if (![name, plural].every(each => /^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*$/.test(each)))
     throw new UsageError('The name and its plural must be words such as comment, or lineItem and lineItems');
   if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
-  const self = { name, plural, noun: wordsOf(name) };
+  const self = { name, plural, noun: wordsOf(name), isPrivate: args.private ?? false };
   const nouns = wordsOf(plural);
   const names = listOf(args['belongs-to']);
   const parents = names.map(text => parentOf(text, self)).map((parent, _, all) => named(parent, all, self));
@@ -72,7 +78,16 @@ export function planOf(name = '', args: Description): Plan {
     title: capitalize(name),
     parents,
     fields,
+    owner: ownerIn(parents, args),
   };
+}
+
+function ownerIn(parents: Parent[], { owner, private: isPrivate }: Description): Parent | undefined {
+  if (owner === undefined && isPrivate) throw new UsageError('--private needs --owner: nobody could read it');
+  const found = parents.find(({ name }) => name === owner);
+  if (owner !== undefined && (found?.resource.name !== 'user' || found.isOptional))
+    throw new UsageError(`--owner must be a user in --belongs-to who is always there, and '${owner}' is not`);
+  return found;
 }
 
 const listOf = (list = '') => list.split(',').filter(Boolean);
