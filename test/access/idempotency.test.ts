@@ -20,7 +20,7 @@ t.test('credentials and scope are judged before a key', async t => {
       const path = url.replace(/:\w+/g, someId);
       const headers = keyed(key);
       await call('POST', path, 401, { headers, body: {} });
-      if (config?.scope !== 'read')
+      if (config?.scope !== 'read or own')
         await call('POST', path, 403, { headers: { ...headers, ...none }, body: {} });
     }
   const query = 'mutation { createUser(input: { name: "A", email: "a@example.com" }) { id } }';

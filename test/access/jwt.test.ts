@@ -3,7 +3,7 @@ import t from 'tap';
 import { TokenVerifier } from '../../src/access/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { testLog } from '../helper/database.ts';
+import { openTestDatabase, testLog } from '../helper/database.ts';
 
 t.test('the keys of an issuer are not read again for each token', async t => {
   const issuer = await openIssuer(t);
@@ -16,7 +16,7 @@ t.test('the keys of an issuer are not read again for each token', async t => {
 
 t.test('keys rotate without a restart, and tokens of a withdrawn key are refused', async t => {
   const { settings, ...issuer } = await openIssuer(t);
-  const check = new TokenVerifier(settings, testLog);
+  const check = new TokenVerifier(settings, { log: testLog, database: await openTestDatabase(t) });
   t.teardown(() => check.close());
   await check.readKeys();
   const old = await issuer.sign();

@@ -114,7 +114,9 @@ export async function refusals(anonymous: ApiClient, reader: ApiClient): Promise
     body: { name: 'Ada', email: 'a@example.com' },
   });
   assert.ok(limited?.error.status === 403);
-  const scope: 'read' | 'write' | 'admin' = limited.error.details.scope;
+  const { details } = limited.error;
+  assert.ok(details.code === 'forbidden');
+  const scope: 'read' | 'write' | 'admin' | 'own' = details.scope ?? 'own';
   return [unknown.error.details.code, scope];
 }
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Settings } from '../../schemas/settings.ts';
-import { makeKey } from '../helper/access.ts';
+import { makeKey, openIssuer } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
 import { buildReceiver, secret } from '../helper/webhooks.ts';
 import { missingPrograms, runBlocks } from './handbook.ts';
@@ -16,6 +16,7 @@ const executed: Record<string, Partial<Settings>> = {
   // As `npm start` has it: otherwise no event fails on request.
   'docs/webhooks.md': { NODE_ENV: 'development' },
   'docs/access.md': { AUTH_MODE: 'required' },
+  'docs/sign-in.md': { AUTH_MODE: 'required' },
 };
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md'), 'bench/README.md'];
 const missing = await missingPrograms();
@@ -27,11 +28,14 @@ t.setTimeout(120_000);
 
 /** A service with a worker, and the variables that the shell of a page has. */
 async function serve(t: Test, settings: Partial<Settings>) {
-  const { app, database } = await buildReceiver(t, { settings });
+  const issuer = await openIssuer(t);
+  const access = settings.AUTH_MODE === 'required' ? issuer.settings : {};
+  const { app, database } = await buildReceiver(t, { settings: { ...settings, ...access } });
   const origin = await app.listen({ port: 0, host: '127.0.0.1' });
   const { key } = await makeKey(database, ['admin']);
   const WEBHOOK_SECRETS = JSON.stringify({ stripe: [secret] });
-  return { origin, variables: { WEBHOOK_SECRETS, SECRET: secret, ADMIN_KEY: key } };
+  const TOKEN = await issuer.sign({ scope: 'own' });
+  return { origin, variables: { WEBHOOK_SECRETS, SECRET: secret, ADMIN_KEY: key, TOKEN } };
 }
 
 for (const [page, settings] of Object.entries(executed))

@@ -6,7 +6,9 @@ import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
 import { systemContext } from '../../src/core/context.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
+import { users } from '../../src/services/users.ts';
 import { testLog } from './database.ts';
+import { newPerson } from './records.ts';
 
 /** A context that may do everything. */
 export const inside = (database: Pick<Database, 'writes'>, now = () => new Date()) =>
@@ -15,6 +17,10 @@ export const inside = (database: Pick<Database, 'writes'>, now = () => new Date(
 /** A valid key, created by the service function. */
 export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>
   createKey(inside(database), { name: scopes.join(), scopes, ...more });
+
+/** A user, created by the service function. */
+export const makeUser = (database: Database, more: { name?: string } = {}) =>
+  users.create(inside(database), { ...newPerson(), ...more });
 
 export const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
 

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { inArray, type PgTable, sql } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { identities } from '../../drizzle/tables/identities.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
 import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
 import { users } from '../../drizzle/tables/users.ts';
@@ -80,6 +81,10 @@ const lists: Record<string, List> = {
   '/api/keys': {
     table: apiKeys,
     row: ({ id, createdAt }) => ({ id, createdAt, name: text(), scopes: ['read'], secretHash }),
+  },
+  '/api/users/{user_id}/identities': {
+    table: identities,
+    row: ({ id, createdAt }) => ({ id, createdAt, issuer: text(), subject: id, userId: author }),
   },
   '/api/audit': {
     table: auditLog,
@@ -176,8 +181,8 @@ async function readAll(t: Test, { limit, read, readByNumber }: Reader): Promise<
   return all;
 }
 
-type Named = Record<'id' | 'customer', string>;
-const nameOf = ({ id, customer }: Partial<Named>) => String(id ?? customer);
+type Named = Record<'id' | 'customer' | 'subject', string>;
+const nameOf = ({ id, customer, subject }: Partial<Named>) => String(id ?? customer ?? subject);
 const directions = ['after', 'before'] as const;
 
 interface Parameter {
@@ -207,7 +212,7 @@ for (const { path, parameters, sorts } of documented)
         const limit = 4 + below(3);
         const get = async (query: object) => {
           const parameters = new URLSearchParams({ ...(sort && { sort }), ...query });
-          return (await call('GET', `${path}?${parameters}`, 200)).body;
+          return (await call('GET', `${path.replace('{user_id}', author)}?${parameters}`, 200)).body;
         };
         const read = async (direction: Direction, cursor: string) => {
           const { data, meta } = await get({ limit, [direction]: cursor });

@@ -44,7 +44,7 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/keys.ts', 'Name a command: create, list, revoke'],
     ['scripts/keys.ts toString', "Unknown command 'toString': use one of create, list, revoke"],
     ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],
-    ['scripts/keys.ts create --scopes root', '--scopes must be of read, write, admin'],
+    ['scripts/keys.ts create --scopes root', '--scopes must be of read, write, admin, own'],
     ['scripts/keys.ts revoke', 'Name the id of a key'],
     ['scripts/webhook.ts', 'Name a command: send, listen, list, show, replay, dismiss'],
     ['scripts/webhook.ts replay', 'Name the id of an event, or pass --all'],

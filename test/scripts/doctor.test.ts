@@ -93,9 +93,19 @@ t.test('migrations, connections and the clock of the database', { skip: needsSer
   await expect(t, 'ok database', env);
   await expect(t, 'problem connections', env, ['--servers', '100', '--workers', '2']);
   const name = new URL(env.DATABASE_URL).pathname.slice(1);
-  await queryPostgres(env.DATABASE_URL, `alter database ${name} connection limit 8`);
+  await queryPostgres(env.DATABASE_URL, `alter database ${name} connection limit 6`);
   await expect(t, 'problem connections', env);
   await ahead(45, () => expect(t, 'problem database_clock', env));
+  const user = `insert into users (id, name, email, created_at, updated_at)
+    values (gen_random_uuid(), 'Ada', 'a@example.com', now(), now())`;
+  const identity = `insert into identities (id, issuer, subject, user_id, created_at)
+    select gen_random_uuid(), 'https://old.example', 's', id, now() from users`;
+  const issuer = {
+    ...{ AUTH_MODE: 'required', AUTH_ISSUER: 'https://new.example', AUTH_AUDIENCE: 'api' },
+    AUTH_JWKS_URL: 'http://127.0.0.1:1/jwks',
+  };
+  for (const statement of [user, identity]) await queryPostgres(env.DATABASE_URL, statement);
+  await expect(t, 'warning identities', { ...env, ...issuer });
   const newer = `insert into drizzle.__drizzle_migrations (hash, created_at) values ('x', 9999999999999)`;
   await queryPostgres(env.DATABASE_URL, newer);
   await expect(t, 'problem migrations', env);

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { makeKey } from '../../helper/access.ts';
+import { addIdentity } from '../../../src/services/identities.ts';
+import { inside, makeKey, makeUser } from '../../helper/access.ts';
 import { accessibilityProblems, rowsOf, rowWith } from '../../rig/pages/browser.ts';
 import { startOperated } from '../../rig/pages/operated.ts';
 
@@ -62,4 +63,25 @@ t.test('a key is created, shown once, works, is revoked, and the audit log leads
   t.match(await copied(), /^[\w-]{20,}$/);
   await entry.locator('[data-head="Record"] a').click();
   await page.getByRole('dialog', { name: 'import' }).waitFor();
+});
+
+t.test('a user is shown with identities, and a key is made for the user', async t => {
+  const { id } = await makeUser(database, { name: 'Grace Hopper' });
+  await addIdentity(inside(database), id, { issuer: 'https://login.example.com', subject: 'auth0|grace' });
+  const { page } = await visit('#users');
+  await enterKey(page, key);
+  await page.getByRole('link', { name: 'Grace Hopper' }).click();
+  await page.getByRole('cell', { name: 'auth0|grace' }).waitFor();
+  t.same(await accessibilityProblems(page), []);
+  await page.getByRole('link', { name: 'What was done to this user' }).click();
+  await rowWith(page, 'identity.create').waitFor();
+
+  await page.getByRole('link', { name: 'Keys' }).click();
+  await page.getByLabel('Name').fill('phone');
+  await page.getByLabel('Scope').selectOption('own');
+  await page.getByLabel('User, for own').fill(id);
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByRole('link', { name: 'phone' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: id }).click();
+  await page.getByRole('heading', { name: 'Grace Hopper' }).waitFor();
 });

@@ -21,7 +21,15 @@ const missing = await missingPrograms();
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** These read what there is from lists, from the document, or from recorded events. */
-const knowWhatIsAdded = ['access/graphql', 'access/table', 'docs/openapi', 'rest/walks', 'webhooks/presets'];
+const knowWhatIsAdded = [
+  'access/graphql',
+  'access/own',
+  'access/ownGraphql',
+  'access/table',
+  'docs/openapi',
+  'rest/walks',
+  'webhooks/presets',
+];
 const nameOf = (test: string) => `test/${test}.test.ts`;
 /** What is tested at the end: these, and what the pages tell the reader to test. */
 const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };
@@ -56,12 +64,14 @@ t.test('the client of a service with a new resource has its operations and its c
   t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
 });
 
-t.test('a new resource can join two others, be a tree, have two words, and every type of field', async t => {
+t.test('a new resource can be any kind: a join, a tree, of any field, of an owner alone', async t => {
   for (const [plural, given] of Object.entries({
     teams: 'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
     memberships: 'membership --belongs-to user,team',
     lineItems:
       "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+    notes: 'note --belongs-to user --fields text:string --owner user --private',
+    remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',
   })) {
     await succeeds(t, `npm run new -- ${given}`, folder);
     tests.postgres.add(nameOf(`resources/${plural}`));

@@ -15,11 +15,14 @@ import { freePort } from '../../rig/servers/ports.ts';
 /** Adds rows to every table that requests write to. */
 export async function fill(t: Test, env: Record<string, string>) {
   const service = await startService(t, { ...env, WEBHOOK_SECRETS: secrets });
+  let id = '';
   for (let i = 0; i < 30; i++) {
     const user = { name: `Ädä ${i} 🌍`, email: `${i}@example.com` };
     const { body } = await call(service, 'POST', '/api/users', user);
-    await call(service, 'POST', '/api/posts', { title: `Notes ${i}`, authorId: body.id });
+    id = body.id;
+    await call(service, 'POST', '/api/posts', { title: `Notes ${i}`, authorId: id });
   }
+  await call(service, 'POST', `/api/users/${id}/identities`, { issuer: 'https://a.example', subject: 'ä' });
   for (let i = 0; i < 5; i++) await pay(service.url, `evt_${i}`, `cus_${i}`);
   await call(service, 'POST', '/api/keys', { name: 'kept', scopes: ['read'] });
   await until('the events are processed', async () => {
@@ -51,6 +54,7 @@ export async function contentsOf(t: Test, env: Record<string, string>): Promise<
     'subscriptions',
     'webhook_events',
     'api_keys',
+    'identities',
     'audit_log',
     'list_tables',
   ])

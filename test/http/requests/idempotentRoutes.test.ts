@@ -45,6 +45,11 @@ const accepting: Record<string, () => Promise<Sent>> = {
       async () => ({ path: `/api/${resource.path}`, status: 201, body: await newBody(call, resource) }),
     ]),
   ),
+  '/api/users/:user_id/identities': async () => ({
+    path: `/api/users/${(await newUser()).id}/identities`,
+    status: 201,
+    body: { issuer: 'https://login.example.com', subject: `s${++made}` },
+  }),
   '/api/graphql': async () => ({ path: '/api/graphql', status: 200, body: mutation() }),
   '/api/webhook-events/:event_id/replay': async () => ({
     path: `/api/webhook-events/${await storedEvent('stripe')}/replay`,
@@ -65,19 +70,22 @@ const accepting: Record<string, () => Promise<Sent>> = {
     return { path: '/api/webhook-events/dismiss', status: 200, body: { provider } };
   },
 };
+/** It needs a token: test/access/me.test.ts. */
+const acceptingToo = ['/api/me'];
 const refusing = ['/api/keys'];
 const ignoring = ['/api/webhooks/:provider'];
 const posts = app.routes.filter(({ method, url }) => method === 'POST' && url.startsWith('/api'));
 
 t.test('what a key does is known for every POST under /api, and documented', async t => {
-  t.same(posts.map(({ url }) => url).sort(), [...Object.keys(accepting), ...refusing, ...ignoring].sort());
+  const known = [...Object.keys(accepting), ...acceptingToo, ...refusing, ...ignoring];
+  t.same(posts.map(({ url }) => url).sort(), known.sort());
   // biome-ignore lint/suspicious/noExplicitAny: any part of a document
   const document = (await app.documentWriter()).swagger() as any;
   for (const { url } of posts) {
     const path = url.replace(/:(\w+)/g, '{$1}');
     const { parameters = [], responses } = document.paths[path].post;
     const names = parameters.map(({ $ref = '' }) => $ref.split('/').at(-1));
-    const accepts = url in accepting;
+    const accepts = url in accepting || acceptingToo.includes(url);
     t.equal(names.includes('IdempotencyKey'), accepts, url);
     for (const status of [409, 422]) t.ok(!accepts || status in responses, `${url} ${status}`);
   }

@@ -1,0 +1,30 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import { blocksOf } from '../../docs/handbook.ts';
+import { openIssuer } from '../../helper/access.ts';
+import { build } from '../../helper/app.ts';
+import { openBrowser, openPage } from '../../rig/pages/browser.ts';
+
+t.test('the browser example of docs/sign-in.md registers a person and writes what is theirs', async t => {
+  const pages = createServer((_request, response) => void response.end('<title>shop</title>')).listen(
+    0,
+    '127.0.0.1',
+  );
+  await new Promise(resolve => pages.once('listening', resolve));
+  t.teardown(() => pages.close());
+  const page = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const issuer = await openIssuer(t);
+  const { app } = await build(t, { settings: { ...issuer.settings, CORS_ORIGINS: page } });
+  const api = await app.listen({ port: 0, host: '127.0.0.1' });
+  const token = await issuer.sign({ scope: 'own' });
+  const [example] = blocksOf('docs/sign-in.md', '4. In a browser').filter(({ kind }) => kind === 'js');
+  const given = `const apiUrl = '${api}'; const getToken = async () => '${token}';`;
+  const script = `(async () => { ${given} ${example?.text} return { user, post: await api('GET', '/api/posts/' + post.id) }; })()`;
+  const opened = await openPage(await openBrowser(t), page);
+  await opened.page.goto(page);
+  const first = (await opened.page.evaluate(script)) as { user: { id: string }; post: object };
+  t.match(first.post, { title: 'From a browser', status: 'published', authorId: first.user.id });
+  const again = (await opened.page.evaluate(script)) as typeof first;
+  t.equal(again.user.id, first.user.id, 'the same user the next time');
+});
