@@ -53,8 +53,7 @@ function expiryOf({ expiresAt }) {
 
 const members = {
   name: ['Name', 'nightly import'],
-  scope: ['Scope', ['read', 'write', 'admin', 'own']],
-  userId: ['User, for own', 'an id'],
+  scope: ['Scope', ['read', 'write', 'admin']],
   expiresAt: ['Ends, UTC', Date],
 };
 

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { makeUser } from '../../helper/access.ts';
 import { paymentEvent } from '../../helper/webhooks.ts';
 import {
   accessibilityProblems,
@@ -11,17 +12,20 @@ import {
 } from '../../rig/pages/browser.ts';
 import { startOperated } from '../../rig/pages/operated.ts';
 
-const { deliver, eventually, origin, repair, visit } = await startOperated(t, 'open');
+const { database, deliver, eventually, origin, repair, visit } = await startOperated(t, 'open');
 const { id: dead } = await eventually('event=evt_dispute_2', 'dead');
 const copied = async (page: Page) => String(await page.evaluate('navigator.clipboard.readText()'));
 
 t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {
+  const { id } = await makeUser(database);
   // Where each is, and what only that one has once it is drawn.
   const views = {
     events: ['#events', 'caption:text("Events") ~ tbody tr'],
     event: [`#events?open=${dead}`, 'dialog pre'],
     customers: ['#customers', 'caption:text("Customers") ~ tbody tr'],
     customer: ['#customers?open=cus_ada', 'dialog h3'],
+    users: ['#users', 'caption:text("Users") ~ tbody tr'],
+    user: [`#users?open=${id}`, 'dialog a'],
     keys: ['#keys', 'caption:text("Keys") ~ tbody tr'],
     audit: ['#audit', 'caption:text("Audit") ~ tbody tr'],
   } as const;

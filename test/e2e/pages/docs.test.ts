@@ -30,7 +30,7 @@ t.test('the pages are for everybody: light and dark, on a screen and on a phone'
     t.notOk(await scrollsSideways(page), name);
     await page.goto(`${origin}/docs#/Users/updateUser`);
     const opened = operation(page, 'updateUser');
-    await opened.getByText('Needs the scope write.').waitFor();
+    await opened.getByText('Needs the scope write or own.').waitFor();
     const shared = opened.getByText('Errors: ');
     t.match(await shared.innerText(), /Errors: 400, 401, 403, 404/);
     const text = 'The request did not arrive in time.';

@@ -18,7 +18,7 @@ type Document = { paths?: Record<string, Record<string, { parameters?: Parameter
 export function longestLists(document: object): string[] {
   return Object.entries((document as Document).paths ?? {}).flatMap(([path, { get }]) => {
     const parameters = get?.parameters?.filter(parameter => parameter.in === 'query') ?? [];
-    if (!parameters.some(({ name }) => name === 'limit')) return [];
+    if (path.includes('{') || !parameters.some(({ name }) => name === 'limit')) return [];
     // Only the service can make a cursor that fits a query.
     const filters = parameters.filter(({ name }) => !['after', 'before'].includes(name));
     const query = filters.map(({ name, schema }): [string, string] => [name, longest(name, schema)]);
