@@ -37,6 +37,11 @@ async function twoInstances(t: Test, env: Record<string, string>) {
   await database.close();
   const all = { AUTH_MODE: 'required', DATABASE_URL, REDIS_URL: redis.url, ...env };
   const instances = await Promise.all([startService(t, all), startService(t, all)]);
+  // An instance that has no connection yet counts on its own.
+  const left = async ({ url }: Service) =>
+    Number((await fetch(`${url}/api/users`)).headers.get('ratelimit-remaining'));
+  const [one, two] = instances;
+  await until('both count in Redis', async () => (await left(one)) - (await left(two)) === 1);
   const headers = bearer(key);
   const ask = async (i: number) => {
     const reply = await fetch(`${instances[i % 2]?.url}/api/users`, { headers });

@@ -21,15 +21,7 @@ const missing = await missingPrograms();
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** These read what there is from lists, from the document, or from recorded events. */
-const knowWhatIsAdded = [
-  'access/graphql',
-  'access/own',
-  'access/ownGraphql',
-  'access/table',
-  'docs/openapi',
-  'rest/walks',
-  'webhooks/presets',
-];
+const knowWhatIsAdded = ['access/own', 'access/ownGraphql', 'docs/openapi', 'rest/walks', 'webhooks/presets'];
 const nameOf = (test: string) => `test/${test}.test.ts`;
 /** What is tested at the end: these, and what the pages tell the reader to test. */
 const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };
