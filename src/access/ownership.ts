@@ -2,11 +2,11 @@ import type { Context } from '../core/context.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { capitalize } from '../core/text.ts';
 
-/** Whose the records of a resource are. It matters for callers who may only what `own` allows. */
+/** Whose the records of a resource are. It matters for callers who have only `own`. */
 export interface Ownership {
   /** The member with the id of the user to whom a record belongs; `id` of users. Without one, `own` writes nothing. */
   owner?: string | undefined;
-  /** Whether only the owner may read it, besides callers with `read`. */
+  /** Whether `own` reads only the caller's records; `read` reads all. */
   isPrivate: boolean;
 }
 
@@ -32,7 +32,7 @@ const isTheirs = ({ actor: { person = null } }: Caller, { owner = '' }: Ownershi
 export const visible = <T extends object>(caller: Caller, resource: Ownership, record: T | undefined) =>
   record && seesOnlyOwn(caller, resource) && !isTheirs(caller, resource, record) ? undefined : record;
 
-/** Judges a write of a record, under its lock. */
+/** Judges a write of a record. */
 export function requireOwner(caller: Caller, resource: Owned, record: object): void {
   const { scopes, person } = caller.actor;
   if (scopes.includes('write') || isTheirs(caller, resource, record)) return;

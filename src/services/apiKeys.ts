@@ -58,7 +58,7 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
 
 const wrongUser = (message: string) => invalid([{ in: 'body', path: '/userId', message }]);
 
-/** The lock keeps the user until the key is there: whoever deletes them then finds it. */
+/** The lock keeps the user until the key is there, so that a deletion finds and revokes it. */
 async function requireUser({ db }: Context, id: string | null): Promise<void> {
   if (id === null) return;
   const [user] = await orm(db).select({ id: users.id }).from(users).where(eq(users.id, id)).for('key share');

@@ -50,11 +50,9 @@ export async function addIdentity(context: Context, id: string, name: IdentityNa
   need(context, 'admin');
   return inTransaction(context, async inside => {
     await lockRecord(inside, user, id, 'key share');
-    const isNew = await link(inside, id, name);
+    const { identity, person, isNew } = await link(inside, id, name);
+    if (person !== id) throw identityTaken.error();
     if (isNew) await recordWrites(inside, 'identity.create', [{ recordId: id }]);
-    const isOfUser = and(isNamed(name), eq(userId, id));
-    const [identity] = await orm(inside.db).select(columns).from(table).where(isOfUser);
-    if (!identity) throw identityTaken.error();
     return { identity, isNew };
   });
 }
@@ -64,25 +62,23 @@ export async function removeIdentity(context: Context, id: string, name: Identit
   need(context, 'admin');
   await inTransaction(context, async inside => {
     await user.get(inside, id);
-    const isOfUser = and(isNamed(name), eq(userId, id));
+    const isOfUser = and(eq(issuer, name.issuer), eq(subject, name.subject), eq(userId, id));
     const removed = await orm(inside.db).delete(table).where(isOfUser).returning({ recordId: userId });
     if (removed.length === 0) throw notFound('Identity');
     await recordWrites(inside, 'identity.delete', removed);
   });
 }
 
-const isNamed = (name: IdentityName) => and(eq(issuer, name.issuer), eq(subject, name.subject));
-
-/** Says whether the tokens stood for nobody before. */
-async function link(inside: Context, user: string, { issuer, subject }: IdentityName): Promise<boolean> {
+/** Links an identity that stands for nobody; says for whom it stands then. Its row is locked in either case. */
+async function link(inside: Context, user: string, name: IdentityName) {
   const { id, createdAt } = newRecord(inside);
-  const row = { id, issuer, subject, userId: user, createdAt };
-  const made = await orm(inside.db)
+  const [linked] = await orm(inside.db)
     .insert(table)
-    .values(row)
-    .onConflictDoNothing()
-    .returning({ id: table.id });
-  return made.length > 0;
+    .values({ id, ...name, userId: user, createdAt })
+    .onConflictDoUpdate({ target: [issuer, subject], set: { issuer: name.issuer } })
+    .returning();
+  const { id: stored, userId: person, ...identity } = linked as typeof table.$inferSelect;
+  return { identity, person, isNew: stored === id };
 }
 
 /** The user whom the caller stands for, or undefined. */
@@ -116,20 +112,18 @@ async function register(context: Context, input: Static<typeof contract.create>)
     });
   const name = { issuer, subject };
   const once = `person ${JSON.stringify(name)}`;
-  const requireNone = async (inside: Context) => {
-    const id = await readPerson(inside.db, name);
-    if (id !== null) throw personExists.error({ id });
-  };
   const work = async (inside: Context) => {
     // One after another on all instances: otherwise the second would only learn that its address is taken.
     await inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [once]);
-    await requireNone(inside);
+    const known = await readPerson(inside.db, name);
+    if (known !== null) throw personExists.error({ id: known });
     // The person creates themselves, so the id is there before the record.
     const record = newRecord(inside);
     const actor = { ...inside.actor, scopes: ['write', 'own'] as const, person: record.id };
     const created = await users.create({ ...inside, actor }, { ...input, ...record });
-    // An administrator may have linked it meanwhile.
-    if (!(await link(inside, record.id, name))) await requireNone(inside);
+    const { person, isNew } = await link(inside, record.id, name);
+    // An administrator was faster.
+    if (!isNew) throw personExists.error({ id: person });
     registrations.count++;
     return created;
   };
