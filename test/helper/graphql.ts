@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Database } from '../../src/database/database.ts';
+import { withoutTimeouts } from '../../src/database/write.ts';
 import { build } from './app.ts';
 import { openTestDatabase, watchStatements } from './database.ts';
 
@@ -27,14 +28,14 @@ const withoutId = (body: object) =>
 export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
   const id = (kind: number, number: string) =>
     `('019aa5d0-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
-  await writes.rows(
-    `insert into users select ${id(1, 'n')}, 'User ' || n, 'user' || n || '@example.com', now(), now()
-     from generate_series(1, ${users}) n`,
-    [],
-  );
-  await writes.rows(
-    `insert into posts select ${id(2, `(u * ${postsEach} + p)`)}, 'Post ' || p || ' of ' || u, 'draft', ${id(1, 'u')}, now(), now()
-     from generate_series(1, ${users}) u, generate_series(1, ${postsEach}) p`,
-    [],
-  );
+  const insertUsers = `insert into users select ${id(1, 'n')}, 'User ' || n, 'user' || n || '@example.com', now(), now()
+    from generate_series(1, ${users}) n`;
+  const insertPosts = `insert into posts
+    select ${id(2, `(u * ${postsEach} + p)`)}, 'Post ' || p || ' of ' || u, 'draft', ${id(1, 'u')}, now(), now()
+    from generate_series(1, ${users}) u, generate_series(1, ${postsEach}) p`;
+  await writes.transaction(async inside => {
+    await withoutTimeouts(inside);
+    await inside.rows(insertUsers, []);
+    await inside.rows(insertPosts, []);
+  });
 }

@@ -34,7 +34,7 @@ t.test('the cost of a connection is its size, and multiplies what is below', asy
 });
 
 t.test('records of connections are charged to the budget of the request', async t => {
-  const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
+  const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000, REQUEST_TIMEOUT: 60 });
   await fill(database, 110, 100);
   const sorts = ['createdAt', 'createdAt_desc', 'title', 'title_desc'];
   const fields = sorts.map(sort => `${sort}: postsConnection(first: 100, sort: ${sort}) { nodes { id } }`);
