@@ -36,6 +36,7 @@ export const {
 } = load('drizzle-orm') as typeof import('drizzle-orm');
 export const { readMigrationFiles } = load('drizzle-orm/migrator') as typeof import('drizzle-orm/migrator');
 export const {
+  bigint,
   boolean,
   check,
   customType,
@@ -47,6 +48,7 @@ export const {
   integer,
   jsonb,
   PgDialect,
+  pgSequence,
   pgTable,
   primaryKey,
   text,

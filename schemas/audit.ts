@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { changeActions, longestRecordId } from './change.ts';
 import { exampleId, Id, nullableText, oneOf, readOnly, ref, strict, string, Time, text } from './common.ts';
 import { logOf, logParameters, only } from './lists.ts';
-import { longestCustomer, SubscriptionItem } from './subscription.ts';
+import { SubscriptionItem } from './subscription.ts';
 
 /** The kind of record, and what was done to it. */
 export type AuditAction = `${string}.${string}`;
@@ -64,9 +65,7 @@ export const AuditEntry = strict(
 );
 export type AuditEntry = Static<typeof AuditEntry>;
 
-const longestRecordId = 64 + 1 + longestCustomer;
 const id = text(1, longestRecordId, '', exampleId);
-const writes = ['create', 'change', 'delete'];
 const otherActions = [
   ...['key.create', 'key.revoke', 'identity.create', 'identity.delete'],
   ...['subscription.change', 'event.replay', 'event.dismiss'],
@@ -74,7 +73,7 @@ const otherActions = [
 
 /** The query of the audit log, given the names of the resources. */
 export const auditQuery = (names: string[]) => {
-  const actions = [...names.flatMap(name => writes.map(write => `${name}.${write}`)), ...otherActions];
+  const actions = [...names.flatMap(name => changeActions.map(write => `${name}.${write}`)), ...otherActions];
   return strict({
     ...logParameters,
     action: only(oneOf(actions, '', 'user.change'), 'Only entries with this action.'),

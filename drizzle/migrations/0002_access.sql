@@ -30,6 +30,8 @@ create unique index "identities_issuer_subject_key" on "identities" using btree 
 --> statement-breakpoint
 create index "identities_user_index" on "identities" using btree ("user_id","id");
 --> statement-breakpoint
+create sequence "audit_log_number";
+--> statement-breakpoint
 -- Who changed what. Values are left out: they are personal data, and the log outlives the records.
 create table "audit_log" (
 	"id" uuid primary key not null,
@@ -43,8 +45,19 @@ create table "audit_log" (
 	"transport" text collate "C" not null,
 	"address" text collate "C",
 	"request_id" text collate "C",
-	"details" jsonb -- the event that changed a subscription
+	"details" jsonb, -- the event that changed a subscription
+	-- For those who follow the changes of records: null where there is nothing to follow.
+	"version" integer, -- the one that the write made
+	"sides" jsonb, -- before and after: whose the record is, and what it can be followed by
+	-- A snapshot tells which transactions it sees, so two snapshots tell what was committed between them. The number is taken
+	-- under the lock of the record: in its order, each change comes after those that it could know of.
+	"transaction" xid8 default pg_current_xact_id() not null,
+	"number" bigint default nextval('audit_log_number') not null
 );
+--> statement-breakpoint
+create index "audit_log_transaction_index" on "audit_log" using btree ("transaction","number") where "audit_log"."version" is not null;
+--> statement-breakpoint
+create index "audit_log_number_index" on "audit_log" using btree ("number") where "audit_log"."version" is not null;
 --> statement-breakpoint
 -- Requests with an Idempotency-Key, and their answers.
 create table "idempotency_keys" (

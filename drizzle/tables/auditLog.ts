@@ -1,6 +1,11 @@
 import type { AuditEntry } from '../../schemas/audit.ts';
-import { instant, textByCode } from '../columns.ts';
-import { index, jsonb, pgTable, sql, text, uuid } from '../orm.ts';
+import { instant, textByCode, transactionNumber } from '../columns.ts';
+import { bigint, index, integer, jsonb, pgSequence, pgTable, sql, text, uuid } from '../orm.ts';
+
+/** The members of a record by which its changes are chosen. */
+export type Side = Record<string, unknown>;
+
+export const auditLogNumber = pgSequence('audit_log_number');
 
 export const auditLog = pgTable(
   'audit_log',
@@ -17,9 +22,17 @@ export const auditLog = pgTable(
     address: textByCode(),
     requestId: textByCode('request_id'),
     details: jsonb().$type<AuditEntry['details']>(),
+    version: integer(),
+    sides: jsonb().$type<Side[]>(),
+    transaction: transactionNumber().notNull().default(sql`pg_current_xact_id()`),
+    number: bigint({ mode: 'number' }).notNull().default(sql`nextval('audit_log_number')`),
   },
   table => [
     index('audit_log_action_index').on(table.action, table.id),
+    index('audit_log_transaction_index')
+      .on(table.transaction, table.number)
+      .where(sql`${table.version} is not null`),
+    index('audit_log_number_index').on(table.number).where(sql`${table.version} is not null`),
     index('audit_log_record_index').on(table.recordId, table.id),
     index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
   ],

@@ -15,6 +15,7 @@ export const statusOf = {
   conflict: 409,
   idempotency_in_progress: 409,
   person_exists: 409,
+  gone: 410,
   version_mismatch: 412,
   too_large: 413,
   unsupported_media_type: 415,

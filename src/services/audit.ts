@@ -1,5 +1,5 @@
-import { getTableColumns, sql } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables/auditLog.ts';
+import { getTableColumns, is, SQL, sql } from '../../drizzle/orm.ts';
+import { auditLog, type Side } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
@@ -9,34 +9,44 @@ import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf, statement } from '../database/statements/statement.ts';
 import { PagedList } from './lists/pagedList.ts';
 import type { LogQuery } from './lists/rules.ts';
-import type { ResourceTable } from './resource.ts';
+import { sideOf } from './relations.ts';
+import type { Resource, ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
-export type Write = Pick<AuditEntry, 'recordId'> & Partial<Pick<AuditEntry, 'changed' | 'details'>>;
+export interface Write
+  extends Pick<AuditEntry, 'recordId'>,
+    Partial<Pick<AuditEntry, 'changed' | 'details'>> {
+  /** The version that the write made, for those who follow the changes of records. */
+  version?: number;
+  sides?: Side[];
+}
+type Entry = typeof auditLog.$inferInsert;
 
-function entryOf({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): AuditEntry {
+function entryOf({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): Entry {
   const id = newId(now().getTime());
   return {
     id,
     createdAt: timeOf(id).toISOString(),
     action,
     changed: [],
-    actorKind: actor.kind as AuditEntry['actorKind'],
+    actorKind: actor.kind as Entry['actorKind'],
     actorId: actor.id,
     actorName: actor.name,
     transport,
     address: origin?.ip ?? null,
     requestId: origin?.id ?? null,
     details: actor.person ? { person: actor.person } : null,
+    version: null,
+    sides: null,
     ...write,
   };
 }
 
-const members = Object.keys(getTableColumns(auditLog)) as (keyof AuditEntry)[];
-const entries = rowsOfTable(auditLog, members);
+const { transaction, number, ...columns } = getTableColumns(auditLog);
+const entries = rowsOfTable(auditLog, Object.keys(columns) as (keyof typeof columns)[]);
 const insertEntries = statement({}, builder => builder.insert(auditLog).select(entries.select));
 
-/** Adds the entries of writes, in the transaction of the writes. */
+/** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
   const rows = writes.map(write => entryOf(context, action, write));
@@ -44,14 +54,18 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
+type Recorded<T extends ResourceTable> = { table: T } & Pick<Resource, 'name' | 'owner' | 'counted'>;
 
 /** A function that inserts a new record and its audit entry in one statement, and returns the record. */
-export function insertionOf<T extends ResourceTable>({ name, table }: { name: string; table: T }) {
+export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
+  const { name, table } = resource;
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
-  const entryColumns = Object.entries(getTableColumns(auditLog)).map(
-    ([name, column]) => sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
+  const entryColumns = Object.entries(getTableColumns(auditLog)).map(([name, column]) =>
+    is(column.default, SQL)
+      ? column.default
+      : sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
   );
   const insert = rowsOf(
     builder
@@ -63,8 +77,13 @@ export function insertionOf<T extends ResourceTable>({ name, table }: { name: st
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
     // `registerMe` brings the id along, because the entry names the person.
     const record = { ...newRecord(context), ...members };
-    const entry = entryOf(context, `${name}.create`, { recordId: record.id });
-    const values = Object.entries({ ...entry, details: entry.details && JSON.stringify(entry.details) });
+    const write = { recordId: record.id, version: 1, sides: [sideOf(resource, record)] };
+    const { details, sides, ...entry } = entryOf(context, `${name}.create`, write);
+    const values = Object.entries({
+      ...entry,
+      details: details && JSON.stringify(details),
+      sides: JSON.stringify(sides),
+    });
     const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
     await insert(context.db, { ...record, ...ofEntry });
     return record;
@@ -76,6 +95,7 @@ const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
   scope: 'admin',
   name: 'audit',
   table: auditLog,
+  columns,
   counted: false,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
   sorts: { createdAt: [] },

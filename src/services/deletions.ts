@@ -7,7 +7,7 @@ import type { Context } from '../core/context.ts';
 import { orm } from '../database/connection.ts';
 import { recordWrites } from './audit.ts';
 import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
-import { childrenOf, type Relation } from './relations.ts';
+import { childrenOf, type Relation, sideOf } from './relations.ts';
 import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
 
 /**
@@ -38,7 +38,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
-type Removable = Pick<AnyResource, 'table' | 'name' | 'onRemoval'>;
+type Removable = Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'owner' | 'counted'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
 function conflictsOfRemoval(resource: Removable): Conflict[] {
@@ -114,18 +114,15 @@ function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.ta
 }
 
 /** In one statement, because records may refer to others of their resource. */
-async function removeFound(
-  inside: Context,
-  { table, name, onRemoval }: Removable,
-  ids: string[],
-): Promise<void> {
+async function removeFound(inside: Context, resource: Removable, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  await orm(inside.db).delete(table).where(isAny(table.id, ids));
-  await recordWrites(
-    inside,
-    `${name}.delete`,
-    ids.map(recordId => ({ recordId })),
-  );
+  const { table, name, onRemoval } = resource;
+  const removal = orm(inside.db).delete<PgTable>(table).where(isAny(table.id, ids)).returning();
+  const removed = (await removal) as ResourceTable['$inferSelect'][];
+  const writes = removed.map(record => ({
+    ...{ recordId: record.id, version: record.version + 1, sides: [sideOf(resource, record)] },
+  }));
+  await recordWrites(inside, `${name}.delete`, writes);
   await onRemoval?.(inside, ids);
 }
 

@@ -15,7 +15,7 @@ import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
-import { noParent, relationsOf } from './relations.ts';
+import { noParent, relationsOf, sideOf } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
@@ -143,8 +143,11 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
         const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
         const written = { ...changes, version: stored.version + 1, updatedAt };
         await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
-        await recordWrites(inside, `${name}.change`, [{ recordId: id, changed: Object.keys(changes) }]);
-        return { ...stored, ...written };
+        const result = { ...stored, ...written };
+        const sides = [sideOf(resource, stored), sideOf(resource, result)];
+        const entry = { recordId: id, changed: Object.keys(changes), version: written.version, sides };
+        await recordWrites(inside, `${name}.change`, [entry]);
+        return result;
       });
     }
     return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });

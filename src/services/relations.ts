@@ -1,4 +1,5 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
+import type { Side } from '../../drizzle/tables/auditLog.ts';
 import { maxCascade } from '../../schemas/contract.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import { invalid } from '../core/errors.ts';
@@ -25,6 +26,13 @@ export interface Relation {
 
 const declared: Relation[] = [];
 
+/** The members of a record by which its changes are chosen: whose it is, its parents, and those with few values. */
+export function sideOf({ table, owner, counted }: Followed, record: object): Side {
+  const members = [owner ?? [], counted, relationsOf({ table }).map(({ member }) => member)].flat();
+  return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
+}
+
+type Followed = Pick<AnyResource, 'table' | 'owner' | 'counted'>;
 type Named = Pick<AnyResource, 'table'>;
 /** The relations in which records of this resource are the children. */
 export const relationsOf = ({ table }: Named) => declared.filter(({ child }) => child.table === table);

@@ -66,6 +66,7 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   contract: C;
   table: T;
   unique: Unique[];
+  counted: string[];
   onRemoval?: OnRemoval | undefined;
   /** One record; not found for any other text. */
   get: (context: Context, id: string) => Promise<T['$inferSelect']>;
@@ -153,6 +154,7 @@ export function resourceOf<
     contract,
     table,
     list,
+    counted,
     noun,
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),

@@ -3,19 +3,15 @@ import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { newRecord } from '../../core/ids.ts';
+import type { Connection } from '../../database/connection.ts';
 import { arrayText, rowsOfTable } from '../../database/statements/insertRows.ts';
-import { type Row, statement } from '../../database/statements/statement.ts';
-import { recordWrites } from '../audit.ts';
+import { statement } from '../../database/statements/statement.ts';
+import { recordWrites, type Write } from '../audit.ts';
 import { applyEvents, type Outcome, type StatusEvent, timeOfEvent } from './applyEvents.ts';
+import { hasCustomer, ofCustomers, subscriptionIdOf } from './read.ts';
 
-const { customer, provider, status, activatedAt, items, version, updatedAt } = subscriptions;
-const columns = { customer, provider, status, activatedAt, items, version, updatedAt };
-type Known = Row<typeof columns>;
-
-const hasCustomer = sql`${customer} = any(${sql.placeholder('customers')}::text[])`;
-const findKnown = statement(columns, (builder, columns) =>
-  builder.select(columns).from(subscriptions).where(hasCustomer),
-);
+const { customer, provider, version } = subscriptions;
+type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
 
 const fresh = rowsOfTable(subscriptions, [
   ...(['id', 'customer', 'provider', 'status', 'activatedAt', 'items', 'version'] as const),
@@ -51,13 +47,9 @@ const updateKnown = statement({ customer }, (builder, columns) =>
 
 /** What the events of a customer change. */
 interface SubscriptionChange extends Outcome {
-  customer: string;
-  provider: string;
   before: Known | undefined;
+  row: ReturnType<typeof rowOf>;
 }
-
-const customerKeyOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
-  `${provider}:${customer}`;
 
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
@@ -70,42 +62,46 @@ export async function changeSubscriptions(
   need(context, 'write');
   const named = events.filter(({ event }) => event.customer !== null);
   const customers = arrayText([...new Set(named.map(({ event }) => event.customer))]);
-  const known = new Map((await findKnown(context.db, { customers })).map(row => [customerKeyOf(row), row]));
-  const changes = [...Map.groupBy(named, ({ event }) => customerKeyOf(event))].map(([key, own]) =>
-    changeOf(own, known.get(key)),
+  const known = new Map(
+    (await ofCustomers(context.db, { customers })).map(row => [subscriptionIdOf(row), row]),
+  );
+  const changes = [...Map.groupBy(named, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
+    changeOf(context, own, known.get(key)),
   );
   // Sent at once.
   await Promise.all([
-    write(context, customers, changes),
+    write(context.db, customers, changes),
     recordWrites(context, 'subscription.change', changes.flatMap(entriesOf)),
   ]);
   return new Map(changes.flatMap(({ reasons }) => [...reasons]));
 }
 
-function changeOf(events: StatusEvent[], before: Known | undefined): SubscriptionChange {
+function changeOf(context: Context, events: StatusEvent[], before: Known | undefined): SubscriptionChange {
   const [{ event }] = events as [StatusEvent];
-  const { customer, provider } = event;
-  return { customer: customer ?? '', provider, before, ...applyEvents(events, before) };
+  const outcome = applyEvents(events, before);
+  return { ...outcome, before, row: rowOf(context, event, outcome, before) };
 }
 
 /** Writes all changes or throws: on a distributed database, a change that a crashed node has not shown yet. */
-async function write(context: Context, customers: string, changes: SubscriptionChange[]): Promise<void> {
+async function write(db: Connection, customers: string, changes: SubscriptionChange[]): Promise<void> {
   const isNew = ({ before }: SubscriptionChange) => before === undefined;
-  const created = changes.filter(isNew).map(change => rowOf(context, change));
-  const changed = changes
-    .filter(change => !isNew(change) && change.isMoved)
-    .map(change => rowOf(context, change));
+  const created = changes.filter(isNew).map(({ row }) => row);
+  const changed = changes.filter(change => !isNew(change) && change.isMoved).map(({ row }) => row);
   const written = await Promise.all([
-    created.length > 0 ? insertNew(context.db, fresh.valuesOf(created)) : [],
-    changed.length > 0 ? updateKnown(context.db, { rows: JSON.stringify(changed), customers }) : [],
+    created.length > 0 ? insertNew(db, fresh.valuesOf(created)) : [],
+    changed.length > 0 ? updateKnown(db, { rows: JSON.stringify(changed), customers }) : [],
   ]);
   if (written.flat().length < created.length + changed.length)
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }
 
 /** As it is inserted, or as the row that exists becomes. */
-function rowOf(context: Context, change: SubscriptionChange) {
-  const { customer, provider, before, status, items, changes } = change;
+function rowOf(
+  context: Context,
+  { customer, provider }: StatusEvent['event'],
+  { status, items, changes }: Outcome,
+  before: Known | undefined,
+) {
   const record = newRecord(context);
   const isActivated = changes.some(({ to }) => to === 'active');
   const activatedAt = before?.activatedAt ?? (isActivated ? record.createdAt : null);
@@ -114,17 +110,45 @@ function rowOf(context: Context, change: SubscriptionChange) {
   const updatedAt =
     before && changes.length === 0 ? before.updatedAt : laterThan(before?.updatedAt, record.updatedAt);
   const version = knownVersion + changes.length;
-  return { ...record, customer, provider, status, items, activatedAt, version, knownVersion, updatedAt };
+  return {
+    ...record,
+    customer: customer ?? '',
+    provider,
+    status,
+    items,
+    activatedAt,
+    version,
+    knownVersion,
+    updatedAt,
+  };
 }
 
 /** A change is later than the one before it, also when the clock steps back. */
 const laterThan = (before: string | undefined, now: string) =>
   before === undefined || now > before ? now : new Date(Date.parse(before) + 1).toISOString();
 
-const entriesOf = ({ changes, ...change }: SubscriptionChange) =>
-  changes.map(({ event, item: { periodAt, cancelAt, ...subscription }, from, to }) => ({
-    recordId: customerKeyOf(change),
-    details: {
-      ...{ event: event.id, eventId: event.eventId, occurredAt: timeOfEvent(event), from, to, subscription },
-    },
-  }));
+function entriesOf({ changes, before, row }: SubscriptionChange): Write[] {
+  const { customer, knownVersion } = row;
+  const activated = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
+  return changes.map((change, i) => {
+    const { event, item, from, to } = change;
+    const { periodAt, cancelAt, ...subscription } = item;
+    const changed = ['items', from !== to && 'status', change === activated && 'activatedAt'];
+    return {
+      recordId: subscriptionIdOf(row),
+      version: knownVersion + i + 1,
+      sides: [{ customer }],
+      changed: from === null ? [] : changed.filter(member => member !== false),
+      details: {
+        ...{
+          event: event.id,
+          eventId: event.eventId,
+          occurredAt: timeOfEvent(event),
+          from,
+          to,
+          subscription,
+        },
+      },
+    };
+  });
+}
