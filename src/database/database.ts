@@ -1,6 +1,21 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Connection } from './connection.ts';
 
+/** What processes tell each other: there is work, somebody follows the changes of records, something was written. */
+export type Message = 'work' | 'follow' | 'write';
+
+/** Short messages to all processes, this one included. They may get lost, so nobody relies on one. */
+export interface Messages {
+  send(message: Message): Promise<void>;
+  onMessage(expected: Message, work: () => void): void;
+}
+
+/** Tells those who follow the changes of records, in all processes, that something was committed. */
+export interface Announcements {
+  /** Calls `look` after commits, until the function that it returns is called. Calls may get lost. */
+  follow(look: () => void): () => void;
+}
+
 /** An open database, the same for both backends. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
@@ -18,11 +33,10 @@ export interface Database {
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
-  /**
-   * Calls the workers of other processes, and hears calls from them. Calls may get lost. Only a server has other
-   * processes.
-   */
-  readonly calls?: { send: () => Promise<void>; onCall: (work: () => void) => void };
+  /** Only a server has other processes. */
+  readonly messages?: Messages;
+  /** Without it, followers look each second. */
+  readonly announcements?: Announcements;
   /** The embedded Postgres itself, for backups. */
   readonly embedded?: PGlite;
   readonly close: () => Promise<void>;

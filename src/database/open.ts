@@ -1,9 +1,23 @@
 import type { Settings } from '../../schemas/settings.ts';
 import type { Log } from '../core/log.ts';
+import { announced } from './announcements.ts';
 import type { Database } from './database.ts';
 
-/** The one switch between the two backends, each of which is only loaded when it is used. */
+/** The database, whose writes are announced. */
 export async function openDatabase(settings: Settings, log: Log): Promise<Database> {
+  const { REDIS_URL: url } = settings;
+  const database = await openBackend(settings, log);
+  if (url === undefined) return announced(database);
+  const redis = (await import('./redisMessages.ts')).openRedisMessages(url);
+  const close = () => {
+    redis.close();
+    return database.close();
+  };
+  return { ...announced(database, redis), close };
+}
+
+/** The one switch between the two backends, each of which is only loaded when it is used. */
+async function openBackend(settings: Settings, log: Log): Promise<Database> {
   const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   if (url === undefined) return (await import('./embedded/embedded.ts')).openEmbedded({ folder }, log);
   const [{ openPostgres }, { serverOf }] = await Promise.all([

@@ -11,15 +11,15 @@ export interface Calls {
 }
 
 /** A worker of this process is called directly. Without one, those of other processes are called. */
-export function openCalls({ calls, available }: Pick<Database, 'calls' | 'available'>): Calls {
+export function openCalls({ messages, available }: Pick<Database, 'messages' | 'available'>): Calls {
   const workers: (() => void)[] = [];
   let calling = false;
   async function callOthers() {
-    if (calling || !calls) return;
+    if (calling || !messages) return;
     calling = true;
     await sleep(atMostEvery, undefined, { ref: false });
     calling = false;
-    if (available()) await calls.send();
+    if (available()) await messages.send('work');
   }
   return {
     call: () => {
@@ -29,7 +29,7 @@ export function openCalls({ calls, available }: Pick<Database, 'calls' | 'availa
     },
     onCall: work => {
       workers.push(work);
-      calls?.onCall(work);
+      messages?.onMessage('work', work);
     },
   };
 }

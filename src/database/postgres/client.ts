@@ -87,7 +87,7 @@ export function connectTo(server: Server, log: Log, options: ClientOptions = {})
 
 interface ProbeOptions extends ClientOptions {
   /** Called for each notification of a channel that the connection listens to. The driver's types lack this option. */
-  onnotify?: (channel: string) => void;
+  onnotify?: (channel: string, message: string) => void;
 }
 
 /** One connection that is used only for health checks and notifications. */

@@ -6,7 +6,7 @@ import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
 import { connectionOf, connectTo, forReads, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
-import { callWorkers, onceAtATime, watchServer } from './watch.ts';
+import { onceAtATime, sending, watchServer } from './watch.ts';
 
 /**
  * Milliseconds. A write that waits for a lock takes a connection from others, and statements sent behind it wait too:
@@ -27,9 +27,9 @@ export function openPostgres(server: Server, log: Log): Database {
     // Statements of a server that is gone would wait until TCP gives up.
     onSilence: () => [readers, writers].forEach(pool => void pool.reset()),
     isFinal: migrations.failFor,
-    onCall: () => listeners.forEach(work => void work()),
+    onMessage: message => listeners.forEach(hear => void hear(message)),
   });
-  const listeners: (() => void)[] = [];
+  const listeners: ((message: string) => void)[] = [];
   const available = () => migrations.done() && !watch.isAway();
   const connectionWatch = watchConnections([readers, writers], available, log);
   return {
@@ -40,10 +40,10 @@ export function openPostgres(server: Server, log: Log): Database {
     ready: migrations.ready,
     ping: watch.ping,
     hasConnections: () => !connectionWatch.isAway(),
-    calls: {
-      send: async () => void (await writes.rows(callWorkers, [])),
-      onCall: work => {
-        listeners.push(work);
+    messages: {
+      send: async message => void (await writes.rows(sending(message), [])),
+      onMessage: (expected, work) => {
+        listeners.push(message => message === expected && work());
         watch.listen();
       },
     },

@@ -1,5 +1,6 @@
 import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
+import type { Message } from '../database.ts';
 import { connectProbe, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 
@@ -9,10 +10,10 @@ const retryEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const answerTimeout = 5000;
 
-/** How processes call workers. */
-const channel = 'triport_workers';
-const listenToCalls = `listen ${channel}`;
-export const callWorkers = `notify ${channel}`;
+/** How processes send each other messages. */
+const channel = 'triport';
+const listenToMessages = `listen ${channel}`;
+export const sending = (message: Message) => `notify ${channel}, '${message}'`;
 
 interface Listeners {
   onAnswer: () => void;
@@ -20,14 +21,21 @@ interface Listeners {
   onSilence: () => void;
   /** Whether to stop asking. */
   isFinal: (error: unknown) => boolean;
-  /** Workers were called; only after `listen`. */
-  onCall: () => void;
+  /** Only after `listen`. */
+  onMessage: (message: string) => void;
 }
 
 /** Checks whether a server answers. */
-export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isFinal, onCall }: Listeners) {
+export function watchServer(
+  server: Server,
+  log: Log,
+  { onAnswer, onSilence, isFinal, onMessage }: Listeners,
+) {
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectProbe(server, log, { onclose: () => watch.checkNow(), onnotify: onCall });
+  const probe = connectProbe(server, log, {
+    onclose: () => watch.checkNow(),
+    onnotify: (_channel, message) => onMessage(message),
+  });
   let question = 'select 1';
   const ping = onceAtATime(async () => void (await answerOf(probe, question)));
   const watch = watchService({
@@ -53,7 +61,7 @@ export function watchServer(server: Server, log: Log, { onAnswer, onSilence, isF
     /** Listens now, and again with each check, because the connection may be a new one. A pooler cannot listen. */
     listen: () => {
       if (server.pooled) return;
-      question = listenToCalls;
+      question = listenToMessages;
       answerOf(probe, question).catch(() => {});
     },
     close: async () => {

@@ -1,0 +1,50 @@
+import type { Connection } from './connection.ts';
+import type { Database } from './database.ts';
+
+/** All in milliseconds. Each notification takes a lock that all commits share. */
+const atMostEvery = 20;
+const sayEvery = 1000;
+const heardFor = 5000;
+
+/**
+ * The database, whose writes are announced. While nobody follows, nothing is sent: followers say each second that they
+ * are there.
+ */
+export function announced(database: Database, messages = database.messages): Database {
+  const followers = new Set<() => void>();
+  const tellFollowers = () => followers.forEach(look => void look());
+  let lastHeard = Number.NEGATIVE_INFINITY;
+  let isAnnouncing = false;
+  messages?.onMessage('follow', () => {
+    lastHeard = performance.now();
+  });
+  messages?.onMessage('write', tellFollowers);
+
+  function announce<T>(result: T): T {
+    const isFollowed = performance.now() - lastHeard < heardFor;
+    if (isAnnouncing || (followers.size === 0 && !isFollowed)) return result;
+    isAnnouncing = true;
+    setTimeout(() => {
+      isAnnouncing = false;
+      tellFollowers();
+      if (isFollowed) messages?.send('write').catch(() => {});
+    }, atMostEvery).unref();
+    return result;
+  }
+  const writes: Connection = {
+    isTransaction: false,
+    rows: async (text, params) => announce(await database.writes.rows(text, params)),
+    transaction: async work => announce(await database.writes.transaction(work)),
+  };
+  function follow(look: () => void) {
+    const say = () => void messages?.send('follow').catch(() => {});
+    say();
+    const timer = setInterval(say, sayEvery).unref();
+    followers.add(look);
+    return () => {
+      clearInterval(timer);
+      followers.delete(look);
+    };
+  }
+  return { ...database, writes, announcements: { follow } };
+}

@@ -1,0 +1,18 @@
+import { connectRedis } from '../core/redisClient.ts';
+import type { Messages } from './database.ts';
+
+const channel = 'triport:messages';
+
+/** Messages through Redis. While it is out of reach there are none. */
+export function openRedisMessages(url: string): Messages & { close: () => void } {
+  const connect = () => connectRedis(url, { keyPrefix: '' }, () => {}).redis;
+  // A connection that listens sends nothing else.
+  const [sender, listener] = [connect(), connect()];
+  listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
+  return {
+    send: async message => void (await sender.publish(channel, message)),
+    onMessage: (expected, work) =>
+      void listener.on('message', (_channel, message) => message === expected && work()),
+    close: () => [sender, listener].forEach(redis => void redis.disconnect()),
+  };
+}
