@@ -1,9 +1,12 @@
+import { changeFields } from '../plugins/graphql/changes.ts';
 import { peopleFields } from '../plugins/graphql/people.ts';
 import { resourceFields } from '../plugins/graphql/resource.ts';
 import { subscriptionFields } from '../plugins/graphql/subscriptions.ts';
 import { peopleRoutes } from '../plugins/rest/people.ts';
 import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
+import { changeOf } from '../schemas/change.ts';
+import { followedOf } from './services/changes/followed.ts';
 import { posts } from './services/posts.ts';
 import { subscription } from './services/subscriptions/read.ts';
 import { users } from './services/users.ts';
@@ -22,6 +25,16 @@ export const resources = [
   // Webhooks write them, so there are no operations.
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];
+
+/** Those whose changes can be followed. */
+export const followed = resources.map(({ resource }) =>
+  'followed' in resource ? resource.followed : followedOf(resource),
+);
+
+export const change = changeOf(followed);
+
+/** The schema of GraphQL. */
+export const graphqlParts = [...resources.flatMap(({ fields }) => fields), changeFields(followed)];
 
 /** The resources with a table of their own: the audit log names them, and `/` counts them. */
 export const recordResources = resources.flatMap(({ resource }) => ('table' in resource ? resource : []));

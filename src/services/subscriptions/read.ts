@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, getTableColumns, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import { Subscription, SubscriptionQuery, type subscriptionSorts } from '../../../schemas/subscription.ts';
@@ -5,7 +6,9 @@ import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
 import { orNotFound } from '../../core/errors.ts';
+import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
+import type { Followed } from '../changes/followed.ts';
 import { PagedList } from '../lists/pagedList.ts';
 
 // The items have a member of ours besides: no schema of an answer names it.
@@ -34,6 +37,31 @@ export const subscriptionList = new PagedList<
   sorts: { createdAt: [], customer: [subscriptions.customer] },
 });
 
+export const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
+export const ofCustomers = statement(columns, (builder, columns) =>
+  builder.select(columns).from(subscriptions).where(hasCustomer),
+);
+
+/** Its id in the audit log. */
+export const subscriptionIdOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
+  `${provider}:${customer}`;
+
+/** Milliseconds. A node of a distributed database may show a change later than the entry of the audit log is seen. */
+const [shownWithin, lookEvery] = [2000, 50];
+
+async function readAll(context: Context, changes: { id: string; version: number }[]) {
+  const ids = changes.map(({ id }) => id.slice(id.indexOf(':') + 1));
+  const customers = arrayText([...new Set(ids)]);
+  const end = performance.now() + shownWithin;
+  for (;;) {
+    const rows = await ofCustomers(context.db, { customers });
+    const found = new Map(rows.map(row => [subscriptionIdOf(row), row]));
+    const isShown = changes.every(({ id, version }) => (found.get(id)?.version ?? 0) >= version);
+    if (isShown || performance.now() > end) return found;
+    await sleep(lookEvery);
+  }
+}
+
 /** What REST and GraphQL know of it. It is found by its customer, and events change it. */
 export const subscription = {
   plural: 'subscriptions',
@@ -41,6 +69,16 @@ export const subscription = {
   path: 'subscriptions',
   contract: { record: Subscription, query: SubscriptionQuery },
   list: subscriptionList,
+  followed: {
+    name: 'subscription',
+    title: 'CustomerSubscription',
+    scope: 'read',
+    contract: { record: Subscription, query: SubscriptionQuery },
+    parents: { customer: 'customer' },
+    counted: [],
+    isPrivate: false,
+    readAll,
+  } satisfies Followed as Followed,
 };
 
 export const severalProviders = conflict('several_providers', {
