@@ -10,7 +10,7 @@ export default fp<{ origins: string[] }>(async (app, { origins }) => {
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       ...['Authorization', 'Content-Type', 'X-Request-Id'],
-      ...['If-Match', 'If-None-Match', 'Idempotency-Key', 'Prefer'],
+      ...['If-Match', 'If-None-Match', 'Idempotency-Key', 'Prefer', 'Last-Event-ID'],
     ],
     exposedHeaders: [
       ...['ETag', 'Idempotency-Replayed', 'Preference-Applied'],

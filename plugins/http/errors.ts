@@ -124,6 +124,9 @@ export function translate(thrown: unknown): AppError {
  */
 export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
   const last = lastExchangeOf(socket);
+  // What follows a stream on its connection has no end to wait for.
+  const isStream = (reply?: FastifyReply) => reply?.raw.getHeader('content-type') === 'text/event-stream';
+  if (isStream(last?.reply) || isStream(last?.earlier)) return void socket.destroy();
   const unfinished = last && !last.request.raw.complete ? last : undefined;
   const pending = unfinished ? unfinished.earlier : last?.reply;
   // If this response were sent now, the client would take it for that of an earlier request, which was perhaps

@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whether the request was logged and measured. */
     logged: boolean;
+    /** Logs and measures now: of a stream, the time until it began. */
+    record(status: number): void;
     /** The status of a request whose connection ends without a response of Fastify. */
     statusOnClose: number;
   }
@@ -47,6 +49,11 @@ export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
     const labels = { method, route: request.routeOptions.url ?? 'none', status };
     metrics.requests.observe(labels, reply.elapsedTime / 1000);
   }
+
+  app.decorateRequest('record', function (status) {
+    const last = lastExchanges.get(this.raw.socket);
+    if (last?.request === this) record(this, last.reply, status);
+  });
 
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw;

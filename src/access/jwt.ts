@@ -121,7 +121,7 @@ export class TokenVerifier {
 /** Subjects must fit into the audit log. */
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
-function actorOf({ iss: issuer, sub, scope, scp }: JWTPayload): Actor {
+function actorOf({ iss: issuer, sub, scope, scp, exp = 0 }: JWTPayload): Actor {
   // A number would pass the expression.
   if (typeof sub !== 'string' || !usableSubject.test(sub))
     throw invalidToken('The subject of the token cannot be used.');
@@ -131,6 +131,7 @@ function actorOf({ iss: issuer, sub, scope, scp }: JWTPayload): Actor {
     id: sub,
     issuer,
     name: sub,
+    expiresAt: exp * 1000,
     scopes: withIncludedScopes(granted.join(' ').split(' ')),
   };
 }

@@ -12,6 +12,8 @@ export interface Actor {
   readonly scopes: readonly Scope[];
   /** The user whom a caller with the scope `own` stands for; null if there is none yet. */
   readonly person?: string | null;
+  /** When the token ends, in milliseconds. */
+  readonly expiresAt?: number;
 }
 
 /** Each scope of the ladder includes the ones before it. Unknown names grant nothing. */

@@ -20,6 +20,8 @@ declare module 'fastify' {
     caller: Actor | null;
     /** Why the credentials are not accepted. */
     refusal: unknown;
+    /** Looks again whose credentials these are: a stream outlives the answer. */
+    identify(): Promise<void>;
   }
 }
 
@@ -34,11 +36,12 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
       },
     });
     app.decorateRequest('refusal', null);
-    if (credentials) identify(app, credentials, limits);
+    app.decorateRequest('identify', credentials ? identification(credentials, limits) : async () => {});
+    if (credentials) identify(app, credentials);
   },
 );
 
-function identify(app: FastifyInstance, credentials: Credentials, limits: RateLimits): void {
+function identification(credentials: Credentials, limits: RateLimits) {
   /** A lookup costs work: an address that has guessed too often gets none. */
   async function find(request: FastifyRequest, authorization: string): Promise<Actor> {
     const { name, maximum } = limits.guessAccountOf(request.ip);
@@ -51,20 +54,27 @@ function identify(app: FastifyInstance, credentials: Credentials, limits: RateLi
       throw error;
     }
   }
+  return async function (this: FastifyRequest): Promise<void> {
+    const { authorization } = this.headers;
+    if (authorization === undefined) return;
+    try {
+      this.caller = credentials.recall(authorization) ?? (await find(this, authorization));
+      this.refusal = null;
+    } catch (error) {
+      this.refusal = error;
+    }
+  };
+}
 
+function identify(app: FastifyInstance, credentials: Credentials): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { authorization } = request.headers;
     const { scope, identified } = request.routeOptions.config;
     if (scope === undefined || (scope === 'public' && !identified)) return;
     vary(reply, 'authorization');
-    if (authorization === undefined) return;
+    if (request.headers.authorization === undefined) return;
     // A response to credentials is only for their owner.
     reply.header('cache-control', 'private, no-cache');
-    try {
-      request.caller = credentials.recall(authorization) ?? (await find(request, authorization));
-    } catch (error) {
-      request.refusal = error;
-    }
+    await request.identify();
   });
   app.addHook('onClose', () => credentials.close());
 }

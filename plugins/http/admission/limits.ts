@@ -9,7 +9,7 @@ declare module 'fastify' {
     /** The account that this request counts against, once it was counted. */
     account: Account | null;
     /** Counts further requests, besides the one itself. Refuses beyond the limit, unless `refuse` is false. */
-    charge(reply: FastifyReply, cost: number, options?: { refuse: boolean }): Promise<void>;
+    charge(reply: FastifyReply | undefined, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
 }
 
@@ -39,7 +39,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
     const account = accountOf(this);
     const usage = await limits.store.add(account.name, cost);
-    reply.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
+    reply?.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
     if (refuse && usage.used > account.maximum) throw rateLimited(usage.endsIn);
   });
   app.addHook('onClose', () => limits.store.close());

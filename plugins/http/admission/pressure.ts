@@ -5,6 +5,7 @@ import type { Settings } from '../../../schemas/settings.ts';
 import { handlerTimeout } from '../../../src/config/timeouts.ts';
 import { type AppError, overloaded, tookTooLong } from '../../../src/core/errors.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { isWebSocket } from '../streams.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -71,7 +72,8 @@ export default fp<Options>(async (app, options) => {
   app.addHook('preHandler', (request, reply, done) => {
     // Again, because many may have been admitted while their bodies were arriving.
     const error = isCounted(request) ? refusal() : undefined;
-    if (!error) begin(request, reply);
+    // Nobody waits for the end of a WebSocket.
+    if (!error && !isWebSocket(request.raw)) begin(request, reply);
     done(error);
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {

@@ -69,7 +69,7 @@ const shared = () =>
   Object.fromEntries(components) as Record<string, object> as Record<string, fastJson.Schema>;
 
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
-function serializerOf(response: object): Serializer {
+export function serializerOf(response: object): Serializer {
   const key = JSON.stringify(response);
   const serialize =
     serializers.get(key) ?? withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));

@@ -1,0 +1,136 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Settings } from '../../schemas/settings.ts';
+import { need } from '../../src/access/need.ts';
+import type { RateLimits } from '../../src/access/rateLimits.ts';
+import type { Actor } from '../../src/core/actor.ts';
+import { AppError, invalidToken } from '../../src/core/errors.ts';
+import type { Follower } from '../../src/services/changes/follow.ts';
+import type { Metrics } from '../../src/telemetry/metrics.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Opens a stream for the caller, or refuses when they have too many. It must be closed. */
+    openStream(kind?: 'events' | 'socket'): Stream;
+  }
+}
+
+/** Whether Node hands the connection over, instead of the request: `shouldUpgradeCallback` in src/app.ts. */
+export const isWebSocket = ({ method, headers, url = '' }: IncomingMessage) =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  /\bupgrade\b/i.test(headers.connection ?? '') &&
+  /^\/api\/graphql(\?|$)/.test(url);
+
+/** What outlives the answer to a request; aborted when the caller's right or the service ends. */
+export type Stream = Follower & { close: () => void };
+
+/** All in milliseconds. */
+const checkRightEvery = 3000;
+const checkUnsentEvery = 2000;
+const stalledFor = 2000;
+const silentFor = 60_000;
+/** Bytes that wait for one client. */
+export const mostUnsent = 1_000_000;
+
+interface Options {
+  settings: Settings;
+  limits: RateLimits;
+  metrics: Metrics;
+}
+
+/** Counts the streams of each caller, and ends them with the right of the caller and with the service. */
+export default fp<Options>(async (app, { settings, limits, metrics }) => {
+  const maximum = Math.ceil(settings.MAX_IN_FLIGHT / 10);
+  const open = new Map<string, Set<AbortController>>();
+  let isEnding = false;
+  const all = () => [...open.values()].flatMap(each => [...each]);
+  metrics.watch('streams_open', 'Open streams of changes, and WebSockets.', () => all().length);
+  app.decorateRequest('openStream', function (kind = 'events') {
+    const name = `${kind} ${limits.accountOf(this.actor, this.ip).name}`;
+    const own = open.get(name) ?? new Set();
+    if (own.size >= maximum) throw tooMany(maximum);
+    const ending = new AbortController();
+    open.set(name, own.add(ending));
+    if (isEnding) ending.abort(serviceEnds);
+    const caller = () => callerOf(this);
+    const check = async () => {
+      const { expiresAt = Number.POSITIVE_INFINITY } = await caller();
+      // Requests may come a little later, by another clock.
+      if (Date.now() > expiresAt) throw invalidToken('The token has expired.');
+    };
+    const timer = setInterval(() => check().catch(error => ending.abort(error)), checkRightEvery);
+    const close = () => {
+      ending.abort();
+      clearInterval(timer);
+      // Once: the name may have another set by then.
+      if (own.delete(ending) && own.size === 0) open.delete(name);
+    };
+    return { signal: ending.signal, caller, isBehind: false, close };
+  });
+  app.addHook('preClose', async () => {
+    isEnding = true;
+    for (const ending of all()) ending.abort(serviceEnds);
+  });
+});
+
+/** Why a stream is aborted whose client should come back. */
+export const serviceEnds = new Error('The service ends.');
+
+const tooMany = (maximum: number) => {
+  const details = { code: 'rate_limited', retryAfter: 5 };
+  return new AppError('rate_limited', `A caller can have ${maximum} streams at once.`, details);
+};
+
+async function callerOf(request: FastifyRequest): Promise<Actor> {
+  await request.identify();
+  const { refusal, actor } = request;
+  // While nobody can look, the last answer counts.
+  if (refusal instanceof AppError && refusal.code === 'unauthenticated') throw refusal;
+  need(request, 'read or own');
+  return actor;
+}
+
+/** Sends events (WHATWG, server-sent events) as they come, until there are no more or the client leaves. */
+export async function sendEvents(
+  reply: FastifyReply,
+  stream: Stream,
+  events: AsyncGenerator<string>,
+): Promise<FastifyReply> {
+  const { raw, request } = reply;
+  let watch: NodeJS.Timeout | undefined;
+  const end = () => {
+    stream.close();
+    clearInterval(watch);
+    events.return(undefined).catch(() => {});
+  };
+  raw.once('close', end);
+  // What is refused is refused before the response begins.
+  const first = await events.next().catch(error => {
+    end();
+    throw error;
+  });
+  // The client left meanwhile, or it took too long.
+  if (raw.destroyed || reply.sent) {
+    end();
+    return reply;
+  }
+  const body = Readable.from(events, { objectMode: false, highWaterMark: mostUnsent });
+  body.unshift(first.value ?? '');
+  let [unsent, since] = [0, performance.now()];
+  watch = setInterval(() => {
+    if (body.readableLength !== unsent) [unsent, since] = [body.readableLength, performance.now()];
+    // Who catches up may be slow: nothing new waits for them.
+    if (!stream.isBehind && unsent >= mostUnsent && performance.now() - since > stalledFor) raw.destroy();
+  }, checkUnsentEvery);
+  // An injected request has none.
+  raw.socket?.setTimeout?.(silentFor);
+  request.record(200);
+  return reply.type('text/event-stream').headers({ 'x-accel-buffering': 'no' }).send(body);
+}
+
+/** When clients come back, in milliseconds: not all at once. */
+export const retryIn = (least: number, most = least) =>
+  `retry: ${Math.round(least + Math.random() * (most - least))}\n`;
