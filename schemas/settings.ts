@@ -85,7 +85,7 @@ export const Settings = strict({
     'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. Empty trusts none. A number is only safe where only the proxies can reach the port.',
   ),
   REDIS_URL: secret(
-    'A Redis or Valkey server that holds the rate limits of all instances. Without it, each instance counts its own.',
+    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts its own, and PostgreSQL announces.',
     redis,
   ),
   WEBHOOK_SECRETS: secret(
@@ -129,7 +129,7 @@ export const Settings = strict({
     1,
     1000000,
     1000,
-    'Requests worked on at once. More are answered with 503 and `Retry-After`. Health checks are always answered.',
+    'Requests worked on at once. More are answered with 503 and `Retry-After`. Health checks are always answered. Each caller may have a tenth of it as open streams of changes.',
   ),
   DRAIN_SECONDS: whole(
     0,

@@ -22,10 +22,12 @@ import proxies from '../plugins/http/proxies.ts';
 import conditions from '../plugins/http/requests/conditions.ts';
 import idempotency from '../plugins/http/requests/idempotency.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
+import streams, { isWebSocket } from '../plugins/http/streams.ts';
 import tracing from '../plugins/http/tracing.ts';
 import { metricsRoute } from '../plugins/metrics.ts';
 import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
 import { auditRoutes } from '../plugins/rest/audit.ts';
+import { changeRoutes } from '../plugins/rest/changes.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { webhooks } from '../plugins/webhooks.ts';
 import type { Settings } from '../schemas/settings.ts';
@@ -36,7 +38,8 @@ import { trustedProxies } from './config/trustedProxies.ts';
 import { allowedOrigins } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
-import { recordResources, resources } from './resources.ts';
+import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
+import { Feed } from './services/changes/feed.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
@@ -87,6 +90,9 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
   const open = credentials === undefined;
   const named = resources.map(({ resource }) => resource);
+  await app.register(streams, { settings, limits: allowance, metrics });
+  const keptDays = settings.AUDIT_RETENTION_DAYS;
+  const feed = new Feed(followed, { database, log, now, keptDays });
   await app.register(docs, { version, open, resources: named });
 
   await app.register(home, { version, open, resources: named, counted: recordResources });
@@ -95,13 +101,15 @@ export async function buildApp(dependencies: AppDependencies) {
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   for (const routes of resources.flatMap(({ routes }) => routes))
     await app.register(routes, { prefix: '/api' });
+  await app.register(changeRoutes, { prefix: '/api', feed, change });
   await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => credentials?.keys.forget(id) });
   await app.register(auditRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
   await app.register(graphql, {
     prefix: '/api',
     settings,
     metrics,
-    parts: resources.flatMap(({ fields }) => fields),
+    parts: graphqlParts,
+    feed,
   });
   await app.register(eventRoutes, { prefix: '/api' });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, now });
@@ -138,6 +146,7 @@ function serverOf(settings: Settings, log: Log) {
     keepAliveTimeout: 65_000,
     connectionTimeout: socketTimeout(settings),
     http: {
+      shouldUpgradeCallback: isWebSocket,
       headersTimeout: arrivalTimeout,
       connectionsCheckingInterval: 1000,
       // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.

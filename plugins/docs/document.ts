@@ -34,6 +34,7 @@ export interface Section {
 
 const tags = [
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
+  { name: 'Changes', description: 'What was changed, as it happens.' },
   { name: 'Webhooks', description: 'Where payment providers send their events.' },
   { name: 'Webhook events', description: 'The received events, for operators.' },
   { name: 'People', description: 'The user who signed in, and which tokens stand for whom.' },
@@ -118,6 +119,7 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
   if ((features.cached && !isList) || own.some(each => each.in === 'path')) codes.push('not_found');
   if (hasBody) codes.push('timeout', 'too_large');
   if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
+  if (own.some(({ name }) => name === 'last-event-id')) codes.push('gone');
   if (features.excluding) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');
   if (isLimited) codes.push('rate_limited');

@@ -42,6 +42,10 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
     'This Idempotency-Key was sent with another request. Each request needs a new key.',
   ],
   rate_limited: ['Too many requests.', 'Too many requests.', { code: 'rate_limited', retryAfter: 30 }],
+  gone: [
+    'The changes after this position are not kept any more: read all records again.',
+    'The changes after this position are not kept any more. Read all records again.',
+  ],
   headers_too_large: ['The headers are too large.'],
   internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
   unavailable: [

@@ -48,7 +48,7 @@ export function exampleRequest(
     path,
     params: examplesOf(own.filter(each => each.in === 'path')),
     required: examplesOf(own.filter(each => each.in === 'query' && each.required)),
-    isJson: !JSON.stringify(responses).includes('text/plain'),
+    isJson: !/text\/(plain|event-stream)/.test(JSON.stringify(responses)),
     query: own.filter(each => each.in === 'query').map(({ name }) => name),
     ...(media && { mediaType: media[0], body: exampleOf(schemaIn(media[1], schemas)) }),
   };

@@ -1,0 +1,103 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { TSchema } from '@sinclair/typebox';
+import { changesHeaders, changesQuery } from '../../schemas/change.ts';
+import { ref } from '../../schemas/common.ts';
+import { invalid } from '../../src/core/errors.ts';
+import { keptIn } from '../../src/core/kept.ts';
+import type { Feed } from '../../src/services/changes/feed.ts';
+import { type Choice, follow, type News } from '../../src/services/changes/follow.ts';
+import type { Followed } from '../../src/services/changes/followed.ts';
+import type { Change } from '../../src/services/changes/pages.ts';
+import type { SentPosition } from '../../src/services/changes/position.ts';
+import { serializerOf } from '../http/requests/parsing.ts';
+import { routesOf } from '../http/routes.ts';
+import { retryIn, sendEvents, serviceEnds } from '../http/streams.ts';
+
+/** Characters that are sent at once: few, so that a slow client is seen to read. */
+const chunk = 16_384;
+
+const route = routesOf('Changes');
+const description = `Server-sent events: one for each committed change of a record, in the order of the commits. \`event\` is its name, such as \`post.change\`, \`data\` a \`Change\`, and \`id\` the position after it.
+
+The stream begins with an \`id\` without data, and repeats it every 15 seconds. A client that sends the last \`id\` as \`Last-Event-ID\`, or as \`after\`, gets every change since then once, from any instance. Apply a record by its own \`version\`, which may be newer than that of the event.`;
+
+/** The stream of changes. */
+export const changeRoutes: FastifyPluginAsyncTypebox<{ feed: Feed; change: TSchema }> = async (
+  app,
+  options,
+) => {
+  const { feed, change } = options;
+  const { followed } = feed;
+  const textsOf = textsOfNews(followed);
+  app.get(
+    '/changes',
+    route('followChanges', 'Follow the changes', 'read or own', {
+      description,
+      querystring: changesQuery(followed),
+      headers: changesHeaders,
+      response: {
+        200: {
+          description: 'The stream. It ends with the right of the caller and with the service.',
+          content: { 'text/event-stream': { schema: ref(change) } },
+        },
+      },
+    }),
+    async (request, reply) => {
+      const { after, ...filters } = request.query as Record<string, string>;
+      const last = request.headers['last-event-id'];
+      // A browser repeats its URL.
+      const sent: SentPosition =
+        last === undefined
+          ? { in: 'query', path: '/after', text: after }
+          : { in: 'header', path: '/last-event-id', text: last };
+      const choice = choiceOf(followed, filters);
+      const stream = request.openStream();
+      async function* events() {
+        let text = retryIn(1000);
+        for await (const news of follow(feed, stream, choice, sent)) {
+          for (const each of textsOf(news)) {
+            text += each;
+            if (text.length < chunk) continue;
+            yield text;
+            text = '';
+          }
+          if (text) yield text;
+          text = '';
+        }
+        if (stream.signal.reason === serviceEnds) yield `${retryIn(1000, 5000)}\n`;
+      }
+      return sendEvents(reply, stream, events());
+    },
+  );
+};
+
+function choiceOf(followed: Followed[], { resource, id, ...filters }: Record<string, string>): Choice {
+  const names = Object.keys(filters);
+  const resources = followed.filter(
+    ({ name, parents }) =>
+      (resource ?? name) === name && names.every(filter => Object.hasOwn(parents, filter)),
+  );
+  if (resources.length === 0) {
+    const message = resource ? `does not fit the resource "${resource}"` : 'does not fit the other filters';
+    throw invalid([{ in: 'query', path: `/${names.at(-1)}`, message }]);
+  }
+  const side = names.map(filter => [resources[0]?.parents[filter], filters[filter]]);
+  return { resources, id, side: Object.fromEntries(side) };
+}
+
+/** The text of each change is made once for all who get it. */
+function textsOfNews(followed: Followed[]): (news: News) => string[] {
+  const texts = new WeakMap<Change, string>();
+  const serializers = new Map(
+    followed.map(({ name, contract }) => [name, serializerOf(ref(contract.record))]),
+  );
+  const textOf = ({ resource, id, action, version, changed, at, record, position }: Change) => {
+    const head = JSON.stringify({ resource, id, action, version, changed, at }).slice(0, -1);
+    const json = record ? serializers.get(resource)?.(record).trimEnd() : 'null';
+    return `event: ${resource}.${action}\nid: ${position}\ndata: ${head},"record":${json}}\n\n`;
+  };
+  return ({ changes, position }) =>
+    changes.length > 0
+      ? changes.map(change => keptIn(texts, change, () => textOf(change)))
+      : [`:\nid: ${position}\n\n`];
+}
