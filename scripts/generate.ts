@@ -8,7 +8,7 @@ import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
-import { resources } from '../src/resources.ts';
+import { graphqlParts } from '../src/resources.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
 nothing, and fails when one of them is out of date.
@@ -74,7 +74,7 @@ async function generate({ values: { check } }: Arguments<typeof options>, io: Io
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
     'openapi.yaml': await openApi(),
-    'schema.graphql': schemaText(resources.flatMap(({ fields }) => fields)),
+    'schema.graphql': schemaText(graphqlParts),
   };
   const stale = Object.entries(files).filter(
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,

@@ -1,13 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import websocket from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
+import { allowedOrigins } from '../../src/config/urls.ts';
 import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
+import { isWebSocket } from '../http/streams.ts';
 import { extensionsOf, mediaTypes } from './codes.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Options } from './execution/endpoint.ts';
@@ -46,6 +49,8 @@ const refusalsOfBodies = {
   409: refused('IDEMPOTENCY_IN_PROGRESS', inProgress.error().message),
 };
 
+const protocol = 'graphql-transport-ws';
+
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: 'accepted' },
@@ -62,6 +67,7 @@ const post = {
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { settings } = options;
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
+  const origins = allowedOrigins(settings.CORS_ORIGINS);
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
   // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
   // GraphQL find a mistake in the schema.
@@ -69,6 +75,25 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     (await import('./execution/endpoint.ts')).openEndpoint(options, trusted),
   );
   app.setErrorHandler(async (error, request, reply) => (await endpoint()).sendFailure(error, request, reply));
+  await app.register(websocket, {
+    options: {
+      maxPayload: app.initialConfig.bodyLimit,
+      handleProtocols: offered => offered.has(protocol) && protocol,
+    },
+    // What a client does wrong.
+    errorHandler: (error, socket, request) => {
+      request.log.debug({ err: error }, 'A WebSocket failed.');
+      socket.terminate();
+    },
+    // The streams end first, and close their sockets.
+    preClose(done) {
+      this.websocketServer.close();
+      done();
+    },
+  });
+  const sockets = onFirstUse(async () =>
+    (await import('./execution/sockets.ts')).openSockets(await endpoint()),
+  );
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
   const tool = hasTool && makeTool(app);
   const asksForTool = ({ query, headers }: FastifyRequest) =>
@@ -78,23 +103,38 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     const { body } = request;
     return (await endpoint()).answer(request, reply, body);
   });
-  app.get(
-    '/graphql',
-    route('getGraphQL', 'Run a query', 'read or own', {
-      // The page itself is public; the queries it sends need credentials.
-      config: { transport: 'graphql', publicWhen: asksForTool },
-      description: 'The same as by POST. Without `query`, a browser gets the interactive tool.',
-      querystring: GraphQLQuery,
-      response: {
-        200: result,
-        ...refusals,
-        405: refused('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.'),
-      },
-    }),
-    async (request, reply) => {
+  const getRoute = route('getGraphQL', 'Run a query', 'read or own', {
+    // The page itself is public, and a WebSocket brings credentials later.
+    config: {
+      transport: 'graphql',
+      publicWhen: request => asksForTool(request) || isWebSocket(request.raw),
+    },
+    description:
+      'The same as by POST. Without `query`, a browser gets the interactive tool. With `Upgrade: websocket`, the protocol `graphql-transport-ws` for queries and subscriptions.',
+    querystring: GraphQLQuery,
+    response: {
+      200: result,
+      ...refusals,
+      405: refused('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.'),
+    },
+  });
+  app.route({
+    ...{ method: 'GET', url: '/graphql', ...getRoute },
+    handler: async (request, reply) => {
       if (tool && asksForTool(request)) return tool(reply);
       const { answer, fromQuery } = await endpoint();
       return answer(request, reply, fromQuery(request.query));
     },
-  );
+    preValidation: async request => {
+      if (!isWebSocket(request.raw)) return;
+      // No browser asks beforehand, as it does for other requests to another origin.
+      const { origin = '' } = request.headers;
+      const isKnown = origin === '' || origins.includes('*') || origins.includes(origin);
+      if (!isKnown && URL.parse(origin)?.host !== request.host)
+        throw new AppError('forbidden', 'CORS_ORIGINS does not name this origin.');
+      // Otherwise its first message would come before there is somebody to hear it.
+      await sockets();
+    },
+    wsHandler: async (socket, request) => (await sockets())(socket, request),
+  });
 };

@@ -28,6 +28,8 @@ type Query
 
 # A field that fails is null, so that it does not discard the results of the other mutations.
 type Mutation
+
+type Subscription
 `;
 
 /** Scalars that few resources use. */

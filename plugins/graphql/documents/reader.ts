@@ -52,9 +52,20 @@ function parseOperations(text: string, maxTokens: number): Operation[] {
       .filter(definition => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map(fragment => [fragment.name.value, fragment]),
   );
-  return document.definitions
-    .filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
-    .map(definition => ({ document, definition, fragments }));
+  const operations = document.definitions.filter(definition => definition.kind === Kind.OPERATION_DEFINITION);
+  for (const definition of operations) checkRoot(definition);
+  return operations.map(definition => ({ document, definition, fragments }));
+}
+
+/** The validation of the graphql library fails when a directive leaves a subscription without a field. */
+function checkRoot({ operation, selectionSet: { selections } }: OperationDefinitionNode): void {
+  const [field] = selections;
+  const isOne = selections.length === 1 && field?.kind === Kind.FIELD && !field.directives?.length;
+  if (operation === OperationTypeNode.SUBSCRIPTION && !isOne)
+    throw refuse(
+      'GRAPHQL_VALIDATION_FAILED',
+      'A subscription selects exactly one field, without a fragment or a directive.',
+    );
 }
 
 function parseDocument(text: string, maxTokens: number): DocumentNode {
@@ -103,7 +114,5 @@ function selectOperation(operations: Operation[], name: string | undefined): Ope
   );
   if (!operation)
     throw refuse('BAD_REQUEST', 'The document has no operation with the name in operationName.');
-  if (operation.definition.operation === OperationTypeNode.SUBSCRIPTION)
-    throw refuse('GRAPHQL_VALIDATION_FAILED', 'Subscriptions are not supported. Use a query.');
   return operation;
 }

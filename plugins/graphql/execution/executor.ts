@@ -1,6 +1,8 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import {
+  createSourceEventStream,
   type ExecutionResult,
+  execute as executeOnce,
   type GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
@@ -24,6 +26,12 @@ type Variables = Record<string, unknown>;
 
 const maxRecords = 50_000;
 
+/** Where the changes of a subscription come from, and what each is read with. */
+interface Source {
+  open: (field: string, args: Variables) => AsyncIterable<object[]>;
+  context: () => Context;
+}
+
 /** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
   const app = fastify();
@@ -44,18 +52,57 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
   });
   await app.ready();
 
-  async function run(context: Context, operation: Operation, variables: Variables) {
+  /** Runs an operation, or makes one result of a subscription, with limits of its own. */
+  async function runWith(context: Context, work: (inside: OperationContext) => Promise<ExecutionResult>) {
     const budget = new RecordBudget(maxRecords);
     const warnings: GraphQLError[] = [];
     const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
-    const inOperation = { context, load: makeLoad(), budget, maxList, warnOfTruncation };
-    const result = await execute(app, operation, variables, inOperation);
-    if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
+    const { data, errors = [] } = await work({
+      context,
+      load: makeLoad(),
+      budget,
+      maxList,
+      warnOfTruncation,
+    });
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    return { data: result.data, errors: [...(result.errors ?? []), ...warnings], records: budget.spent };
+    return { data, errors: [...errors, ...warnings], records: budget.spent };
   }
-  return { schema, run };
+
+  const run = (context: Context, operation: Operation, variables: Variables) =>
+    runWith(context, async inside => {
+      const result = await execute(app, operation, variables, inside);
+      if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
+      return result;
+    });
+
+  /**
+   * The results of a subscription: one for each change, and nothing at times when there is none. Mercurius has
+   * subscriptions too, on a publisher that forgets what a client missed.
+   */
+  async function* subscribe(operation: Operation, variables: Variables, source: Source) {
+    const { document, definition } = operation;
+    const refusal = refusalOf(schema, validation, operation, variables);
+    if (refusal.errors.length > 0) throw refusal;
+    const args = { schema, document, variableValues: variables, operationName: definition.name?.value };
+    let field = '';
+    const opened = await createSourceEventStream({
+      ...args,
+      subscribeFieldResolver: (_root, values, _context, { fieldName }) => {
+        field = fieldName;
+        return source.open(fieldName, values);
+      },
+    });
+    if ('errors' in opened) throw opened.errors?.[0]?.originalError ?? opened.errors?.[0];
+    for await (const changes of opened as AsyncIterable<object[]>) {
+      if (changes.length === 0) yield undefined;
+      for (const change of changes)
+        yield await runWith(source.context(), async contextValue =>
+          executeOnce({ ...args, rootValue: { [field]: change }, contextValue }),
+        );
+    }
+  }
+  return { schema, run, subscribe };
 }
 
 function validationOf({ GRAPHQL_INTROSPECTION }: Settings) {

@@ -37,18 +37,31 @@ function objectIn(name: string, json: string | undefined): Record<string, unknow
 
 export interface Outcome {
   data?: unknown;
-  errors?: readonly GraphQLError[];
+  errors?: readonly GraphQLError[] | undefined;
 }
 
-/** The body of a response, in which internal errors are not shown. */
-export const bodyOf = ({ data, errors = [] }: Outcome, request: FastifyRequest): string =>
-  `${JSON.stringify({ data, ...(errors.length > 0 && { errors: publicErrors(errors, request) }) })}\n`;
+/** The result as the caller sees it, without internal errors. */
+export const shownTo = (request: FastifyRequest, { data, errors = [] }: Outcome) => ({
+  ...(data !== undefined && { data }),
+  ...(errors.length > 0 && { errors: publicErrors(errors, request) }),
+});
 
-const typed = (reply: FastifyReply): FastifyReply =>
-  vary(reply, 'accept').type(`${mediaTypeFor(reply.request.headers.accept)}; charset=utf-8`);
+export const bodyOf = (outcome: Outcome, request: FastifyRequest): string =>
+  `${JSON.stringify(shownTo(request, outcome))}\n`;
 
-export const sendBody = (reply: FastifyReply, body: string, status = 200): FastifyReply =>
-  typed(reply).code(status).send(body);
+export const eventStream = 'text/event-stream';
+/** A result as a server-sent event, in the distinct connections mode of graphql-sse. A body ends with a newline. */
+export const nextEvent = (body: string) => `event: next\ndata: ${body}\n`;
+export const lastEvent = 'event: complete\ndata:\n\n';
+
+export function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply {
+  const { accept = '' } = reply.request.headers;
+  vary(reply, 'accept').code(status);
+  const takesEventsOnly = accept.includes(eventStream) && !/json|\*/.test(accept);
+  return takesEventsOnly && status === 200
+    ? reply.type(eventStream).send(nextEvent(body) + lastEvent)
+    : reply.type(`${mediaTypeFor(accept)}; charset=utf-8`).send(body);
+}
 
 /** The refusal of a request of which nothing ran. */
 function sendRefusal(reply: FastifyReply, errors: readonly GraphQLError[], status?: number): FastifyReply {

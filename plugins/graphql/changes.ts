@@ -1,0 +1,65 @@
+import type { TSchema } from '@sinclair/typebox';
+import { changeActions } from '../../schemas/change.ts';
+import { withArticle, wordsOf } from '../../src/core/text.ts';
+import type { Feed } from '../../src/services/changes/feed.ts';
+import { type Follower, follow } from '../../src/services/changes/follow.ts';
+import type { Followed } from '../../src/services/changes/followed.ts';
+import { type Arguments, withoutNulls } from './fields/inputs.ts';
+import { toArguments } from './fields/sdl.ts';
+import type { SchemaPart } from './schema.ts';
+
+const fieldOf = ({ title }: Followed) => `${title.replace(/^./, first => first.toLowerCase())}Changed`;
+
+/** The subscriptions: what `GET /api/changes` sends, for one kind of record. */
+export const changeFields = (followed: Followed[]): SchemaPart => ({
+  sdl: [
+    `"What was done to a record." enum ChangeAction { ${changeActions.join(' ')} }`,
+    ...followed.map(each => {
+      const { name, title, parents, counted, contract } = each;
+      const { $id = '', properties } = contract.record;
+      const words = Object.fromEntries(counted.map(member => [member, properties[member] as TSchema]));
+      const ids = [...(properties.id ? ['id'] : []), ...Object.keys(parents)].map(
+        argument => `${argument}: ID`,
+      );
+      return /* GraphQL */ `
+"A committed change of ${withArticle(wordsOf(name))}."
+type ${title}Change {
+  action: ChangeAction!
+  "The id of the record; for a subscription <provider>:<customer>."
+  id: ID!
+  "The version that the change made; for a deletion the last one and one more."
+  version: Int!
+  "The names of the members that were changed."
+  changed: [String!]!
+  at: DateTime!
+  "The position after the change, for the argument after and for GET /api/changes."
+  cursor: String!
+  "The record as it is now, which may be newer than version; null when it is gone."
+  ${name}: ${title}
+}
+extend type Subscription {
+  "Each committed change of ${withArticle(wordsOf(name))}, in the order of the commits: from now on, or after a position."
+  ${fieldOf(each)}(${ids.join(', ')}, ${toArguments($id, words)}, after: String): ${title}Change!
+}`;
+    }),
+  ],
+});
+
+/** The changes that a field of the type Subscription sends; none at times, when nothing happens. */
+export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
+  const resources = feed.followed.filter(each => fieldOf(each) === field);
+  const { after, id, ...values } = withoutNulls(args) as Record<string, string>;
+  const members = resources[0]?.parents ?? {};
+  const side = Object.entries(values).map(([name, value]) => [members[name] ?? name, value]);
+  const choice = { resources, id, side: Object.fromEntries(side) };
+  for await (const { changes } of follow(feed, follower, choice, {
+    in: 'query',
+    path: '/after',
+    text: after,
+  }))
+    yield changes.map(({ position: cursor, record, ...change }): object => ({
+      ...change,
+      cursor,
+      [change.resource]: record,
+    }));
+}

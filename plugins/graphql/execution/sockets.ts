@@ -1,0 +1,154 @@
+import type { WebSocket } from '@fastify/websocket';
+import type { FastifyRequest } from 'fastify';
+import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
+import { makeServer } from 'graphql-ws';
+import { AppError } from '../../../src/core/errors.ts';
+import { explain } from '../../../src/services/refusals.ts';
+import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
+import { publicErrors } from '../errors.ts';
+import type { Endpoint } from './endpoint.ts';
+import { shownTo } from './http.ts';
+import { refusalsIn } from './stream.ts';
+
+/** Milliseconds. */
+const pingEvery = 15_000;
+const leaveWithin = 1000;
+/** The answer to a ping may be behind megabytes that a slow client has not read. */
+const mostPings = 4;
+
+/** Close codes. */
+const [restart, later, invalid, forbidden] = [1012, 1013, 4400, 4403];
+
+interface Connection {
+  socket: WebSocket;
+  request: FastifyRequest;
+}
+type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
+
+/** The protocol `graphql-transport-ws` for queries and subscriptions, with the limits of requests. */
+export function openSockets({ schema, admit, resultsOf }: Endpoint) {
+  const resultsIn = (args: ExecutionArgs) => (args as Prepared).results;
+  const server = makeServer<Record<string, unknown>, Connection>({
+    onConnect: ({ connectionParams, extra }) => admitConnection(extra, connectionParams?.authorization),
+    onSubscribe: async ({ extra }, _id, payload) => {
+      const { request } = extra;
+      let stream: Stream | undefined;
+      try {
+        await request.charge(undefined, 1);
+        stream = openStream(extra, 'events');
+        const admitted = await admit(request, payload as never);
+        const { document, definition } = admitted.operation;
+        const results = closing(stream, resultsOf(request, admitted, stream));
+        return { schema, document, operationName: definition.name?.value, results } as Prepared;
+      } catch (error) {
+        stream?.close();
+        return [...refusalsIn(error)];
+      }
+    },
+    execute: resultsIn,
+    subscribe: resultsIn,
+    onNext: ({ extra }, _id, _payload, _args, result) =>
+      shownTo(extra.request, result) as FormattedExecutionResult,
+    onError: ({ extra }, _id, _payload, thrown) => {
+      const errors = thrown.flatMap(error => (error.originalError ? refusalsIn(error.originalError) : error));
+      // The client comes back, as it does after a 503.
+      if (errors.some(({ originalError }) => explain(originalError).code === 'unavailable'))
+        extra.socket.close(later, 'Try again later');
+      return publicErrors(errors, extra.request);
+    },
+  });
+
+  return (socket: WebSocket, request: FastifyRequest): void => {
+    request.record(101);
+    // One for each subscription.
+    socket.setMaxListeners(0);
+    const closed = server.opened(
+      {
+        protocol: socket.protocol,
+        close: (code, reason) => socket.close(code, reason),
+        // Settles when the message has left: so nothing is made for a client that does not read.
+        send: text =>
+          new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
+        onMessage: receive =>
+          socket.on('message', data => {
+            // It asks and asks, and does not read.
+            if (socket.bufferedAmount > mostUnsent) return socket.terminate();
+            receive(String(data)).catch(error => {
+              request.log.debug({ err: error }, 'A message of a WebSocket failed.');
+              socket.close(invalid);
+            });
+          }),
+      },
+      { socket, request },
+    );
+    let pings = 0;
+    socket.on('pong', () => {
+      pings = 0;
+    });
+    const timer = setInterval(() => {
+      if (++pings > mostPings) return socket.terminate();
+      socket.ping();
+    }, pingEvery);
+    socket.once('close', (code, reason) => {
+      clearInterval(timer);
+      void closed(code, String(reason));
+    });
+  };
+}
+
+async function admitConnection(connection: Connection, authorization: unknown): Promise<boolean> {
+  const { request, socket } = connection;
+  if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
+  await request.identify();
+  // Until now it counted for its address.
+  request.account = null;
+  try {
+    if (request.refusal) throw request.refusal;
+    await openStream(connection, 'socket').caller();
+    return true;
+  } catch (error) {
+    const isFinal = error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.code);
+    if (!isFinal) socket.close(later, 'Try again later');
+    return false;
+  }
+}
+
+/** A stream that ends with the socket, and the socket with it when the caller's right or the service ends. */
+function openStream({ socket, request }: Connection, kind: 'events' | 'socket'): Stream {
+  const stream = request.openStream(kind);
+  const { signal } = stream;
+  const close = () => {
+    socket.off('close', close);
+    stream.close();
+  };
+  socket.once('close', close);
+  if (socket.readyState !== socket.OPEN) close();
+  const end = () => {
+    const { reason } = signal;
+    if (reason !== serviceEnds && !(reason instanceof AppError)) return;
+    socket.close(reason === serviceEnds ? restart : forbidden);
+    setTimeout(() => socket.terminate(), leaveWithin).unref();
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end);
+  return { ...stream, close };
+}
+
+/** The results without those that say nothing; the stream ends with them, and as soon as the client wants no more. */
+function closing(stream: Stream, all: AsyncGenerator<object | undefined>): AsyncGenerator<object> {
+  async function* known() {
+    try {
+      for await (const result of all) if (result) yield result;
+    } finally {
+      stream.close();
+    }
+  }
+  const results = known();
+  const end = results.return.bind(results);
+  return Object.assign(results, {
+    return: (value: void | PromiseLike<void>) => {
+      stream.close();
+      return end(value);
+    },
+  });
+}
