@@ -11,7 +11,7 @@ import { schemaText } from '../../plugins/graphql/schema.ts';
 import { ladder } from '../../schemas/apiKey.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
-import { recordResources, resources } from '../../src/resources.ts';
+import { graphqlParts, recordResources } from '../../src/resources.ts';
 import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
@@ -68,7 +68,7 @@ t.test('every operation admits exactly the credentials that its kind allows', as
       allowed: ['query', 'mutation'],
     },
   ];
-  const schema = buildSchema(schemaText(resources.flatMap(({ fields }) => fields)));
+  const schema = buildSchema(schemaText(graphqlParts));
   // Nobody is behind a key of these scopes: test/access/me.test.ts.
   const ofPersons = ['me', 'registerMe'];
   const fields = [

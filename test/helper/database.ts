@@ -5,6 +5,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { count, eq, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { users } from '../../drizzle/tables/users.ts';
+import { announced } from '../../src/database/announcements.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
@@ -53,7 +54,7 @@ export async function openTestDatabase(t: Test): Promise<Database> {
   const database = backend === 'postgres' ? await clonePostgres(t) : await openEmbedded({ snapshot }, silent);
   t.teardown(() => database.close());
   await database.ready;
-  return database;
+  return announced(database);
 }
 
 /** The migrated database that each test starts from; without it, a test migrates its own. */

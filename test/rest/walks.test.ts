@@ -193,7 +193,7 @@ const documented = Object.entries(
   (await app.documentWriter()).swagger().paths as Record<string, { get?: { parameters?: Parameter[] } }>,
 )
   .map(([path, { get }]) => ({ path, parameters: get?.parameters ?? [] }))
-  .filter(({ parameters }) => parameters.some(({ name }) => name === 'after'))
+  .filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))
   .map(({ path, parameters }) => ({
     path,
     parameters,

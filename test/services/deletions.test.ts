@@ -14,8 +14,8 @@ import { build } from '../helper/app.ts';
 const columns = () => ({
   id: uuid().primaryKey(),
   version: integer().notNull().default(1),
-  createdAt: text('created_at').notNull().default(''),
-  updatedAt: text('updated_at').notNull().default(''),
+  createdAt: text('created_at').notNull().default('2026-11-21T09:30:00.000Z'),
+  updatedAt: text('updated_at').notNull().default('2026-11-21T09:30:00.000Z'),
 });
 const owners = pgTable('owners', columns());
 const folders = pgTable('folders', {
@@ -46,8 +46,8 @@ const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
 async function makeFolders(t: Test, parents: number[]) {
   const { database, call } = await build(t);
   const { rows } = database.writes;
-  const shared = `id uuid primary key, version integer not null default 1, created_at text not null default '',
-    updated_at text not null default ''`;
+  const shared = `id uuid primary key, version integer not null default 1, created_at text not null default '2026-11-21T09:30:00.000Z',
+    updated_at text not null default '2026-11-21T09:30:00.000Z'`;
   await rows(`create table owners (${shared})`, []);
   await rows(
     `create table folders (${shared}, owner_id uuid not null constraint folders_owner_id_fkey references owners,

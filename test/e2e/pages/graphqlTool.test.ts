@@ -49,6 +49,29 @@ t.test('the second tab creates a user', async t => {
   t.equal((await call('GET', '/api/users?email=ada@example.com', 200)).body.meta.total, 1);
 });
 
+t.test('the third tab shows each change of a post, until it is stopped', async t => {
+  const { page, errors } = await openPage(browser, origin);
+  await page.goto(`${origin}/api/graphql`);
+  await page.click(':text("Follow")');
+  await page.click('.graphiql-execute-button');
+  await page.waitForSelector('[aria-label="Stop query (Ctrl-Enter)"]');
+  const { data } = (await call('GET', '/api/users?limit=1', 200)).body;
+  const newPost = (title: string) =>
+    call('POST', '/api/posts', 201, { body: { title, authorId: data[0].id } });
+  const shows = (title: string) => page.waitForSelector(`.result-window :text("${title}")`);
+  // The stream may still be under way.
+  await until('a change is shown', async () => {
+    await newPost('First');
+    return (await page.innerText('.result-window')).includes('First');
+  });
+  await newPost('Second');
+  await shows('Second');
+  await page.click('[aria-label="Stop query (Ctrl-Enter)"]');
+  await page.waitForSelector('[aria-label="Execute query (Ctrl-Enter)"]');
+  t.same(errors, []);
+  await page.close();
+});
+
 t.test('the tool asks for a key in words, keeps it only in memory, and then loads the schema', async t => {
   const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const { key } = await makeKey(database, ['read']);

@@ -147,7 +147,7 @@ t.test('a client that does not read its responses is disconnected, and delays no
   socket.on('error', () => {});
   // Far more than the socket buffers hold: the rest would fill the memory of the server.
   socket.write('GET /api/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
-  await until('the server accepts the connection', async () => (await openSockets()) > otherSockets);
+  await once(socket, 'connect');
   const disconnected = async () => {
     await sleep(300);
     t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);

@@ -3,9 +3,9 @@ import { dirname, join, normalize } from 'node:path';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
-/** These measure response times under load, so they run last, with few others. */
+/** These measure response times under load, or make much, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/strangers|rest\/conflicts)\.test\.ts$/.test(
+  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/strangers|limits\/limits|e2e\/changes\/resume|rest\/conflicts)\.test\.ts$/.test(
     file,
   );
 
@@ -18,7 +18,7 @@ const long =
  * process, so those of later tests would lie in the future.
  */
 const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|changes\/order|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
 /** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. The doctor examines a server, too. */
@@ -28,7 +28,7 @@ const onEmbedded =
 const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/)/;
 
 /** What callers and operators see, which must be the same on a distributed database. */
-const onCitus = /^test\/(rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
+const onCitus = /^test\/(changes|rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
 
 /** The test files of a suite in order. What is stored, read and changed is tested on each database; the rest on one. */
 export function filesOf(suite: Suite): string[] {

@@ -1,0 +1,296 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient as createSseClient } from 'graphql-sse';
+import { type Client, createClient as createSocketClient } from 'graphql-ws';
+import t, { type Test } from 'tap';
+import { bearer, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { openTestDatabase } from '../helper/database.ts';
+import { listen, openEvents, openFeed } from '../helper/eventStream.ts';
+import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
+type Result = any;
+type Subscriber = Pick<Client, 'subscribe'>;
+const transports = ['events', 'socket'] as const;
+
+/** The official client of each transport. */
+function clientOf(t: Test, transport: (typeof transports)[number], url: string, key?: string): Subscriber {
+  const retry = { retryAttempts: 0 };
+  const client =
+    transport === 'events'
+      ? createSseClient({ url: `${url}/api/graphql`, ...retry, ...(key && { headers: bearer(key) }) })
+      : createSocketClient({
+          ...{ url: `${url.replace('http', 'ws')}/api/graphql`, ...retry },
+          ...(key && { connectionParams: bearer(key) }),
+        });
+  t.teardown(() => void client.dispose());
+  return client as Subscriber;
+}
+
+/** Collects what a client gets for an operation. */
+function collect(client: Subscriber, query: string, variables: Record<string, unknown> = {}) {
+  const results: Result[] = [];
+  let outcome: unknown;
+  const stop = client.subscribe(
+    { query, variables },
+    {
+      next: result => results.push(result),
+      error: error => (outcome = error),
+      complete: () => (outcome = 'complete'),
+    },
+  );
+  const until = async (isThere: () => boolean) => {
+    for (const end = Date.now() + 10_000; !isThere() && Date.now() < end; ) await sleep(5);
+  };
+  return {
+    ...{ results, stop },
+    next: async (amount: number): Promise<Result[]> => {
+      await until(() => results.length >= amount);
+      return results.splice(0, amount);
+    },
+    end: async () => {
+      await until(() => outcome !== undefined);
+      return outcome as Result;
+    },
+  };
+}
+
+/** A position before all that a test does, so that it does not matter when a subscription begins. */
+async function positionNow(t: Test, url: string, headers = {}) {
+  const [first] = await (await openEvents(t, `${url}/api/changes`, { headers })).next(1, () => true);
+  return { after: first?.id ?? '' };
+}
+const posts = `subscription ($after: String, $author: ID, $status: PostStatus) {
+  postChanged(after: $after, author: $author, status: $status) {
+    action id version changed at cursor post { title author { name } }
+  }
+}`;
+
+for (const transport of transports)
+  t.test(`${transport}: each change of a record is a result, with what the client selects of it`, async t => {
+    const { url, call, newUser, newPost } = await openFeed(t);
+    const client = clientOf(t, transport, url);
+    const author = await newUser();
+    const now = await positionNow(t, url);
+    const all = collect(client, posts, now);
+    const ofNobody = collect(client, posts, { ...now, author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' });
+    const published = collect(client, posts, { ...now, status: 'published' });
+    const query = `subscription ($after: String) {
+      u: userChanged(after: $after) { action ... on UserChange { user { id } } }
+    }`;
+    const users = collect(client, query, now);
+    const post = await newPost({ authorId: author.id });
+    const path = `/api/posts/${post.id}`;
+    const [created] = await all.next(1);
+    t.same(created, {
+      data: {
+        postChanged: {
+          ...{ action: 'create', id: post.id, version: 1, changed: [], at: created.data.postChanged.at },
+          ...{ cursor: created.data.postChanged.cursor },
+          post: { title: post.title, author: { name: author.name } },
+        },
+      },
+    });
+    for (const status of ['published', 'draft']) await call('PATCH', path, 200, { body: { status } });
+    await call('DELETE', path, 204);
+    await call('PATCH', `/api/users/${author.id}`, 200, { body: { name: 'Ada' } });
+    const told = async ({ next }: typeof all, amount: number) =>
+      (await next(amount)).map(({ data }) => `${data.postChanged.action} ${data.postChanged.version}`);
+    t.same(await told(all, 3), ['change 2', 'change 3', 'delete 4']);
+    t.same(await told(published, 2), ['change 2', 'change 3'], 'what enters and what leaves');
+    t.same(await users.next(1), [{ data: { u: { action: 'change', user: { id: author.id } } } }]);
+    t.same(ofNobody.results, []);
+
+    const { cursor } = created.data.postChanged;
+    const resumed = collect(client, posts, { after: cursor });
+    t.same(await told(resumed, 3), ['change 2', 'change 3', 'delete 4']);
+    const events = await openEvents(t, `${url}/api/changes?after=${cursor}`);
+    t.match(await events.next(3), [
+      { event: 'post.change' },
+      { event: 'post.change' },
+      { event: 'post.delete' },
+    ]);
+    resumed.stop();
+    t.equal(await resumed.end(), 'complete');
+  });
+
+for (const transport of transports)
+  t.test(`${transport}: queries are answered, and what is refused says why`, async t => {
+    const { url, call } = await openFeed(t, { settings: { GRAPHQL_MAX_DEPTH: 4 } });
+    const client = clientOf(t, transport, url);
+    const query = collect(client, '{ usersCount }');
+    t.same(await query.next(1), [{ data: { usersCount: 0 } }]);
+    t.equal(await query.end(), 'complete');
+    const refused = {
+      'subscription { nope }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { userChanged { id } postChanged { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { userChanged @skip(if: true) { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { ...F } fragment F on Subscription { userChanged { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription {': 'GRAPHQL_PARSE_FAILED',
+      'subscription { postChanged { post { author { posts { id } } } } }': 'DEPTH_LIMIT_EXCEEDED',
+      'subscription { postChanged(status: nope) { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { postChanged(after: "x") { id } }': 'BAD_USER_INPUT',
+      'subscription { postChanged(after: "") { id } }': 'BAD_USER_INPUT',
+      'subscription { postChanged(after: "1000000000000.7:7:") { id } }': 'GONE',
+    };
+    for (const [text, code] of Object.entries(refused)) {
+      const operation = collect(client, text);
+      const outcome = await operation.end();
+      const errors = outcome === 'complete' ? operation.results[0].errors : outcome;
+      t.match(errors, [{ message: /\w/, extensions: { code, requestId: /\w/ } }], text);
+    }
+    const mutation = 'mutation { deleteUser(id: "x") }';
+    const { body } = await call('POST', '/api/graphql', 200, {
+      body: { query: 'subscription { userChanged { id } }' },
+    });
+    t.match(body.errors, [{ message: /text\/event-stream/ }]);
+    if (transport === 'socket')
+      t.match(await collect(client, mutation).end(), [{ extensions: { code: 'METHOD_NOT_ALLOWED' } }]);
+  });
+
+for (const transport of transports)
+  t.test(`${transport}: a subscription needs the rights of a query, and ends with them`, async t => {
+    const database = await openTestDatabase(t);
+    const { url } = await openFeed(t, { database, settings: { AUTH_MODE: 'required', MAX_IN_FLIGHT: 30 } });
+    const { call, newUser } = await build(t, { database });
+    const [{ key: own }, read] = [
+      await makeKey(database, ['own'], { userId: (await newUser()).id }),
+      await makeKey(database, ['read']),
+    ];
+    const nobody = await collect(clientOf(t, transport, url), posts).end();
+    t.match(
+      nobody,
+      transport === 'events' ? { response: { status: 401 } } : { code: 4403, reason: 'Forbidden' },
+    );
+    t.match(await collect(clientOf(t, transport, url, 'nonsense'), posts).end(), nobody);
+    const theirs = collect(
+      clientOf(t, transport, url, own),
+      'subscription { customerSubscriptionChanged { id } }',
+    );
+    const outcome = await theirs.end();
+    t.match(outcome === 'complete' ? theirs.results[0].errors : outcome, [
+      { extensions: { code: 'FORBIDDEN' } },
+    ]);
+
+    const client = clientOf(t, transport, url, read.key);
+    const now = await positionNow(t, url, bearer(read.key));
+    const query = 'subscription ($after: String) { userChanged(after: $after) { id } }';
+    const [users, same] = [collect(client, query, now), collect(client, query, now)];
+    const { id: first } = await newUser();
+    for (const { next } of [users, same]) t.same(await next(1), [{ data: { userChanged: { id: first } } }]);
+    const oneMore = await collect(client, posts).end();
+    t.match(
+      oneMore,
+      transport === 'events' ? { response: { status: 429 } } : [{ extensions: { code: 'RATE_LIMITED' } }],
+    );
+    const { id } = await newUser();
+    t.same(await users.next(1), [{ data: { userChanged: { id } } }]);
+    await call('DELETE', `/api/keys/${read.id}`, 204);
+    t.match(await users.end(), transport === 'events' ? { message: /Connection closed/ } : { code: 4403 });
+  });
+
+t.test('a WebSocket takes the credentials of its upgrade, and is closed with 1012 at the end', async t => {
+  const database = await openTestDatabase(t);
+  const { url, app } = await openFeed(t, { database, settings: { AUTH_MODE: 'required' } });
+  const { key } = await makeKey(database, ['read']);
+  const address = `${url.replace('http', 'ws')}/api/graphql`;
+  const open = (protocol: string, headers = {}, at = address) => {
+    const socket = new WebSocket(at, { protocols: protocol, headers });
+    const closed = new Promise<number>(resolve =>
+      socket.addEventListener('close', ({ code }) => resolve(code)),
+    );
+    const opened = new Promise(resolve => socket.addEventListener('open', resolve));
+    return { socket, closed, opened };
+  };
+  const { socket, closed, opened } = open('graphql-transport-ws', bearer(key));
+  await opened;
+  const answered = new Promise(resolve => socket.addEventListener('message', ({ data }) => resolve(data)));
+  socket.send('{"type":"connection_init"}');
+  t.match(JSON.parse(String(await answered)), { type: 'connection_ack' });
+  const early = open('graphql-transport-ws');
+  await early.opened;
+  early.socket.send('{"type":"subscribe","id":"1","payload":{"query":"{ usersCount }"}}');
+  t.equal(await early.closed, 4401, 'before it said who it is');
+  const unopened = 1006;
+  t.equal(await open('graphql-ws').closed, unopened, 'another protocol');
+  const elsewhere = open('graphql-transport-ws', bearer(key), address.replace('graphql', 'users'));
+  t.equal(await elsewhere.closed, unopened, 'another path');
+  await app.close();
+  t.equal(await closed, 1012);
+});
+
+t.test('customerSubscriptionChanged follows the subscription of a customer', async t => {
+  const service = await buildReceiver(t);
+  const { url } = await listen(t, service);
+  const query = `subscription ($customer: ID, $after: String) {
+    customerSubscriptionChanged(customer: $customer, after: $after) { action id version subscription { customer items { id status } } }
+  }`;
+  const variables = { ...(await positionNow(t, url)), customer: 'cus_2' };
+  const changes = collect(clientOf(t, 'socket', url), query, variables);
+  for (const customer of ['cus_1', 'cus_2'])
+    await service.deliver(paymentEvent({ id: `evt_${customer}`, customer }));
+  t.same(await changes.next(1), [
+    {
+      data: {
+        customerSubscriptionChanged: {
+          ...{ action: 'create', id: 'stripe:cus_2', version: 1 },
+          subscription: { customer: 'cus_2', items: [{ id: null, status: 'active' }] },
+        },
+      },
+    },
+  ]);
+});
+
+/** Opens a WebSocket by hand, and tells its close code: 1006 when there was none. */
+async function openSocket(url: string, headers = {}) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/graphql`, {
+    ...{ protocols: 'graphql-transport-ws', headers },
+  });
+  const closed = new Promise<number>(resolve =>
+    socket.addEventListener('close', ({ code }) => resolve(code)),
+  );
+  await Promise.race([closed, new Promise(resolve => socket.addEventListener('open', resolve))]);
+  const acknowledge = () => {
+    socket.send('{"type":"connection_init"}');
+    return new Promise(resolve => socket.addEventListener('message', resolve, { once: true }));
+  };
+  return { socket, closed, acknowledge };
+}
+
+t.test('hostile: the subscriptions of a WebSocket end with it, and no other site opens one', async t => {
+  const { url, call } = await openFeed(t);
+  const streams = async () =>
+    Number(/^streams_open (\d+)$/m.exec((await call('GET', '/metrics', 200)).text)?.[1]);
+  const { socket, acknowledge } = await openSocket(url, { origin: url });
+  await acknowledge();
+  for (let i = 0; i < 5; i++) {
+    const payload = { query: 'subscription { userChanged { id } }' };
+    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload }));
+    if (i < 4) socket.send('{"id":"1","type":"complete"}');
+  }
+  for (let open = 0; open < 2; await sleep(10)) open = await streams();
+  socket.close();
+  for (let open = 1; open > 0; await sleep(10)) open = await streams();
+  for (const type of ['next', 'connection_ack', 'nonsense']) {
+    const { socket, closed } = await openSocket(url);
+    socket.send(JSON.stringify({ type, id: '1', payload: {} }));
+    t.equal(await closed, 4400, type);
+  }
+  t.equal(await (await openSocket(url, { origin: 'https://evil.example' })).closed, 1006);
+});
+
+t.test('hostile: each operation over a WebSocket counts, also one that is refused', async t => {
+  const { url } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 20 } });
+  const { socket, acknowledge } = await openSocket(url);
+  await acknowledge();
+  const codes: string[] = [];
+  socket.addEventListener('message', ({ data }) => {
+    const { type, payload } = JSON.parse(data);
+    if (type === 'error') codes.push(payload[0].extensions.code);
+  });
+  const payload = { query: '{' };
+  for (let i = 0; i < 30; i++) socket.send(JSON.stringify({ id: `${i}`, type: 'subscribe', payload }));
+  for (const end = Date.now() + 10_000; codes.length < 30 && Date.now() < end; ) await sleep(10);
+  t.equal(codes.filter(code => code === 'GRAPHQL_PARSE_FAILED').length, 19);
+  t.equal(codes.filter(code => code === 'RATE_LIMITED').length, 11);
+});

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import type { Actor } from '../../src/core/actor.ts';
+import { anyone } from '../../src/core/actor.ts';
+import { followed } from '../../src/resources.ts';
+import { Feed } from '../../src/services/changes/feed.ts';
+import { follow } from '../../src/services/changes/follow.ts';
+import { posts } from '../../src/services/posts.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { backend, testLog } from '../helper/database.ts';
+import { listen, openFeed } from '../helper/eventStream.ts';
+import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+
+t.test(
+  'a transaction that began early and commits late is neither skipped nor waited for',
+  {
+    skip: backend === 'embedded' && 'it has one session',
+  },
+  async t => {
+    const { newUser, follow, database } = await openFeed(t);
+    const { id: authorId } = await newUser();
+    const { next, close } = await follow();
+    await next(1, () => true);
+    const [hasWritten, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const late = database.writes.transaction(async db => {
+      const created = await posts.create({ ...inside(database), db }, { title: 'Late', authorId });
+      hasWritten.resolve();
+      await mayCommit.promise;
+      return created;
+    });
+    await hasWritten.promise;
+    const early = await newUser();
+    const [first] = await next(1);
+    t.equal(first?.data.id, early.id, 'what is committed is sent');
+    close();
+    // A reader that comes back stands between the two.
+    const stream = await follow('', { 'last-event-id': first?.id ?? '' });
+    await stream.next(1, () => true);
+    mayCommit.resolve();
+    const { id } = await late;
+    t.same(
+      (await stream.next(1)).map(({ data }) => data.id),
+      [id],
+    );
+    const again = await follow('', { 'last-event-id': stream.received.at(-1)?.id ?? '' });
+    const last = await newUser();
+    t.equal((await again.next(1))[0]?.data.id, last.id, 'once');
+  },
+);
+
+t.test('a reader that is far behind gets page after page, and the whole once', async t => {
+  const { newUser, call, follow } = await openFeed(t);
+  const { id: authorId } = await newUser();
+  const { next, close } = await follow();
+  const [beginning] = await next(1, () => true);
+  close();
+  const mutation = `mutation ($input: PostCreateInput!) { ${Array.from({ length: 25 }, (_, i) => `p${i}: createPost(input: $input) { id }`).join(' ')} }`;
+  const body = { query: mutation, variables: { input: { title: 'x', authorId } } };
+  const made: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    const { data } = (await call('POST', '/api/graphql', 200, { body })).body;
+    made.push(...Object.values<{ id: string }>(data).map(({ id }) => id));
+  }
+  // Cut again and again, also in the middle of a page.
+  const seen: string[] = [];
+  let last = beginning?.id ?? '';
+  while (seen.length < made.length) {
+    const stream = await follow('', { 'last-event-id': last });
+    const events = await stream.next(Math.min(70, made.length - seen.length));
+    stream.close();
+    seen.push(...events.map(({ data }) => data.id));
+    last = events.at(-1)?.id ?? '';
+  }
+  t.same(seen, made);
+});
+
+t.test('a subscription is created by its first event, and changed by later ones', async t => {
+  const service = await buildReceiver(t);
+  const { follow } = await listen(t, service);
+  const { next } = await follow('?customer=cus_1');
+  const other = await follow('?resource=subscription&customer=cus_2');
+  await next(1, () => true);
+  await other.next(1, () => true);
+  await service.deliver(paymentEvent({ id: 'evt_1', customer: 'cus_1' }));
+  const [created] = await next(1);
+  const { body: record } = await service.call('GET', '/api/subscriptions/cus_1', 200);
+  t.match(created, { event: 'subscription.create' });
+  t.same(created?.data, {
+    ...{ resource: 'subscription', id: 'stripe:cus_1', action: 'create', version: 1, changed: [] },
+    ...{ at: created?.data.at, record },
+  });
+  const canceled = {
+    ...{ id: 'evt_2', type: 'customer.subscription.deleted', created: Math.floor(Date.now() / 1000) },
+    data: { object: { id: 'sub_1', customer: 'cus_1', status: 'canceled' } },
+  };
+  await service.deliver(canceled);
+  const [changed] = await next(1);
+  t.match(changed, { event: 'subscription.change', data: { version: 2, record: { status: 'canceled' } } });
+  t.same(changed?.data.changed, ['items', 'status']);
+  t.equal(other.received.filter(({ data }) => data).length, 0);
+});
+
+t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
+  const { call, newUser, newPost, database } = await build(t);
+  const feed = new Feed(
+    followed.map(each => (each.name === 'post' ? { ...each, isPrivate: true } : each)),
+    { database, log: testLog, now: () => new Date(), keptDays: 0 },
+  );
+  const [ada, bob] = [await newUser(), await newUser()];
+  const ending = new AbortController();
+  t.teardown(() => ending.abort());
+  const open = async (actor: Actor) => {
+    const follower = { caller: async () => actor, signal: ending.signal, isBehind: false };
+    const choice = { resources: feed.followed, side: {} };
+    const news = follow(feed, follower, choice, { in: 'query', path: '', text: undefined });
+    await news.next();
+    const got: unknown[] = [];
+    void (async () => {
+      for await (const { changes } of news)
+        got.push(
+          ...changes.map(({ resource, action, record }) => [`${resource}.${action}`, record !== null]),
+        );
+    })();
+    return got;
+  };
+  const own = (person: string | null): Actor => ({
+    kind: 'key',
+    id: 'k',
+    name: 'k',
+    scopes: ['own'],
+    person,
+  });
+  const [all, ofAda, ofBob, ofNobody] = [
+    ...[await open(anyone), await open(own(ada.id)), await open(own(bob.id)), await open(own(null))],
+  ];
+  const post = await newPost({ authorId: ada.id });
+  await sleep(1100);
+  await call('PATCH', `/api/posts/${post.id}`, 200, { body: { authorId: bob.id } });
+  await sleep(1100);
+  await call('DELETE', `/api/posts/${post.id}`, 204);
+  await call('PATCH', `/api/users/${bob.id}`, 200, { body: { name: 'Bob' } });
+  await sleep(1100);
+  const [user, gone] = [
+    ['user.change', true],
+    ['post.delete', false],
+  ];
+  t.same(all, [['post.create', true], ['post.change', true], gone, user]);
+  t.same(ofAda, [['post.create', true], ['post.change', false], user], 'it is theirs no more');
+  t.same(ofBob, [['post.change', true], gone, user]);
+  t.same(ofNobody, [user]);
+});
+
+// The last one: the ids of this process are ahead from now on.
+t.test(
+  'a change comes after those that it could know of, whatever the clocks of the instances say',
+  async t => {
+    const { app, newUser, newPost, database, follow } = await openFeed(t);
+    const ahead = await build(t, { database, now: () => new Date(Date.now() + 60_000) });
+    const { next, close } = await follow();
+    const [beginning] = await next(1, () => true);
+    close();
+    const { id } = await newUser();
+    const changes = 30;
+    const expected = [`${id} 1`];
+    for (let i = 0; i < changes; i++) {
+      const instance = i % 3 === 0 ? ahead.app : app;
+      await instance.inject({ method: 'PATCH', url: `/api/users/${id}`, payload: { name: `${i}` } });
+      const author = await ahead.newUser({ email: `ahead${i}@example.com` });
+      const post = await newPost({ authorId: author.id });
+      expected.push(`${id} ${i + 2}`, `${author.id} 1`, `${post.id} 1`);
+    }
+    await app.inject({ method: 'DELETE', url: `/api/users/${id}` });
+    const stream = await follow('', { 'last-event-id': beginning?.id ?? '' });
+    const events = await stream.next(expected.length + 1);
+    t.same(
+      events.map(({ data }) => `${data.id} ${data.version}`),
+      [...expected, `${id} ${changes + 2}`],
+    );
+  },
+);

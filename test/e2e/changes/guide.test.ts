@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createClient } from 'graphql-sse';
+import t from 'tap';
+import { blocksOf } from '../../docs/handbook.ts';
+import { openBrowser, openPage } from '../../rig/pages/browser.ts';
+import { call, makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
+import { freePort } from '../../rig/servers/ports.ts';
+
+t.setTimeout(120_000);
+const page = 'docs/changes.md';
+
+t.test(
+  'the examples of docs/changes.md keep a copy, and show changes, over a restart of the server',
+  async t => {
+    const folder = makeFolder(t);
+    const files = createServer(({ url = '' }, response) => {
+      response.setHeader('content-type', url.endsWith('.js') ? 'text/javascript' : 'text/html');
+      response.end(url === '/favicon.ico' ? '' : readFileSync(join(folder, url)));
+    }).listen(0, '127.0.0.1');
+    t.teardown(() => files.close());
+    await new Promise(resolve => files.once('listening', resolve));
+    const site = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+    const env = { DATA_DIR: makeDataFolder(t), PORT: String(await freePort()), CORS_ORIGINS: site };
+    let service = await startService(t, env);
+    const written = blocksOf(page).filter(({ file }) => file);
+    t.equal(written.length, 3);
+    for (const { file, text } of written)
+      writeFileSync(join(folder, file), text.replaceAll('http://127.0.0.1:3000', service.url));
+    let made = 0;
+    const newUser = async () =>
+      (await call(service, 'POST', '/api/users', { name: 'Ada', email: `g${++made}@example.com` })).body;
+    const first = await newUser();
+
+    const copy = spawn(process.execPath, ['copy.js'], { cwd: folder });
+    t.teardown(() => copy.kill());
+    let printed = '';
+    for (const stream of [copy.stdout, copy.stderr]) stream.on('data', data => (printed += data));
+    const shows = (users: number) => until(`${users} users`, () => printed.endsWith(`${users} users\n`));
+    const browser = await openPage(await openBrowser(t), site);
+    await browser.page.goto(`${site}/page.html`);
+    const { text = '' } = blocksOf(page, 'GraphQL').find(({ kind }) => kind === 'js') ?? {};
+    const cursors: string[] = [];
+    const client = createClient({ url: `${service.url}/api/graphql` });
+    t.teardown(() => client.dispose());
+    const query = 'subscription ($after: String) { postChanged(after: $after) { cursor post { title } } }';
+    const logged = text.replace(
+      'request.variables',
+      'cursors.push(data.postChanged.post.title); request.variables',
+    );
+    new Function('client', 'query', 'cursors', logged)(client, query, cursors);
+
+    await shows(1);
+    const second = await newUser();
+    await shows(2);
+    await call(service, 'POST', '/api/posts', { title: 'Before', authorId: second.id });
+    await until('the page shows it', async () => /post .*: create/.test(await browser.page.innerText('ul')));
+    await until('the subscription shows it', () => cursors.length === 1);
+    await service.kill('SIGTERM');
+    service = await startService(t, env);
+    await call(service, 'DELETE', `/api/users/${first.id}`);
+    await shows(1);
+    await newUser();
+    await shows(2);
+    await call(service, 'POST', '/api/posts', { title: 'After', authorId: second.id });
+    await until(
+      'the page shows both',
+      async () => (await browser.page.innerText('ul')).split('create').length === 3,
+    );
+    await until('the subscription shows both', () => cursors.length === 2);
+    t.same(cursors, ['Before', 'After']);
+  },
+);
