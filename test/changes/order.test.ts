@@ -39,13 +39,12 @@ t.test(
     await stream.next(1, () => true);
     mayCommit.resolve();
     const { id } = await late;
-    t.same(
-      (await stream.next(1)).map(({ data }) => data.id),
-      [id],
-    );
-    const again = await follow('', { 'last-event-id': stream.received.at(-1)?.id ?? '' });
     const last = await newUser();
-    t.equal((await again.next(1))[0]?.data.id, last.id, 'once');
+    t.same(
+      (await stream.next(2)).map(({ data }) => data.id),
+      [id, last.id],
+      'each once, though the number of the late one is lower',
+    );
   },
 );
 
@@ -150,32 +149,3 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   t.same(ofBob, [['post.change', true], gone, user]);
   t.same(ofNobody, [user]);
 });
-
-// The last one: the ids of this process are ahead from now on.
-t.test(
-  'a change comes after those that it could know of, whatever the clocks of the instances say',
-  async t => {
-    const { app, newUser, newPost, database, follow } = await openFeed(t);
-    const ahead = await build(t, { database, now: () => new Date(Date.now() + 60_000) });
-    const { next, close } = await follow();
-    const [beginning] = await next(1, () => true);
-    close();
-    const { id } = await newUser();
-    const changes = 30;
-    const expected = [`${id} 1`];
-    for (let i = 0; i < changes; i++) {
-      const instance = i % 3 === 0 ? ahead.app : app;
-      await instance.inject({ method: 'PATCH', url: `/api/users/${id}`, payload: { name: `${i}` } });
-      const author = await ahead.newUser({ email: `ahead${i}@example.com` });
-      const post = await newPost({ authorId: author.id });
-      expected.push(`${id} ${i + 2}`, `${author.id} 1`, `${post.id} 1`);
-    }
-    await app.inject({ method: 'DELETE', url: `/api/users/${id}` });
-    const stream = await follow('', { 'last-event-id': beginning?.id ?? '' });
-    const events = await stream.next(expected.length + 1);
-    t.same(
-      events.map(({ data }) => `${data.id} ${data.version}`),
-      [...expected, `${id} ${changes + 2}`],
-    );
-  },
-);
