@@ -189,36 +189,6 @@ for (const transport of transports)
     t.match(await users.end(), transport === 'events' ? { message: /Connection closed/ } : { code: 4403 });
   });
 
-t.test('a WebSocket takes the credentials of its upgrade, and is closed with 1012 at the end', async t => {
-  const database = await openTestDatabase(t);
-  const { url, app } = await openFeed(t, { database, settings: { AUTH_MODE: 'required' } });
-  const { key } = await makeKey(database, ['read']);
-  const address = `${url.replace('http', 'ws')}/api/graphql`;
-  const open = (protocol: string, headers = {}, at = address) => {
-    const socket = new WebSocket(at, { protocols: protocol, headers });
-    const closed = new Promise<number>(resolve =>
-      socket.addEventListener('close', ({ code }) => resolve(code)),
-    );
-    const opened = new Promise(resolve => socket.addEventListener('open', resolve));
-    return { socket, closed, opened };
-  };
-  const { socket, closed, opened } = open('graphql-transport-ws', bearer(key));
-  await opened;
-  const answered = new Promise(resolve => socket.addEventListener('message', ({ data }) => resolve(data)));
-  socket.send('{"type":"connection_init"}');
-  t.match(JSON.parse(String(await answered)), { type: 'connection_ack' });
-  const early = open('graphql-transport-ws');
-  await early.opened;
-  early.socket.send('{"type":"subscribe","id":"1","payload":{"query":"{ usersCount }"}}');
-  t.equal(await early.closed, 4401, 'before it said who it is');
-  const unopened = 1006;
-  t.equal(await open('graphql-ws').closed, unopened, 'another protocol');
-  const elsewhere = open('graphql-transport-ws', bearer(key), address.replace('graphql', 'users'));
-  t.equal(await elsewhere.closed, unopened, 'another path');
-  await app.close();
-  t.equal(await closed, 1012);
-});
-
 t.test('customerSubscriptionChanged follows the subscription of a customer', async t => {
   const service = await buildReceiver(t);
   const { url } = await listen(t, service);
@@ -239,58 +209,4 @@ t.test('customerSubscriptionChanged follows the subscription of a customer', asy
       },
     },
   ]);
-});
-
-/** Opens a WebSocket by hand, and tells its close code: 1006 when there was none. */
-async function openSocket(url: string, headers = {}) {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/graphql`, {
-    ...{ protocols: 'graphql-transport-ws', headers },
-  });
-  const closed = new Promise<number>(resolve =>
-    socket.addEventListener('close', ({ code }) => resolve(code)),
-  );
-  await Promise.race([closed, new Promise(resolve => socket.addEventListener('open', resolve))]);
-  const acknowledge = () => {
-    socket.send('{"type":"connection_init"}');
-    return new Promise(resolve => socket.addEventListener('message', resolve, { once: true }));
-  };
-  return { socket, closed, acknowledge };
-}
-
-t.test('hostile: the subscriptions of a WebSocket end with it, and no other site opens one', async t => {
-  const { url, call } = await openFeed(t);
-  const streams = async () =>
-    Number(/^streams_open (\d+)$/m.exec((await call('GET', '/metrics', 200)).text)?.[1]);
-  const { socket, acknowledge } = await openSocket(url, { origin: url });
-  await acknowledge();
-  for (let i = 0; i < 5; i++) {
-    const payload = { query: 'subscription { userChanged { id } }' };
-    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload }));
-    if (i < 4) socket.send('{"id":"1","type":"complete"}');
-  }
-  for (let open = 0; open < 2; await sleep(10)) open = await streams();
-  socket.close();
-  for (let open = 1; open > 0; await sleep(10)) open = await streams();
-  for (const type of ['next', 'connection_ack', 'nonsense']) {
-    const { socket, closed } = await openSocket(url);
-    socket.send(JSON.stringify({ type, id: '1', payload: {} }));
-    t.equal(await closed, 4400, type);
-  }
-  t.equal(await (await openSocket(url, { origin: 'https://evil.example' })).closed, 1006);
-});
-
-t.test('hostile: each operation over a WebSocket counts, also one that is refused', async t => {
-  const { url } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 20 } });
-  const { socket, acknowledge } = await openSocket(url);
-  await acknowledge();
-  const codes: string[] = [];
-  socket.addEventListener('message', ({ data }) => {
-    const { type, payload } = JSON.parse(data);
-    if (type === 'error') codes.push(payload[0].extensions.code);
-  });
-  const payload = { query: '{' };
-  for (let i = 0; i < 30; i++) socket.send(JSON.stringify({ id: `${i}`, type: 'subscribe', payload }));
-  for (const end = Date.now() + 10_000; codes.length < 30 && Date.now() < end; ) await sleep(10);
-  t.equal(codes.filter(code => code === 'GRAPHQL_PARSE_FAILED').length, 19);
-  t.equal(codes.filter(code => code === 'RATE_LIMITED').length, 11);
 });

@@ -129,7 +129,7 @@ export class Feed {
       this.#pages.clear();
       return readPage(this.#context, this.followed);
     });
-    // They may have left meanwhile, and the next one begins anew.
+    // All may have left meanwhile: the next one begins at its own time.
     if (this.#readers.size === 0) return;
     this.#position = page.to;
     if (!from || page.changes.length === 0) return;
