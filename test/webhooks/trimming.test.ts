@@ -28,6 +28,8 @@ t.test('a locked event is trimmed an hour later, and the other tables meanwhile'
   const log = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
   const { database, jobs, restart } = await buildReceiver(t, { log });
   await jobs.close();
+  // What the first start has said, which may have got no connection on a busy machine, is not the matter here.
+  messages.length = 0;
   for (const row of oldRows) await orm(database.writes).execute(row);
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
@@ -36,8 +38,7 @@ t.test('a locked event is trimmed an hour later, and the other tables meanwhile'
     restart();
     await until('the others are trimmed', () => messages.includes('Trimmed 1 audit log entries.'));
   });
-  // On a busy machine a batch may get no connection first.
-  t.same(messages.slice(-3), [
+  t.same(messages, [
     'Some old webhook events are locked: the rest is for the next hour.',
     'Trimmed 1 idempotency keys.',
     'Trimmed 1 audit log entries.',
