@@ -1,7 +1,7 @@
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
-import { makeServer } from 'graphql-ws';
+import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { AppError } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/services/refusals.ts';
 import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
@@ -62,38 +62,45 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     request.record(101);
     // One for each subscription.
     socket.setMaxListeners(0);
-    const closed = server.opened(
-      {
-        protocol: socket.protocol,
-        close: (code, reason) => socket.close(code, reason),
-        // Settles when the message has left: so nothing is made for a client that does not read.
-        send: text =>
-          new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
-        onMessage: receive =>
-          socket.on('message', data => {
-            // It asks and asks, and does not read.
-            if (socket.bufferedAmount > mostUnsent) return socket.terminate();
-            receive(String(data)).catch(error => {
-              request.log.debug({ err: error }, 'A message of a WebSocket failed.');
-              socket.close(invalid);
-            });
-          }),
-      },
-      { socket, request },
-    );
-    let pings = 0;
-    socket.on('pong', () => {
-      pings = 0;
-    });
-    const timer = setInterval(() => {
-      if (++pings > mostPings) return socket.terminate();
-      socket.ping();
-    }, pingEvery);
+    const connection = { socket, request };
+    const closed = server.opened(transportOf(connection), connection);
+    const stopPings = sendPings(socket);
     socket.once('close', (code, reason) => {
-      clearInterval(timer);
+      stopPings();
       void closed(code, String(reason));
     });
   };
+}
+
+/** What the library needs of a socket. */
+const transportOf = ({ socket, request }: Connection): ServerSocket => ({
+  protocol: socket.protocol,
+  close: (code, reason) => socket.close(code, reason),
+  // Settles when the message has left: so nothing is made for a client that does not read.
+  send: text =>
+    new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
+  onMessage: receive =>
+    socket.on('message', data => {
+      // It asks and asks, and does not read.
+      if (socket.bufferedAmount > mostUnsent) return socket.terminate();
+      receive(String(data)).catch(error => {
+        request.log.debug({ err: error }, 'A message of a WebSocket failed.');
+        socket.close(invalid);
+      });
+    }),
+});
+
+/** Ends a socket whose client answers no more; returns what stops it. */
+function sendPings(socket: WebSocket): () => void {
+  let unanswered = 0;
+  socket.on('pong', () => {
+    unanswered = 0;
+  });
+  const timer = setInterval(() => {
+    if (++unanswered > mostPings) return socket.terminate();
+    socket.ping();
+  }, pingEvery);
+  return () => clearInterval(timer);
 }
 
 async function admitConnection(connection: Connection, authorization: unknown): Promise<boolean> {

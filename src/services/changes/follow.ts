@@ -6,7 +6,7 @@ import { explain } from '../refusals.ts';
 import type { Feed } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
-import { badPosition, readPosition, type SentPosition, textOf } from './position.ts';
+import { badPosition, type Position, readPosition, type SentPosition, textOf } from './position.ts';
 
 /** Which changes somebody wants. */
 export interface Choice {
@@ -47,46 +47,46 @@ export async function* follow(
   need({ actor: await caller() }, (resources.length === 1 && resources[0]?.scope) || 'read or own');
   let woken = Promise.withResolvers<void>();
   const wake = () => woken.resolve();
+  const wait = async () => {
+    await woken.promise;
+    // Before the look that follows, so that a call during it counts.
+    woken = Promise.withResolvers();
+  };
   signal.addEventListener('abort', wake);
   const leave = feed.join(wake);
   try {
     await feed.look();
     let position = sent.text === undefined ? feed.position : readPosition(sent);
-    let next = await feed.pageAfter(position).catch(error => {
-      throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
-    });
+    let next = await firstPage(feed, position, sent);
     let lastNews = performance.now();
     yield { changes: [], position: textOf(position) };
-    while (!signal.aborted) {
+    for (; !signal.aborted; next = await feed.pageAfter(position).catch(waitUnlessFinal)) {
       let changes: Change[] = [];
-      if (next) {
+      const actor = next && (await caller().catch(() => undefined));
+      if (next && actor) {
         follower.isBehind = !next.isKept;
-        const actor = await caller().catch(() => undefined);
-        if (!actor) {
-          // The stream is about to be aborted.
-          await woken.promise;
-          woken = Promise.withResolvers();
-          continue;
-        }
         changes = next.changes.flatMap(change => seenBy(actor, choice, change));
         position = next.to;
       } else {
-        await woken.promise;
+        // There is nothing new, or the caller's right has ended and the stream is about to be aborted.
+        await wait();
         position = feed.current(position);
       }
-      if (changes.length > 0 || performance.now() - lastNews > newsEvery) {
-        lastNews = performance.now();
-        yield { changes, position: textOf(position) };
-      }
-      // Before the look, so that a call during it counts.
-      woken = Promise.withResolvers();
-      next = await feed.pageAfter(position).catch(waitUnlessFinal);
+      if (changes.length === 0 && performance.now() - lastNews < newsEvery) continue;
+      lastNews = performance.now();
+      yield { changes, position: textOf(position) };
     }
   } finally {
     leave();
     signal.removeEventListener('abort', wake);
   }
 }
+
+/** Whether PostgreSQL accepts the snapshots that a client sent shows here. */
+const firstPage = (feed: Feed, position: Position, sent: SentPosition) =>
+  feed.pageAfter(position).catch(error => {
+    throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
+  });
 
 /** While the database is away, there is nothing new. */
 function waitUnlessFinal(error: unknown): undefined {
