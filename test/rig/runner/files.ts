@@ -5,7 +5,7 @@ export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
 /** These measure response times under load, or make much, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/strangers|limits\/limits|e2e\/changes\/resume|rest\/conflicts)\.test\.ts$/.test(
+  /(e2e\/(cluster\/(cluster|redis)|storage\/outage)|nightly\/chaos|database\/strangers|limits\/limits|e2e\/changes\/(readers|resume)|rest\/conflicts)\.test\.ts$/.test(
     file,
   );
 
