@@ -54,7 +54,8 @@ const protocol = 'graphql-transport-ws';
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: 'accepted' },
-    description: 'The schema is in `schema.graphql` and, for a browser, in the tool at this path.',
+    description:
+      'The schema is in `schema.graphql` and, for a browser, in the tool at this path. A subscription needs `Accept: text/event-stream`; its results are events named `next`.',
     body: ref(GraphQLRequest),
     response: { 200: result, ...refusals, ...refusalsOfBodies },
   }),

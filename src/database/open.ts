@@ -1,6 +1,6 @@
 import type { Settings } from '../../schemas/settings.ts';
 import type { Log } from '../core/log.ts';
-import { announced } from './announcements.ts';
+import { announced } from './announcements/announced.ts';
 import type { Database } from './database.ts';
 
 /** The database, whose writes are announced. */
@@ -8,7 +8,7 @@ export async function openDatabase(settings: Settings, log: Log): Promise<Databa
   const { REDIS_URL: url } = settings;
   const database = await openBackend(settings, log);
   if (url === undefined) return announced(database);
-  const redis = (await import('./redisMessages.ts')).openRedisMessages(url);
+  const redis = (await import('./announcements/redisMessages.ts')).openRedisMessages(url);
   const close = () => {
     redis.close();
     return database.close();

@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { count, eq, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { users } from '../../drizzle/tables/users.ts';
-import { announced } from '../../src/database/announcements.ts';
+import { announced } from '../../src/database/announcements/announced.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
