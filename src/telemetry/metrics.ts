@@ -1,18 +1,9 @@
-import { channel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 
 /** Seconds. The last one is longer than a handler has by default. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
-const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-
-/** Every batch is published here, which costs nothing without subscribers. */
-export const batches = channel('triport:batches');
-export interface Batch {
-  what: 'reads' | 'webhooks';
-  size: number;
-}
 
 /** The current value, or one for each value of the label; undefined when there is none. */
 type Reading = number | Map<string, number> | undefined;
@@ -87,20 +78,9 @@ export class Metrics {
     this.watch('database_statements_waiting', 'Statements waiting for a connection.', waiting);
   }
 
-  /** Memory, CPU, event loop and batches: once for each process, for any number of applications. */
+  /** Memory, CPU and event loop: once for each process, for any number of applications. */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
-    const batchSize = new Histogram({
-      name: 'gathered_size',
-      help: 'Reads answered by one statement, and webhooks stored by one transaction.',
-      labelNames: ['what'],
-      buckets: sizeBuckets,
-      registers: [this.#registry],
-    });
-    batches.subscribe(message => {
-      const { what, size } = message as Batch;
-      batchSize.observe({ what }, size);
-    });
   }
 
   /** All metrics in the text format of Prometheus. */

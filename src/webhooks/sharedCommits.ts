@@ -1,7 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isLockedOut, isOutage } from '../database/databaseErrors.ts';
-import { batches } from '../telemetry/metrics.ts';
 import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 
 interface Waiting<K, V> {
@@ -32,7 +31,6 @@ export function sharedCommits<K, V>(
     while (waiting.length > 0) {
       await turn();
       const group = takeGroup(waiting, weightOf);
-      batches.publish({ what: 'webhooks', size: group.length });
       await Promise.race([settle(db, group, work), sleep(slowAfter, undefined, { ref: false })]);
     }
     queues.delete(db);

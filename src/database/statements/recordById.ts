@@ -2,7 +2,6 @@ import DataLoader from 'dataloader';
 import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
 import { isId } from '../../core/ids.ts';
 import { keptIn } from '../../core/kept.ts';
-import { batches } from '../../telemetry/metrics.ts';
 import type { Connection } from '../connection.ts';
 import { statement, unknown } from './statement.ts';
 
@@ -26,7 +25,6 @@ export function recordById<T extends RecordTable>(table: T) {
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function loaderOf(db: Connection) {
     const read = async (ids: readonly string[]) => {
-      batches.publish({ what: 'reads', size: ids.length });
       const records = (await byIds(db, { ids: `{${[...new Set(ids)].join()}}` })) as Stored[];
       const found = new Map(records.map(record => [record.id, record]));
       return ids.map(id => found.get(id));
