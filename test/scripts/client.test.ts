@@ -16,7 +16,6 @@ import { makeProject, problemsOf, writeClient } from '../helper/clientProject.ts
 import { run } from '../helper/command.ts';
 import { statusEvent } from '../helper/webhooks.ts';
 
-t.setTimeout(120_000);
 const page = 'docs/client.md';
 
 /** One project for the guide, the code of test/clients and the samples, which are compiled at once. */
