@@ -17,5 +17,5 @@ export const socketTimeout = (settings: Settings) => arrivalTimeout + handlerTim
 /** After SIGTERM: when connections are closed by force, and when the process exits in any case. */
 export const shutdownTimeouts = (settings: Settings) => ({
   close: handlerTimeout(settings),
-  exit: handlerTimeout(settings) + 1500,
+  exit: handlerTimeout(settings) + 1000,
 });
