@@ -39,7 +39,7 @@ export function statement<C extends Columns>(
 
 /**
  * A value that the planner does not know. For a low limit or few ids it would take another plan for cheaper than the
- * one that it keeps, and plan each execution of a statement anew, which takes as long as reading a page.
+ * one that it keeps, and plan each execution of a statement again, which takes as long as reading a page.
  */
 export const unknown = (name: string, type = 'bigint') =>
   sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
