@@ -25,6 +25,8 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ) {
   const page = await browser.newPage({ viewport: wide, ...options });
+  // On a machine that is busy with other tests, Swagger UI takes more than Playwright's 30 s.
+  page.setDefaultTimeout(120_000);
   const errors: string[] = [];
   page.on('console', message => message.type() === 'error' && errors.push(message.text()));
   page.on('pageerror', error => errors.push(error.message));
