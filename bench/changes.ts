@@ -58,8 +58,13 @@ async function main() {
   checkWrk();
   const database = await openBenchDatabase();
   const settings = {
-    ...{ NODE_ENV: 'production', AUTH_MODE: 'open', LOG_LEVEL: 'warn', DATABASE_URL: database.url },
-    ...{ RATE_LIMIT_MAX: '1000000000', MAX_IN_FLIGHT: '30000', WEBHOOK_SECRETS: '{"stripe":["x"]}' },
+    NODE_ENV: 'production',
+    AUTH_MODE: 'open',
+    LOG_LEVEL: 'warn',
+    DATABASE_URL: database.url,
+    RATE_LIMIT_MAX: '1000000000',
+    MAX_IN_FLIGHT: '30000',
+    WEBHOOK_SECRETS: '{"stripe":["x"]}',
   };
   const command = 'exec node --disable-warning=ExperimentalWarning src/main.ts';
   const [W3] = workloads.filter(({ name }) => name === 'W3');

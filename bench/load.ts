@@ -51,7 +51,9 @@ export async function load(workload: Workload, target: Target, seconds: number):
   return {
     server: (cpuOf(pid) - before.server) / requests,
     postgres: (cpuOf(database.pid) - before.postgres) / requests,
-    ...{ p50: p50 / 1000, p99: p99 / 1000, bytes: bytes / requests },
+    p50: p50 / 1000,
+    p99: p99 / 1000,
+    bytes: bytes / requests,
   };
 }
 

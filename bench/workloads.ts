@@ -75,7 +75,9 @@ const list = (
   total: number,
   queryOf: (choice: Choice) => Query,
 ): Workload => ({
-  ...{ name, title, target },
+  name,
+  title,
+  target,
   request: choice => {
     const { page, ...filter } = queryOf(choice);
     return get(`/api/posts?${new URLSearchParams({ page: String(page), limit: '20', ...filter })}`);
@@ -89,7 +91,9 @@ const graphql = (query: string, variables?: object) =>
 
 export const workloads: Workload[] = [
   {
-    ...{ name: 'W1', title: 'one user by id', target: 0.85 },
+    name: 'W1',
+    title: 'one user by id',
+    target: 0.85,
     request: ({ id }) => get(`/api/users/${id}`),
     check: ({ id, name }, choice) => same([String(id), name], [choice.id, `User ${choice.user}`]),
   },
@@ -102,22 +106,32 @@ export const workloads: Workload[] = [
     status: 'published',
   })),
   {
-    ...{ name: 'W3', title: 'create a user', target: 1.6, isNew: true },
+    name: 'W3',
+    title: 'create a user',
+    target: 1.6,
+    isNew: true,
     request: ({ unique }) => post('/api/users', `{"name":"Ada","email":"n${unique}@example.com"}`),
     check: ({ email }, { unique }) => same(email, `n${unique}@example.com`),
   },
   {
-    ...{ name: 'W4', title: 'GraphQL, one user with 20 posts', target: 2 },
+    name: 'W4',
+    title: 'GraphQL, one user with 20 posts',
+    target: 2,
     request: ({ id }) => graphql('query($id: ID!) { user(id: $id) { name email posts { title } } }', { id }),
     check: ({ data }, { user }) => same([data.user.name, data.user.posts.length], [`User ${user}`, perUser]),
   },
   {
-    ...{ name: 'W5', title: 'GraphQL, 20 users with 20 posts each', target: 1.5 },
+    name: 'W5',
+    title: 'GraphQL, 20 users with 20 posts each',
+    target: 1.5,
     request: () => graphql('{ users(limit: 20) { id name email posts { title } } }'),
     check: ({ data }) => same([data.users.length, data.users[19].posts.length], [20, perUser]),
   },
   {
-    ...{ name: 'W6', title: 'signed webhook, stored before the 200', target: 1.4, isNew: true },
+    name: 'W6',
+    title: 'signed webhook, stored before the 200',
+    target: 1.4,
+    isNew: true,
     request: ({ unique }) => signed(unique),
     check: body => same(body, 'OK'),
   },

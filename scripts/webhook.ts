@@ -89,7 +89,10 @@ async function actOnAll(session: Session, action: string) {
 }
 
 const commands: Record<string, (session: Session) => Promise<void>> = {
-  ...{ send, listen, list, show },
+  send,
+  listen,
+  list,
+  show,
   replay: actOn('replay'),
   dismiss: actOn('dismiss'),
 };

@@ -4,7 +4,9 @@ const text = { type: 'string' };
 const count = { type: 'integer' };
 /** Every response that lists a header has it, unless it is optional. */
 const required = (schema: object, description: string, example: unknown) => ({
-  ...{ description, schema, example },
+  description,
+  schema,
+  example,
   required: true,
 });
 

@@ -4,7 +4,10 @@ import { isUntagged } from '../http/requests/conditions.ts';
 const text = { type: 'string' };
 /** Without an example, which the page at `/docs` would send. */
 const header = (name: string, description: string, schema: object = text) => ({
-  ...{ name, in: 'header', description, schema },
+  name,
+  in: 'header',
+  description,
+  schema,
 });
 
 /** The request headers that operations have in common. */

@@ -4,6 +4,7 @@ import { withArticle, wordsOf } from '../../src/core/text.ts';
 import type { Feed } from '../../src/services/changes/feed.ts';
 import { type Follower, follow } from '../../src/services/changes/follow.ts';
 import type { Followed } from '../../src/services/changes/followed.ts';
+import type { SentPosition } from '../../src/services/changes/position.ts';
 import { type Arguments, withoutNulls } from './fields/inputs.ts';
 import { toArguments } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
@@ -52,11 +53,8 @@ export async function* openChanges(feed: Feed, field: string, args: Arguments, f
   const members = resources[0]?.parents ?? {};
   const side = Object.entries(values).map(([name, value]) => [members[name] ?? name, value]);
   const choice = { resources, id, side: Object.fromEntries(side) };
-  for await (const { changes } of follow(feed, follower, choice, {
-    in: 'query',
-    path: '/after',
-    text: after,
-  }))
+  const sent: SentPosition = { in: 'query', path: '/after', text: after };
+  for await (const { changes } of follow(feed, follower, choice, sent))
     yield changes.map(({ position: cursor, record, ...change }): object => ({
       ...change,
       cursor,

@@ -120,7 +120,9 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     },
   });
   app.route({
-    ...{ method: 'GET', url: '/graphql', ...getRoute },
+    method: 'GET',
+    url: '/graphql',
+    ...getRoute,
     handler: async (request, reply) => {
       if (tool && asksForTool(request)) return tool(reply);
       const { answer, fromQuery } = await endpoint();

@@ -43,7 +43,7 @@ function entryOf({ actor, transport, origin, now }: Context, action: AuditAction
 }
 
 const { transaction, number, ...columns } = getTableColumns(auditLog);
-const entries = rowsOfTable(auditLog, Object.keys(columns) as (keyof typeof columns)[]);
+const entries = rowsOfTable(auditLog, columns);
 const insertEntries = statement({}, builder => builder.insert(auditLog).select(entries.select));
 
 /** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */

@@ -120,7 +120,9 @@ async function removeFound(inside: Context, resource: Removable, ids: string[]):
   const removal = orm(inside.db).delete<PgTable>(table).where(isAny(table.id, ids)).returning();
   const removed = (await removal) as ResourceTable['$inferSelect'][];
   const writes = removed.map(record => ({
-    ...{ recordId: record.id, version: record.version + 1, sides: [sideOf(resource, record)] },
+    recordId: record.id,
+    version: record.version + 1,
+    sides: [sideOf(resource, record)],
   }));
   await recordWrites(inside, `${name}.delete`, writes);
   await onRemoval?.(inside, ids);

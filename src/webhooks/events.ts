@@ -48,7 +48,10 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   counted: false,
   filters: {
     event: value => sql`${fingerprint} = decode(${value}, 'hex')`,
-    ...{ customer, type, status, provider },
+    customer,
+    type,
+    status,
+    provider,
   },
   // Nearly all events are done.
   rarestFirst: ({ status }) =>
@@ -99,11 +102,17 @@ interface Action {
   queue: (db: Connection, events: (Key & { customer: string | null })[]) => Promise<unknown>;
 }
 const replay: Action = {
-  ...{ name: 'replay', from: replayable, conflict: notReplayable, queue: enqueue },
+  name: 'replay',
+  from: replayable,
+  conflict: notReplayable,
+  queue: enqueue,
   set: { status: 'received', attempts: 0, reason: null, replays: sql`${replays} + 1` },
 };
 const dismissal: Action = {
-  ...{ name: 'dismiss', from: dismissible, conflict: notDismissible, queue: dequeue },
+  name: 'dismiss',
+  from: dismissible,
+  conflict: notDismissible,
+  queue: dequeue,
   set: { status: 'dismissed' },
 };
 

@@ -1,4 +1,4 @@
-import { sql } from '../../drizzle/orm.ts';
+import { getTableColumns, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Provider } from '../config/providers.ts';
@@ -73,12 +73,9 @@ function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body
   return { ...known, ...fate, deliveries: 1, body, traceparent: traceparent() ?? null, ...times };
 }
 
-const rows = rowsOfTable(webhookEvents, [
-  ...(['id', 'provider', 'preset', 'fingerprint', 'eventId', 'type', 'customer', 'status'] as const),
-  ...(['reason', 'deliveries', 'body', 'traceparent', 'occurredAt', 'createdAt', 'updatedAt'] as const),
-]);
-
-const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;
+const { attempts, replays, lastError, failures, processedAt, ...received } = getTableColumns(webhookEvents);
+const rows = rowsOfTable(webhookEvents, received);
+const { id, provider, fingerprint, customer, status, deliveries } = received;
 
 /**
  * Events and their places in the queue are committed together, because it is one statement. A repeated event is only

@@ -9,12 +9,10 @@ import { statement } from '../database/statements/statement.ts';
  * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that
  * are due:
  *
- *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two that write at
- * one moment
- *      may name the same event.
- *   2. In one transaction it locks their rows of the queue, which decides, has their effects, and deletes their rows
- * and that
- *      of the batch.
+ *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two workers that
+ *      write at one moment may name the same event.
+ *   2. In one transaction it locks their rows of the queue, which decides whose they are, has their effects, and
+ *      deletes these rows and that of the batch.
  *
  * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
  * event is a failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and

@@ -20,7 +20,8 @@ function clientOf(t: Test, transport: (typeof transports)[number], url: string, 
     transport === 'events'
       ? createSseClient({ url: `${url}/api/graphql`, ...retry, ...(key && { headers: bearer(key) }) })
       : createSocketClient({
-          ...{ url: `${url.replace('http', 'ws')}/api/graphql`, ...retry },
+          url: `${url.replace('http', 'ws')}/api/graphql`,
+          ...retry,
           ...(key && { connectionParams: bearer(key) }),
         });
   t.teardown(() => void client.dispose());
@@ -43,7 +44,8 @@ function collect(client: Subscriber, query: string, variables: Record<string, un
     for (const end = Date.now() + 10_000; !isThere() && Date.now() < end; ) await sleep(5);
   };
   return {
-    ...{ results, stop },
+    results,
+    stop,
     next: async (amount: number): Promise<Result[]> => {
       await until(() => results.length >= amount);
       return results.splice(0, amount);
@@ -85,8 +87,12 @@ for (const transport of transports)
     t.same(created, {
       data: {
         postChanged: {
-          ...{ action: 'create', id: post.id, version: 1, changed: [], at: created.data.postChanged.at },
-          ...{ cursor: created.data.postChanged.cursor },
+          action: 'create',
+          id: post.id,
+          version: 1,
+          changed: [],
+          at: created.data.postChanged.at,
+          cursor: created.data.postChanged.cursor,
           post: { title: post.title, author: { name: author.name } },
         },
       },
@@ -203,7 +209,9 @@ t.test('customerSubscriptionChanged follows the subscription of a customer', asy
     {
       data: {
         customerSubscriptionChanged: {
-          ...{ action: 'create', id: 'stripe:cus_2', version: 1 },
+          action: 'create',
+          id: 'stripe:cus_2',
+          version: 1,
           subscription: { customer: 'cus_2', items: [{ id: null, status: 'active' }] },
         },
       },

@@ -86,11 +86,18 @@ t.test('a subscription is created by its first event, and changed by later ones'
   const { body: record } = await service.call('GET', '/api/subscriptions/cus_1', 200);
   t.match(created, { event: 'subscription.create' });
   t.same(created?.data, {
-    ...{ resource: 'subscription', id: 'stripe:cus_1', action: 'create', version: 1, changed: [] },
-    ...{ at: created?.data.at, record },
+    resource: 'subscription',
+    id: 'stripe:cus_1',
+    action: 'create',
+    version: 1,
+    changed: [],
+    at: created?.data.at,
+    record,
   });
   const canceled = {
-    ...{ id: 'evt_2', type: 'customer.subscription.deleted', created: Math.floor(Date.now() / 1000) },
+    id: 'evt_2',
+    type: 'customer.subscription.deleted',
+    created: Math.floor(Date.now() / 1000),
     data: { object: { id: 'sub_1', customer: 'cus_1', status: 'canceled' } },
   };
   await service.deliver(canceled);

@@ -21,8 +21,13 @@ t.test('each committed change is an event, with the record as it is now', async 
       event: 'user.create',
       id: /^\d/,
       data: {
-        ...{ resource: 'user', id: ada.id, action: 'create', version: 1, changed: [] },
-        ...{ at: /Z$/, record: ada },
+        resource: 'user',
+        id: ada.id,
+        action: 'create',
+        version: 1,
+        changed: [],
+        at: /Z$/,
+        record: ada,
       },
     },
   ]);

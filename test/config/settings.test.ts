@@ -29,7 +29,9 @@ t.test('numbers become numbers, strings stay strings, and other variables are ig
   const env = { PORT: '0', RATE_LIMIT_MAX: '1000000000', DATA_DIR: '7', PATH: '/bin', __proto__: 'x' };
   t.same(readSettings(env), {
     ...readSettings({}),
-    ...{ PORT: 0, RATE_LIMIT_MAX: 1_000_000_000, DATA_DIR: '7' },
+    PORT: 0,
+    RATE_LIMIT_MAX: 1_000_000_000,
+    DATA_DIR: '7',
   });
 });
 

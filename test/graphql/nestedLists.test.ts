@@ -41,7 +41,9 @@ t.test('a nested list has the sorts, filters and pages of the REST list, for eac
       { createdSince: times[9] as string, createdBefore: times[40] as string, title: 'Title 2' },
     ]) {
       const fields = [{}, { limit: 4, page: 2 }, { page: 2 }].map(page => ({
-        ...{ sort, ...filter, ...page },
+        sort,
+        ...filter,
+        ...page,
       }));
       const selections = fields.map((args, i) => `p${i}: posts(${toText(args)}) { id }`);
       statements.length = 0;
@@ -75,7 +77,10 @@ t.test(
     for (const { id, posts } of data.users) {
       const { data: whole } = (await call('GET', `/api/posts?author=${id}&limit=2`, 200)).body;
       const expected = whole.map(({ title, status, version, createdAt }: Record<string, unknown>) => ({
-        ...{ title, status, createdAt, version },
+        title,
+        status,
+        createdAt,
+        version,
         author: { id },
       }));
       t.same(posts, expected);

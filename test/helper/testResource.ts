@@ -49,7 +49,10 @@ async function start(t: Test, { resource }: Operations, { members = {}, change }
   const { call, ask } = await buildGraphQL(t);
   const path = `/api/${resource.path}`;
   return {
-    ...{ call, ask, resource, path },
+    call,
+    ask,
+    resource,
+    path,
     body: (given: Members = {}) => newBody(call, resource, { ...members, ...given }),
     make: (given: Members = {}) => makeRecord(call, resource, { ...members, ...given }),
     change: async (record: Members) => change ?? newChange(call, resource, record),
@@ -158,14 +161,17 @@ async function testGraphQL(t: Test, { ask, resource, make, change }: Service) {
   const expected = relationsOf(resource).map(({ name, member, children: key }) => [
     name,
     record[member] && {
-      ...{ id: record[member], [`${key}Count`]: 1 },
-      ...{ [key]: children, [`${key}Connection`]: { nodes: children } },
+      id: record[member],
+      [`${key}Count`]: 1,
+      [key]: children,
+      [`${key}Connection`]: { nodes: children },
     },
   ]);
   t.same(read, { data: { [name]: { ...record, ...Object.fromEntries(expected) } } });
   t.same(await ask(`{ ${plural} { id } ${plural}Count ${plural}Connection { nodes { id } totalCount } }`), {
     data: {
-      ...{ [plural]: children, [`${plural}Count`]: 1 },
+      [plural]: children,
+      [`${plural}Count`]: 1,
       [`${plural}Connection`]: { nodes: children, totalCount: 1 },
     },
   });

@@ -62,8 +62,13 @@ export const statusEvent = (
 ): StatusEvent => ({
   status,
   event: {
-    ...{ id: newId(Date.now()), eventId: null, provider: 'stripe', customer: 'cus_1' },
-    ...{ occurredAt: null, createdAt: new Date().toISOString(), ...given },
+    id: newId(Date.now()),
+    eventId: null,
+    provider: 'stripe',
+    customer: 'cus_1',
+    occurredAt: null,
+    createdAt: new Date().toISOString(),
+    ...given,
   },
 });
 

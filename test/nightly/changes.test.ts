@@ -17,8 +17,11 @@ t.test(`${many} changes under faults: a reader that is cut each second gets each
   const ports = [await freePort(), await freePort()];
   const start = (port = 0) =>
     spawnService(t, {
-      ...{ DATABASE_URL: postgres.url, REDIS_URL: redis.url, PORT: String(port) },
-      ...{ RATE_LIMIT_MAX: '1000000000', LOG_LEVEL: 'warn' },
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      PORT: String(port),
+      RATE_LIMIT_MAX: '1000000000',
+      LOG_LEVEL: 'warn',
     });
   const servers = ports.map(start) as [Service, Service];
   const urls = ports.map(port => `http://127.0.0.1:${port}`);

@@ -44,8 +44,7 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
   });
 
   // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they
-  // would
-  // wait for each other.
+  // would wait for each other.
   const writers = Array.from({ length: 50 }, async (_, i) => {
     const writer = { name: 'Grace', email: `grace${i}@example.com` };
     return { ...writer, id: (await call(one, 'POST', '/api/users', writer)).body.id };
@@ -103,8 +102,7 @@ t.test('a process ends with one sentence when no setting names the pooler', { sk
 });
 
 // Bug: a statement was sent behind another on the same connection. PgBouncer gives the session away after the first
-// one, and
-// the second was never answered.
+// one, and the second was never answered.
 t.test('two statements at once are both answered', { skip }, async t => {
   const client = clientOf(await startPgBouncer(t, await createPostgres(t, { empty: true })));
   t.teardown(() => client.close());

@@ -89,7 +89,13 @@ const lists: Record<string, List> = {
   '/api/audit': {
     table: auditLog,
     row: ({ id, createdAt }) => ({
-      ...{ id, createdAt, action: 'user.create', recordId: id, changed: [], requestId: null, details: null },
+      id,
+      createdAt,
+      action: 'user.create',
+      recordId: id,
+      changed: [],
+      requestId: null,
+      details: null,
       ...actor,
     }),
   },

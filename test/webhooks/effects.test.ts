@@ -42,7 +42,9 @@ t.test('activation sets any status to active and keeps the first activation time
   await apply('past_due', '2027-01-30T00:00:00.000Z');
   await apply('active', '2027-01-31T00:00:00.000Z');
   t.same(await read(), {
-    ...{ ...first, version: 3, updatedAt: '2027-02-01T00:00:00.001Z' },
+    ...first,
+    version: 3,
+    updatedAt: '2027-02-01T00:00:00.001Z',
     items: [{ ...later, statusAt: '2027-01-31T00:00:00.000Z' }],
   });
 });
@@ -56,7 +58,9 @@ t.test('every change of status is in the audit log with its event (bug: none was
   const first = await pay('evt_1', 1_763_700_000);
   await pay('evt_2', 1_763_700_001);
   await deliver({
-    ...{ id: 'evt_3', type: 'invoice.payment_failed', created: 1_763_700_002 },
+    id: 'evt_3',
+    type: 'invoice.payment_failed',
+    created: 1_763_700_002,
     data: { object: { customer: 'cus_1' } },
   });
   const failed = await eventually('limit=1', 'processed');
@@ -72,7 +76,11 @@ t.test('every change of status is in the audit log with its event (bug: none was
     ].map(([{ id: event, eventId }, from, to, occurredAt]) => [
       'subscription.change',
       {
-        ...{ event, eventId, occurredAt, from, to },
+        event,
+        eventId,
+        occurredAt,
+        from,
+        to,
         subscription: { ...unsaid, id: null, status: to, statusAt: occurredAt },
       },
     ]),

@@ -37,7 +37,8 @@ async function openQueue(t: Test, customers: string[]) {
 /** Payments whose handler writes into the audit log that it ran, then does this. */
 const counting = (then: (context: Context, customers: (string | null)[]) => Promise<void> = async () => {}) =>
   handling('payment_intent.succeeded', {
-    ...{ effect: '', needsCustomer: true },
+    effect: '',
+    needsCustomer: true,
     handle: async (context, events) => {
       const writes = events.map(({ customer }) => ({ recordId: customer ?? '' }));
       await recordWrites(context, 'subscription.change', writes);

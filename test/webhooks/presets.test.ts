@@ -48,7 +48,8 @@ t.test('bug: two deliveries of GitHub with one body were one event', async t => 
   const raw = '{"zen":"Keep it logically awesome."}';
   for (const id of ['1', '2', '2']) {
     const headers = {
-      ...{ 'x-github-event': 'ping', 'x-github-delivery': id },
+      'x-github-event': 'ping',
+      'x-github-delivery': id,
       'x-hub-signature-256': await octokit.sign(raw),
     };
     await call('POST', '/api/webhooks/github', 200, { raw, headers });
@@ -136,8 +137,13 @@ t.test(
     const other = {
       'shop-eu': { preset: 'paddle', secrets: [secret] },
       acme: {
-        ...{ scheme: 'hex', header: 'x-acme', id: 'header:x-acme-id', type: ['kind', 'type'] },
-        ...{ customer: ['data.user', 'data.account'], time: 'at', secrets: [secret] },
+        scheme: 'hex',
+        header: 'x-acme',
+        id: 'header:x-acme-id',
+        type: ['kind', 'type'],
+        customer: ['data.user', 'data.account'],
+        time: 'at',
+        secrets: [secret],
       },
       // As before there were presets: a name alone says nothing when a scheme is given.
       github: { scheme: 'sha256', secrets: [secret] },
@@ -156,7 +162,9 @@ t.test(
     const acme = { 'x-acme': hmac(raw).digest('hex'), 'x-acme-id': 'a-1' };
     await call('POST', '/api/webhooks/acme', 200, { raw, headers: acme });
     t.match(await eventually('provider=acme', 'processed'), {
-      ...{ eventId: 'a-1', type: 'payment_intent.succeeded', customer: '7' },
+      eventId: 'a-1',
+      type: 'payment_intent.succeeded',
+      customer: '7',
       occurredAt: '2025-11-21T08:10:11.123Z',
     });
     const payment = JSON.stringify(paymentEvent({ customer: 'cus_9' }));
@@ -199,8 +207,14 @@ t.test('the command has a true event of every type that is handled', async t => 
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   // What the last word of a type says is what its event says, if it is about a subscription.
   const said: Record<string, string> = {
-    ...{ paused: 'paused', past_due: 'past_due', trialing: 'trialing', canceled: 'canceled' },
-    ...{ halted: 'unpaid', expired: 'canceled', completed: 'canceled', deleted: 'canceled' },
+    paused: 'paused',
+    past_due: 'past_due',
+    trialing: 'trialing',
+    canceled: 'canceled',
+    halted: 'unpaid',
+    expired: 'canceled',
+    completed: 'canceled',
+    deleted: 'canceled',
   };
   for (const [name, own] of handlers)
     for (const [type, { status: path }] of own) {

@@ -69,7 +69,8 @@ t.test('a replay of an event that waits for its next attempt makes it due at onc
   await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
   await eventually('status=failed', 'failed');
   t.match((await call('GET', `/api/webhook-events/${event.id}`, 200)).body, {
-    ...{ attempts: 1, replays: 1 },
+    attempts: 1,
+    replays: 1,
     failures: [
       { round: 0, attempt: 1, error: 'always' },
       { round: 1, attempt: 1, error: 'always' },
@@ -150,7 +151,9 @@ t.test("every log line about an event has the provider's id", async t => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const handle = () => Promise.reject(new Error('never'));
   const { deliver, eventually } = await buildReceiver(t, {
-    ...{ handle, log, retries: { delay: 0, delayMax: 0 } },
+    handle,
+    log,
+    retries: { delay: 0, delayMax: 0 },
     settings: { WEBHOOK_RETRIES: 1 },
   });
   await deliver(paymentEvent());

@@ -72,7 +72,9 @@ function checkSampleOptions({ values }: Session, { preset, id, name }: Provider,
 function checkFileOptions({ values, argument }: Session, { id, type }: Provider): void {
   const isInHeader = (source: Source = []) => [source].flat().some(path => path.startsWith('header:'));
   const options = {
-    ...{ '--status': values.status, '--customer': values.customer, '--fail': values.fail },
+    '--status': values.status,
+    '--customer': values.customer,
+    '--fail': values.fail,
     ...(!isInHeader(id) && { '--id': values.id }),
     ...(!isInHeader(type) && { 'A type': argument || undefined }),
   };

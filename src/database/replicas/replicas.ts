@@ -21,8 +21,7 @@ const maxLag = 5000;
  * Copies of the database for reads, if there are any. Two promises hold on all instances together:
  *
  * 1. A replica lacks nothing that was committed more than `maxLag` ago. Each instance keeps asking the primary how
- * far its
- *    log is, and each replica how much of it is applied.
+ *    far its log is, and each replica how much of it is applied.
  * 2. Callers read their own writes. Before a write is answered, the caller's name goes to Redis for longer than any
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */

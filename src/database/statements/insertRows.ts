@@ -7,18 +7,17 @@ function defaultOf(column: Column): SQL {
 }
 
 /**
- * The source of an `insert … select` of any number of rows: one text, with one parameter for each column. The members
- * that are not named get the defaults of their columns.
+ * The source of an `insert … select` of any number of rows: one text, with one parameter for each of these columns. The
+ * others get their defaults.
  */
 export function rowsOfTable<T extends PgTable>(
   table: T,
-  members: Extract<keyof T['$inferInsert'], string>[],
+  given: Record<string, Column> = getTableColumns(table),
 ) {
-  const columns = getTableColumns(table);
-  const named = new Set<string>(members);
+  const members = Object.keys(given);
   const name = (member: string) => sql.identifier(member);
-  const values = Object.entries(columns).map(([member, column]) =>
-    named.has(member)
+  const values = Object.entries<Column>(getTableColumns(table)).map(([member, column]) =>
+    Object.hasOwn(given, member)
       ? sql`new.${name(member)}::${sql.raw(column.getSQLType())}`
       : sql`${defaultOf(column)}::${sql.raw(column.getSQLType())}`,
   );
@@ -28,8 +27,7 @@ export function rowsOfTable<T extends PgTable>(
   /** The values of the placeholders. */
   const valuesOf = (rows: T['$inferInsert'][]) =>
     Object.fromEntries(
-      members.map(member => {
-        const column = columns[member] as (typeof columns)[string];
+      Object.entries(given).map(([member, column]) => {
         const each = rows.map(row => row[member as keyof typeof row] ?? null);
         return [
           member,

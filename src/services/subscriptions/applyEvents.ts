@@ -50,8 +50,14 @@ export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => 
  * what has ended stays so.
  */
 const withinSecond: SubscriptionStatus[] = [
-  ...(['past_due', 'unpaid', 'paused', 'incomplete', 'trialing', 'active'] as const),
-  ...(['incomplete_expired', 'canceled'] as const),
+  'past_due',
+  'unpaid',
+  'paused',
+  'incomplete',
+  'trialing',
+  'active',
+  'incomplete_expired',
+  'canceled',
 ];
 const hasEnded = ({ status }: KnownItem) => status === 'incomplete_expired' || status === 'canceled';
 
@@ -110,10 +116,12 @@ function merge(known: KnownItem | undefined, { subscription, statusAt, ...said }
   const later = {
     ...(compareStatus({ status: said.status, statusAt }, item) > 0 && { status: said.status, statusAt }),
     ...(isNewer(currentPeriodEnd, item.currentPeriodEnd, item.periodAt) && {
-      ...{ currentPeriodEnd: currentPeriodEnd ?? null, periodAt: statusAt },
+      currentPeriodEnd: currentPeriodEnd ?? null,
+      periodAt: statusAt,
     }),
     ...(isNewer(cancelAtPeriodEnd, item.cancelAtPeriodEnd, item.cancelAt) && {
-      ...{ cancelAtPeriodEnd: cancelAtPeriodEnd ?? null, cancelAt: statusAt },
+      cancelAtPeriodEnd: cancelAtPeriodEnd ?? null,
+      cancelAt: statusAt,
     }),
   };
   return Object.keys(later).length > 0 ? { ...item, ...later } : item;

@@ -3,6 +3,7 @@ import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { newRecord } from '../../core/ids.ts';
+import { timeOfChange } from '../../core/instants.ts';
 import type { Connection } from '../../database/connection.ts';
 import { arrayText, rowsOfTable } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
@@ -13,10 +14,7 @@ import { hasCustomer, ofCustomers, subscriptionIdOf } from './read.ts';
 const { customer, provider, version } = subscriptions;
 type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
 
-const fresh = rowsOfTable(subscriptions, [
-  ...(['id', 'customer', 'provider', 'status', 'activatedAt', 'items', 'version'] as const),
-  ...(['createdAt', 'updatedAt'] as const),
-]);
+const fresh = rowsOfTable(subscriptions);
 const insertNew = statement({ customer }, (builder, columns) =>
   builder
     .insert(subscriptions)
@@ -106,9 +104,6 @@ function rowOf(
   const isActivated = changes.some(({ to }) => to === 'active');
   const activatedAt = before?.activatedAt ?? (isActivated ? record.createdAt : null);
   const knownVersion = before?.version ?? 0;
-  // A status that only has a later time is no new version.
-  const updatedAt =
-    before && changes.length === 0 ? before.updatedAt : laterThan(before?.updatedAt, record.updatedAt);
   const version = knownVersion + changes.length;
   return {
     ...record,
@@ -119,13 +114,13 @@ function rowOf(
     activatedAt,
     version,
     knownVersion,
-    updatedAt,
+    updatedAt: before ? updatedAtAfter(before, changes, context.now()) : record.updatedAt,
   };
 }
 
-/** A change is later than the one before it, also when the clock steps back. */
-const laterThan = (before: string | undefined, now: string) =>
-  before === undefined || now > before ? now : new Date(Date.parse(before) + 1).toISOString();
+/** A status that only has a later time is no new version. */
+const updatedAtAfter = ({ updatedAt }: Known, changes: Outcome['changes'], now: Date) =>
+  changes.length === 0 ? updatedAt : timeOfChange(now, updatedAt);
 
 function entriesOf({ changes, before, row }: SubscriptionChange): Write[] {
   const { customer, knownVersion } = row;
@@ -140,14 +135,12 @@ function entriesOf({ changes, before, row }: SubscriptionChange): Write[] {
       sides: [{ customer }],
       changed: from === null ? [] : changed.filter(member => member !== false),
       details: {
-        ...{
-          event: event.id,
-          eventId: event.eventId,
-          occurredAt: timeOfEvent(event),
-          from,
-          to,
-          subscription,
-        },
+        event: event.id,
+        eventId: event.eventId,
+        occurredAt: timeOfEvent(event),
+        from,
+        to,
+        subscription,
       },
     };
   });

@@ -90,7 +90,9 @@ const table: Row[] = [
 
 /** How the records of each resource come into being. They are left at version 2. */
 const makers = completeResources.map(resource => ({
-  ...{ name: resource.plural, methods: all, missing: someId },
+  name: resource.plural,
+  methods: all,
+  missing: someId,
   make: async () => {
     const made = await makeRecord(call, resource);
     const path = `/api/${resource.path}/${made.id}`;
@@ -100,7 +102,9 @@ const makers = completeResources.map(resource => ({
 }));
 let customers = 0;
 const subscriptions = {
-  ...{ name: 'subscriptions', methods: reads, missing: 'nobody' },
+  name: 'subscriptions',
+  methods: reads,
+  missing: 'nobody',
   make: async () => {
     const customer = `cus_${++customers}`;
     await changeSubscriptions(inside(database), [statusEvent('active', { customer })]);

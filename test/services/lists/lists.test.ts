@@ -30,7 +30,10 @@ t.test('a record may have members with the names that a statement of a list uses
   await orm(db).insert(orders).values(order);
   for (const counted of [[], false] as const) {
     const list = new PagedList<typeof order, 'parent' | 'total' | 'skip', 'createdAt' | 'total'>({
-      ...{ scope: 'read', name: 'orders', table: orders, counted: counted && [...counted] },
+      scope: 'read',
+      name: 'orders',
+      table: orders,
+      counted: counted && [...counted],
       filters: { parent: orders.parent, total: orders.total, skip: orders.skip },
       sorts: { createdAt: [], total: [sql`lower(${orders.total})`] },
     });
@@ -69,7 +72,10 @@ t.test('a record may have members with the names that a statement of a list uses
 
 t.test('a list may be sorted by numbers, and a forged cursor with a word for one is refused', async t => {
   const list = new PagedList<{ attempts: number }, never, 'attempts'>({
-    ...{ scope: 'admin', name: 'attempts', table: webhookEvents, filters: {} },
+    scope: 'admin',
+    name: 'attempts',
+    table: webhookEvents,
+    filters: {},
     sorts: { attempts: [webhookEvents.attempts] },
   });
   const context = inside(await openTestDatabase(t));
@@ -77,8 +83,13 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
     .insert(webhookEvents)
     .values(
       [2, 10, 1, 10, 9].map((attempts, i) => ({
-        ...{ ...newRecord(context), attempts, provider: 'p', preset: 'p', status: 'dead' as const },
-        ...{ fingerprint: Buffer.from([i]), body: Buffer.from('{}') },
+        ...newRecord(context),
+        attempts,
+        provider: 'p',
+        preset: 'p',
+        status: 'dead' as const,
+        fingerprint: Buffer.from([i]),
+        body: Buffer.from('{}'),
       })),
     );
   const query = { limit: 2, sort: '-attempts' } as const;

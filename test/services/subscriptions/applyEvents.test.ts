@@ -17,7 +17,8 @@ const event = (
   terms?: StatusEvent['terms'],
 ): StatusEvent => ({
   ...statusEvent(status, { occurredAt: timeAt(second) }),
-  ...{ subscription, terms },
+  subscription,
+  terms,
 });
 const until = (second: number, cancelAtPeriodEnd = false) => ({
   currentPeriodEnd: timeAt(second),
