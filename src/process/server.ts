@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { serveMetrics } from '../../plugins/metrics.ts';
 import type { Settings } from '../../schemas/settings.ts';
@@ -78,8 +78,11 @@ async function close(runtime: Runtime, app: App, jobs: Jobs | undefined, code: n
 /** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
 async function letClientsLeave({ server }: App): Promise<void> {
   const connections = promisify(server.getConnections.bind(server));
-  for (const end = Date.now() + 500; Date.now() < end && (await connections()) > 0; ) await sleep(20);
-  setInterval(() => server.closeIdleConnections(), 100);
+  for (const end = Date.now() + 1000; Date.now() < end && (await connections()) > 0; ) await sleep(20);
+  // A busy process reads what has arrived after its timers and before the next turn: a connection with an unread
+  // request only looks idle.
+  await turn();
+  setInterval(() => setImmediate(() => server.closeIdleConnections()), 100);
 }
 
 /** Neither a busy or half-open socket nor a silent database may delay the exit. */
