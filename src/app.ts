@@ -22,6 +22,7 @@ import proxies from '../plugins/http/proxies.ts';
 import conditions from '../plugins/http/requests/conditions.ts';
 import idempotency from '../plugins/http/requests/idempotency.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
+import routing from '../plugins/http/routes.ts';
 import streams, { isWebSocket } from '../plugins/http/streams.ts';
 import tracing from '../plugins/http/tracing.ts';
 import { metricsRoute } from '../plugins/metrics.ts';
@@ -73,6 +74,7 @@ export async function buildApp(dependencies: AppDependencies) {
     ? (await import('./database/replicas/replicas.ts')).openReplicas(settings, database, log)
     : undefined;
 
+  await app.register(routing);
   if (isTracing()) await app.register(tracing);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   await app.register(parsing);

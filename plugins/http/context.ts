@@ -36,7 +36,7 @@ interface Options {
 export default fp<Options>(async (app, { database, callWorkers, replicas, limits, now }) => {
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
-    const { transport = 'rest' } = request.routeOptions.config;
+    const { transport = 'rest' } = request.config;
     const { deadline, log, actor } = request;
     return { db, deadline, callWorkers, now, log, actor, transport, origin: request };
   };
@@ -62,10 +62,9 @@ const isSafe = ({ method }: FastifyRequest) => method === 'GET' || method === 'H
 /** A caller is identified as for rate limits: by credentials, or else by address. */
 function readFrom(replicas: Replicas, app: FastifyInstance, limits: RateLimits): void {
   const callerOf = ({ actor, ip }: FastifyRequest) => limits.accountOf(actor, ip).name;
-  const hasCaller = ({ routeOptions: { config } }: FastifyRequest) =>
-    config.scope !== undefined && config.scope !== 'public';
+  const hasCaller = ({ config }: FastifyRequest) => config.scope !== undefined && config.scope !== 'public';
   app.addHook('preValidation', async request => {
-    const mayRead = isSafe(request) || request.routeOptions.config.transport === 'graphql';
+    const mayRead = isSafe(request) || request.config.transport === 'graphql';
     if (mayRead && hasCaller(request)) request.replica = await replicas.readerFor(callerOf(request));
   });
   // Whatever the answer: after an error, too, something may be written.

@@ -46,7 +46,7 @@ export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
     logResponse(request, reply, status);
     const method = knownMethods.has(request.method) ? request.method : 'other';
     // The pattern of the route: a path would be a new series for each record.
-    const labels = { method, route: request.routeOptions.url ?? 'none', status };
+    const labels = { method, route: request.config.url ?? 'none', status };
     metrics.requests.observe(labels, reply.elapsedTime / 1000);
   }
 
@@ -77,7 +77,7 @@ export function logResponse(
   reply: FastifyReply,
   status: number = reply.statusCode,
 ): void {
-  const isQuiet = request.routeOptions.config?.quiet && status < 400;
+  const isQuiet = request.config?.quiet && status < 400;
   request.log[isQuiet ? 'debug' : 'info'](
     {
       method: request.method,

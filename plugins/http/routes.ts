@@ -1,5 +1,22 @@
 import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastify';
+import fp from 'fastify-plugin';
 import type { Need } from '../../src/access/need.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The configuration of the route. `routeOptions` copies all options of it, and hooks ask ten times. */
+    config: FastifyContextConfig & { url?: string };
+  }
+}
+
+/** Looks up the route's configuration before all other hooks. */
+export default fp(async app => {
+  app.decorateRequest('config');
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.config = request.routeOptions.config;
+    done();
+  });
+});
 
 /** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
 export const routesOf =

@@ -25,9 +25,9 @@ export default fp(async app => {
 
   app.addHook('onRequest', (request, reply, done) => {
     // Health checks and scrapes would bury everything else.
-    if (request.routeOptions.config.shed === false) return done();
+    if (request.config.shed === false) return done();
     const { method, id } = request;
-    const route = request.routeOptions.url ?? 'none';
+    const route = request.config.url ?? 'none';
     const parent = propagation.extract(ROOT_CONTEXT, request.headers);
     const attributes = { 'http.request.method': method, 'http.route': route, 'http.request.id': id };
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);

@@ -20,7 +20,7 @@ export default fp(async app => {
   });
 
   app.addHook('onRequest', (request, _reply, done) => {
-    const { scope, publicWhen } = request.routeOptions.config;
+    const { scope, publicWhen } = request.config;
     if (scope === undefined || scope === 'public' || publicWhen?.(request)) return done();
     if (request.refusal !== null) throw request.refusal;
     need(request, scope);

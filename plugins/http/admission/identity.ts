@@ -68,7 +68,7 @@ function identification(credentials: Credentials, limits: RateLimits) {
 
 function identify(app: FastifyInstance, credentials: Credentials): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { scope, identified } = request.routeOptions.config;
+    const { scope, identified } = request.config;
     if (scope === undefined || (scope === 'public' && !identified)) return;
     vary(reply, 'authorization');
     if (request.headers.authorization === undefined) return;

@@ -34,7 +34,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   });
   const count = app.rateLimit();
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.rateLimit === false) return done();
+    if (request.config.rateLimit === false) return done();
     count.call(app, request, reply).then(() => done(), done);
   });
 

@@ -82,7 +82,7 @@ export default fp<Options>(async (app, options) => {
   });
 });
 
-const isCounted = ({ routeOptions: { config } }: FastifyRequest) => config.shed !== false;
+const isCounted = ({ config }: FastifyRequest) => config.shed !== false;
 
 function openShedding(app: FastifyInstance, { settings, metrics, maxDelay = 500 }: Options) {
   const { pressure } = app;

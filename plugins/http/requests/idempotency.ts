@@ -25,7 +25,7 @@ export default fp(async app => {
     },
   });
   app.addHook('preValidation', (request, _reply, done) => {
-    const isRefused = request.routeOptions.config.idempotencyKey === 'refused';
+    const isRefused = request.config.idempotencyKey === 'refused';
     if (isRefused && keyOf(request) !== undefined)
       throw wrongKey('is not accepted here: the response is a secret, which is never stored');
     done();
