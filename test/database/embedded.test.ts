@@ -6,7 +6,6 @@ import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { testLog } from '../helper/database.ts';
 
 // A cold start takes seconds, more on a busy machine.
-t.setTimeout(180_000);
 
 t.test('a failed start releases the folder', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));

@@ -24,8 +24,6 @@ const skip =
   (backend === 'postgres' && 'the pages show the embedded database') ||
   (missing.length > 0 && `not installed: ${missing}`);
 
-t.setTimeout(120_000);
-
 /** A service with a worker, and the variables that the shell of a page has. */
 async function serve(t: Test, settings: Partial<Settings>) {
   const issuer = await openIssuer(t);

@@ -14,8 +14,6 @@ import { has } from '../rig/openCluster.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
 
-t.setTimeout(60_000);
-
 const startBackend = (t: Test) =>
   startService(t, { DATA_DIR: makeDataFolder(t), TRUST_PROXY: '127.0.0.1', AUTH_MODE: 'open' });
 

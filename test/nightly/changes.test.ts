@@ -6,8 +6,6 @@ import { freePort } from '../rig/servers/ports.ts';
 import { makePostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
 
-t.setTimeout(900_000);
-
 const many = Number(process.env.TEST_CHANGES ?? 100_000);
 const skip = !hasRedis && 'redis-server is not installed';
 

@@ -8,7 +8,6 @@ import { freePorts } from '../rig/servers/ports.ts';
 
 const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;
-t.setTimeout(600_000);
 
 async function openScene(t: Test): Promise<Scene> {
   const folder = makeFolder(t);

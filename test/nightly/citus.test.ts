@@ -13,7 +13,6 @@ import { makeFolder, until } from '../rig/process.ts';
 const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 if (!citusPrograms()) missing.push('Citus');
 const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;
-t.setTimeout(300_000);
 
 t.test('a database in use is spread, and keeps what is in it', { skip }, async t => {
   const citus = await Citus.start({ folder: join(makeFolder(t), 'citus') });

@@ -7,7 +7,6 @@ import { type CitusNode, citusPrograms } from '../rig/citus/node.ts';
 import { call, makeFolder, startService } from '../rig/process.ts';
 
 const skip = !citusPrograms() && 'needs Citus';
-t.setTimeout(120_000);
 
 const run = (url: string, script: string, ...args: string[]) =>
   promisify(execFile)(

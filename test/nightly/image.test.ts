@@ -7,8 +7,6 @@ import { buildImage, type Image, reasonAgainstImages } from '../rig/deploy/image
 import { until } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
 
-t.setTimeout(400_000);
-
 const skip = reasonAgainstImages() ?? false;
 
 /** The bounds notice that something large was added; docs/running-many.md has the figures. */

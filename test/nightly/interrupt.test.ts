@@ -6,8 +6,6 @@ import t from 'tap';
 import { has } from '../rig/openCluster.ts';
 import { until } from '../rig/process.ts';
 
-t.setTimeout(220_000);
-
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
 /** When Ctrl-C is pressed: once these words are in this log of the cluster. */

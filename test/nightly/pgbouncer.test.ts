@@ -14,7 +14,6 @@ import { freePort } from '../rig/servers/ports.ts';
 import { queryPostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
 
-t.setTimeout(180_000);
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 
 const skip = !hasPgBouncer && 'pgbouncer is not installed';

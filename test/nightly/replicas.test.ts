@@ -7,8 +7,6 @@ import { makeFolder, startService, until } from '../rig/process.ts';
 import { freePorts } from '../rig/servers/ports.ts';
 import { hasRedis, refusals, startRedis } from '../rig/servers/redis.ts';
 
-t.setTimeout(220_000);
-
 const [writer, otherClient] = ['127.0.0.2', '127.0.0.3'];
 /** The replica always lags by this many seconds: less than the 5 s that are allowed. */
 const delay = 3;

@@ -9,8 +9,6 @@ import type { Series } from '../rig/cluster/prometheus.ts';
 import { has, openCluster } from '../rig/openCluster.ts';
 import { until } from '../rig/process.ts';
 
-t.setTimeout(180_000);
-
 const programs = ['prometheus', 'promtool', 'nginx', 'redis-server'];
 const skip = !programs.every(has) && `one of ${programs.join(', ')} is not installed`;
 

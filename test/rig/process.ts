@@ -98,7 +98,7 @@ export async function runCommand(
   cwd = tmpdir(),
 ) {
   const argv = [...flags, pathOf(script), ...args];
-  const options = { cwd, env: { ...inherited(), ...env }, timeout: 60_000 };
+  const options = { cwd, env: { ...inherited(), ...env }, timeout: 300_000 };
   const child = spawn(process.execPath, argv, options);
   const output = { out: '', err: '' };
   child.stdout.on('data', data => (output.out += data));
@@ -111,7 +111,7 @@ export async function runCommand(
 export async function startService(t: Test, env: Record<string, string>, { ready = true } = {}) {
   const service = spawnService(t, env);
   await Promise.race([
-    until('the service listens', () => service.port > 0, 90),
+    until('the service listens', () => service.port > 0, 180),
     service.ended.then(code => {
       throw new Error(`The service ended with ${code}: ${service.errors()}${JSON.stringify(service.lines)}`);
     }),
@@ -120,7 +120,7 @@ export async function startService(t: Test, env: Record<string, string>, { ready
   return service;
 }
 
-export const untilReady = (service: Service, seconds = 20) =>
+export const untilReady = (service: Service, seconds?: number) =>
   until(
     'the service is ready',
     async () => (await call(service, 'GET', '/health/ready')).status === 200,
@@ -128,7 +128,7 @@ export const untilReady = (service: Service, seconds = 20) =>
   );
 
 /** Waits for a condition; the generous limit keeps a broken test from hanging. */
-export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 20) {
+export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
   throw new Error(`Not within ${seconds} s: ${what}`);
 }

@@ -11,7 +11,6 @@ import { hasPgBouncer, startPgBouncer } from '../rig/servers/pgbouncer.ts';
 import { queryPostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, refusals, startRedis } from '../rig/servers/redis.ts';
 
-t.setTimeout(120_000);
 const needsServer = backend === 'embedded' && 'needs a server';
 const needsNone = backend === 'postgres' && 'the database makes no difference';
 const needsRedis = needsNone || (!hasRedis && 'redis-server is not installed');

@@ -8,8 +8,6 @@ import { has } from '../../rig/openCluster.ts';
 import { makeDataFolder, makeFolder, startService } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.setTimeout(90_000);
-
 /** Longer than the balancers wait for a server that says nothing. */
 const quiet = 21_000;
 const skip = !(has('nginx') && has('haproxy')) && 'nginx or haproxy is not installed';

@@ -10,7 +10,6 @@ import { openBrowser, openPage } from '../../rig/pages/browser.ts';
 import { call, makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.setTimeout(120_000);
 const page = 'docs/changes.md';
 
 t.test(

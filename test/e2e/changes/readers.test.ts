@@ -5,8 +5,6 @@ import { openEvents } from '../../helper/eventStream.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { call, makeDataFolder, startService, until } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 /** With those of the kernel, no buffers hold so many events of 1.6 kB. */
 const many = 12_000;
 const inOne = 25;

@@ -3,8 +3,6 @@ import { changeMuch, mistakesIn, noMistakes, readInPieces } from '../../rig/chan
 import { startPair } from '../../rig/pair.ts';
 import { startService, until } from '../../rig/process.ts';
 
-t.setTimeout(120_000);
-
 const many = 2000;
 /** Loaded by a server whose clock is a minute ahead. */
 const ahead = `data:text/javascript,const D=Date;globalThis.Date=class extends D{

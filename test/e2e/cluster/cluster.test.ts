@@ -8,8 +8,6 @@ import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
 import { until } from '../../rig/process.ts';
 
-t.setTimeout(220_000);
-
 const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600' };
 /** A different client address for each number. */

@@ -4,8 +4,6 @@ import t from 'tap';
 import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, runCommand } from '../../rig/process.ts';
 
-t.setTimeout(120_000);
-
 t.test('npm passes --help on', async t => {
   const { stdout, status } = spawnSync('npm', ['run', '-s', 'check', '--', '--help'], { encoding: 'utf8' });
   t.equal(status, 0);

@@ -3,8 +3,6 @@ import { createPostgres } from '../../helper/database.ts';
 import { call, startService } from '../../rig/process.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
-t.setTimeout(60_000);
-
 t.test('bug: two values that the schema does not know in one answer ended the process', async t => {
   const DATABASE_URL = await createPostgres(t);
   const service = await startService(t, { DATABASE_URL });

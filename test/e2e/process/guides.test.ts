@@ -14,7 +14,6 @@ import {
 } from '../../docs/handbook.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
-t.setTimeout(880_000);
 
 const missing = await missingPrograms();
 /** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */

@@ -6,8 +6,6 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { makeFolder, startService, until } from '../../rig/process.ts';
 
-t.setTimeout(120_000);
-
 t.test('an unread log delays no request, and is complete once it is read', async t => {
   const unreachable = 'postgres://x:x@127.0.0.1:1/x';
   const service = await startService(t, { DATABASE_URL: unreachable }, { ready: false });

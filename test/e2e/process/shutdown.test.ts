@@ -15,8 +15,6 @@ import {
   until,
 } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 /** Sends requests over one keep-alive connection, without a pause, until the server closes it. */
 async function sendRequests(service: Service, client: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -70,7 +68,7 @@ t.test('SIGTERM under load: accepted requests are answered, and the exit code is
   const results = await Promise.all(clients);
   t.same(results.map(({ lost }) => lost).filter(Boolean), [], 'no request was lost');
   const replies = results.flatMap(client => client.replies);
-  t.ok(replies.length > 40, `${replies.length} requests were answered`);
+  t.ok(replies.length > 20, `${replies.length} requests were answered`);
   t.same(new Set(replies.map(({ status }) => status)), new Set([200, 201]));
   t.equal(service.errors(), '');
 });

@@ -4,8 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { call, makeDataFolder, type Service, startService, until } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 interface Exchange {
   status: number;
   head: string;

@@ -19,8 +19,6 @@ import {
 import { freePort } from '../../rig/servers/ports.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
-t.setTimeout(240_000);
-
 const server = process.env.TEST_POSTGRES_URL ?? '';
 
 t.test('SIGTERM to npm stops the service and releases its port and its data folder', async t => {

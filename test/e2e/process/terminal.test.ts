@@ -8,7 +8,6 @@ import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.setTimeout(120_000);
 /** The one of util-linux gives a program a terminal. */
 const skip = !spawnSync('script', ['--version']).stdout?.includes('util-linux') && 'script is not installed';
 

@@ -7,8 +7,6 @@ import { ask } from '../../rig/cluster/ask.ts';
 import { spawnService, until } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.setTimeout(60_000);
-
 t.test('a worker says whether it is alive, and whether it waits for events', async t => {
   const METRICS_PORT = String(await freePort());
   const statusOf = async (path: string) =>

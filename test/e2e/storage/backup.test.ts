@@ -9,8 +9,6 @@ import { call, makeFolder, runCommand, startService } from '../../rig/process.ts
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { contentsOf, fill, skip, startInstalled } from './contents.ts';
 
-t.setTimeout(240_000);
-
 /** Runs a command in this environment and returns its exit code and its output. */
 async function run(command: keyof typeof mains, args: string[], env: Record<string, string>) {
   const { code, out, err } = await runInside(mains[command], args, { PATH: process.env.PATH ?? '', ...env });

@@ -8,8 +8,6 @@ import { call, makeFolder, startService } from '../../rig/process.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { bin, contentsOf, fill, skip, startInstalled } from './contents.ts';
 
-t.setTimeout(240_000);
-
 /** Runs the backup of deploy/ in a folder, with the command and the variables of its manifest. */
 function runDump(folder: string, url: string, env: NodeJS.ProcessEnv) {
   const [{ command, env: given }] = ofKind('CronJob')[0].spec.jobTemplate.spec.template.spec.containers;

@@ -11,8 +11,6 @@ import {
   until,
 } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 t.test('a data folder has one process: a second one is refused, with the reason', async t => {
   const DATA_DIR = makeDataFolder(t);
   const first = await startService(t, { DATA_DIR });

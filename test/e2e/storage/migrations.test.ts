@@ -8,8 +8,6 @@ import { outcome } from '../../helper/servers/fakeServer.ts';
 import { call, makeFolder, spawnService, startService } from '../../rig/process.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
-t.setTimeout(180_000);
-
 t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });
   const both = await Promise.all([startService(t, { DATABASE_URL }), startService(t, { DATABASE_URL })]);

@@ -4,8 +4,6 @@ import { call, type Reply, type Service, startService, until, untilReady } from 
 import { all, pay, secrets } from '../../rig/sender.ts';
 import { makePostgres } from '../../rig/servers/postgresServer.ts';
 
-t.setTimeout(180_000);
-
 type Server = Awaited<ReturnType<typeof makePostgres>>;
 
 const refused = {

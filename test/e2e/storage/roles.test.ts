@@ -10,8 +10,6 @@ import { call, makeFolder, runCommand, spawnService, startService, until } from 
 import { all, pay, secrets, total } from '../../rig/sender.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
-t.setTimeout(240_000);
-
 const skip = !has('psql') && 'psql is not installed';
 
 /** An empty database whose owner is no superuser, and the serving role, which is not made yet. */

@@ -4,35 +4,31 @@ import { spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.test(
-  '50 copies of one event at once on two instances: one row, one effect',
-  { timeout: 120_000 },
-  async t => {
-    const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: await createPostgres(t, { empty: true }) };
-    const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
-    for (let round = 0; round < 2; round++) {
-      const statuses = await Promise.all(
-        Array.from({ length: 50 }, (_, i) => pay((i % 2 ? one : two).url, `evt_${round}`, 'cus_1')),
-      );
-      t.same(new Set(statuses), new Set([200]));
-    }
-    await until(
-      'both are processed',
-      async () => (await total(one.url, '/api/webhook-events?status=processed')) === 2,
+t.test('50 copies of one event at once on two instances: one row, one effect', async t => {
+  const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: await createPostgres(t, { empty: true }) };
+  const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
+  for (let round = 0; round < 2; round++) {
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => pay((i % 2 ? one : two).url, `evt_${round}`, 'cus_1')),
     );
-    const events = await all(two.url, '/api/webhook-events');
-    t.same(
-      events.map(({ deliveries }) => deliveries),
-      Array(2).fill(50),
-      'every delivery is counted',
-    );
-    const [subscription, ...more] = await all(two.url, '/api/subscriptions');
-    t.same(more, []);
-    t.equal(subscription.createdAt, subscription.updatedAt);
-  },
-);
+    t.same(new Set(statuses), new Set([200]));
+  }
+  await until(
+    'both are processed',
+    async () => (await total(one.url, '/api/webhook-events?status=processed')) === 2,
+  );
+  const events = await all(two.url, '/api/webhook-events');
+  t.same(
+    events.map(({ deliveries }) => deliveries),
+    Array(2).fill(50),
+    'every delivery is counted',
+  );
+  const [subscription, ...more] = await all(two.url, '/api/subscriptions');
+  t.same(more, []);
+  t.equal(subscription.createdAt, subscription.updatedAt);
+});
 
-t.test('a separate worker processes what the instances have stored', { timeout: 120_000 }, async t => {
+t.test('a separate worker processes what the instances have stored', async t => {
   const env = {
     WEBHOOK_SECRETS: secrets,
     DATABASE_URL: await createPostgres(t, { empty: true }),

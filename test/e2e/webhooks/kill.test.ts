@@ -5,14 +5,10 @@ import { all, payMany, secrets, total } from '../../rig/sender.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
 const many = 600;
-t.setTimeout(400_000);
 
 for (const backend of ['postgres', 'embedded'])
   t.test(
     `killed in the middle of ${many} events (${backend}): every acknowledged event takes effect exactly once`,
-    {
-      timeout: 300_000,
-    },
     async t => {
       const env: Record<string, string> = { WEBHOOK_SECRETS: secrets };
       if (backend === 'postgres') env.DATABASE_URL = await createPostgres(t, { empty: true });

@@ -6,8 +6,6 @@ import { ask, json } from '../../rig/cluster/ask.ts';
 import { closeGate, countPosts, createPost, type Pair, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 const once = { posts: 1, entries: 1 };
 
 function createByMutation({ url }: Service, { authorId }: Pair, key: string, title: string) {

@@ -4,8 +4,6 @@ import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
 import { closeGate, countPosts, createPost, freeze, type Pair, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 const once = { posts: 1, entries: 1 };
 
 t.test('killed in its transaction: one of the next requests begins anew, and all get its answer', async t => {

@@ -5,8 +5,6 @@ import { ask, json } from '../../rig/cluster/ask.ts';
 import { startPair } from '../../rig/pair.ts';
 import { until } from '../../rig/process.ts';
 
-t.setTimeout(120_000);
-
 t.test('a token registers one user on two servers, and ends there on both within five seconds', async t => {
   const issuer = await openIssuer(t);
   const { servers, query } = await startPair(t, issuer.settings);

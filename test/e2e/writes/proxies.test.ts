@@ -6,8 +6,6 @@ import { createPost, type Pair, startPair } from '../../rig/pair.ts';
 import { makeFolder } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
-t.setTimeout(180_000);
-
 const patch = (value: object, headers = {}) => ({ ...json(value, headers), method: 'PATCH' });
 
 /** A balancer with the configuration that the project ships, in front of a pair. */

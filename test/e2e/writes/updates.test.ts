@@ -3,8 +3,6 @@ import { ask, json } from '../../rig/cluster/ask.ts';
 import { startPair } from '../../rig/pair.ts';
 import type { Service } from '../../rig/process.ts';
 
-t.setTimeout(180_000);
-
 interface Read {
   version: number;
   name: string;
