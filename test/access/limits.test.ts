@@ -4,6 +4,7 @@ import t from 'tap';
 import identity from '../../plugins/http/admission/identity.ts';
 import limiting from '../../plugins/http/admission/limits.ts';
 import proxies from '../../plugins/http/proxies.ts';
+import routing from '../../plugins/http/routes.ts';
 import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { openMemoryStore } from '../../src/access/rateLimitStore.ts';
@@ -117,6 +118,7 @@ t.test('a window ends, a cost is added up, and memory is bounded', async t => {
 t.test('a handler may charge more than one request', async t => {
   const app = fastify();
   const limits = await openRateLimits({ RATE_LIMIT_MAX: 10, RATE_LIMIT_WINDOW: 60 }, testLog);
+  await app.register(routing);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(limiting, { limits });
   app.get('/costly', async (request, reply) => {

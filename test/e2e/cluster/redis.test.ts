@@ -120,6 +120,8 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
 for (const [fault, { begin, end }] of Object.entries(refusals))
   t.test(`a Redis that ${fault}: each instance counts alone, and logs it once`, options, async t => {
     const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
+    // On a busy machine a slow answer may have been logged already.
+    const before = instances.map(instance => turnsOf(instance).length);
     await redis.command(begin);
     const statuses: number[] = [];
     for (let i = 0; i < 100; i += 20)
@@ -128,8 +130,10 @@ for (const [fault, { begin, end }] of Object.entries(refusals))
     t.equal(statuses.filter(status => status === 429).length, 20);
     // Long enough for a reconnection to be mistaken for a recovery.
     await sleep(1000);
-    for (const instance of instances)
-      t.same(turnsOf(instance), ['out of reach'], 'logged once, not back yet');
+    for (const [i, instance] of instances.entries()) {
+      t.equal(turnsOf(instance).at(-1), 'out of reach', 'not back yet');
+      t.ok(turnsOf(instance).length - (before[i] ?? 0) <= 1, 'logged once');
+    }
     await redis.command(end);
     for (const instance of instances) await untilLogged(instance, 'back');
   });
