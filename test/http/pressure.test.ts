@@ -105,7 +105,7 @@ t.test(
     const { call } = await build(t, { database });
     const end = Promise.withResolvers<void>();
     const holders = [1, 2].map(() => database.writes.transaction(async () => end.promise));
-    await sleep(100);
+    await until('all are held', () => database.load?.().writing === 2);
     const body = { name: 'Ada', email: 'ada@example.com' };
     t.match(await call('POST', '/api/users', 503, { body }), refused);
     t.match(database.load?.(), { connections: 3, reading: 0, writing: 2 });

@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { backend, createPostgres } from '../../helper/database.ts';
 import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
+import { until } from '../../rig/process.ts';
 
 export const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 
@@ -46,10 +47,12 @@ async function makeClient(t: Test, { hold = false, ...options }: { hold?: boolea
   const terminate = async () => {
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
   };
+  const sleeping = () =>
+    admin`select from pg_stat_activity where application_name = ${name} and wait_event = 'PgSleep'`;
   /** How a statement ends whose connection is lost while it runs. */
   const loseConnection = async () => {
-    const lost = outcome(sql`select pg_sleep(5)`);
-    await sleep(100);
+    const lost = outcome(sql`select pg_sleep(60)`, 70_000);
+    await until('it runs', async () => (await sleeping()).length > 0);
     await terminate();
     return lost;
   };

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { Pool } from '../../../src/database/postgres/pool.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { outcome, sayNothing, startFakeServer } from '../../helper/servers/fakeServer.ts';
+import { until } from '../../rig/process.ts';
 import { onPostgres } from './client.ts';
 
 function makePool(t: Test, url: string, options: { max: number; wait?: number }): Pool {
@@ -16,8 +17,7 @@ t.test('a reset fails everything that waits for a silent server, and leaves no c
   const { seen, url } = await startFakeServer(t, sayNothing);
   const pool = makePool(t, url, { max: 2 });
   const waiting = [1, 2, 3, 4].map(() => outcome(pool.sql`select 1`));
-  await sleep(200);
-  t.equal(seen.count, 2);
+  await until('both connections are made', () => seen.count === 2);
   pool.reset();
   t.same(await Promise.all(waiting), Array(4).fill('CONNECTION_DESTROYED'));
   t.ok(await seen.allClosed());
@@ -28,7 +28,7 @@ t.test('a reset while the pool closes does not open it again', async t => {
   const { seen, url } = await startFakeServer(t, sayNothing);
   const pool = makePool(t, url, { max: 1 });
   const waiting = outcome(pool.sql`select 1`);
-  for (let i = 0; i < 300 && seen.count === 0; i++) await sleep(10);
+  await until('a connection is made', () => seen.count > 0);
   const closing = pool.close(60);
   pool.reset();
   t.equal(await waiting, 'CONNECTION_DESTROYED', 'the reset does not wait for the grace');
@@ -44,7 +44,7 @@ t.test('a statement that waits too long for a connection fails and is never sent
   await pool.sql.begin(async tx => {
     await tx`select 1`;
     const waiting = [1, 2].map(() => outcome(pool.sql`insert into notes values ('late')`));
-    await sleep(50);
+    await turn();
     t.same(pool.load(), { used: 1, waiting: 2 });
     t.same(await Promise.all(waiting), ['CONNECTION_WAIT_TIMEOUT', 'CONNECTION_WAIT_TIMEOUT']);
     t.same(pool.load(), { used: 1, waiting: 0 });

@@ -27,6 +27,9 @@ t.test('a key that is taken on another server', async t => {
     });
 
   await t.test('is waited for without a connection, up to the 409', async t => {
+    const createUser = (email: string) => ask(`${small.url}/api/users`, json({ name: 'Ada', email }));
+    // It loads what the first creation needs, for which a busy machine takes longer than the others wait.
+    t.match(await createUser('before@example.com'), { status: 201 });
     const first = createPost(server, pair, 'taken', 'Held');
     await gate.reached();
     const events: string[] = [];
@@ -38,14 +41,9 @@ t.test('a key that is taken on another server', async t => {
       }),
     );
     await waiting();
-    for (let i = 0; i < 5; i++) {
-      const { status } = await ask(
-        `${small.url}/api/users`,
-        json({ name: 'Ada', email: `${i}@example.com` }),
-      );
-      events.push(`created ${status}`);
-    }
-    t.same(events, Array(5).fill('created 201'), 'others write meanwhile');
+    for (const email of ['one@example.com', 'two@example.com'])
+      events.push(`created ${(await createUser(email)).status}`);
+    t.same(events, ['created 201', 'created 201'], 'others write meanwhile');
     for (const [i, answer] of (await waiters).entries()) {
       t.match(answer, { status: 409, headers: { 'retry-after': '1' } });
       const body = JSON.parse(answer.text);
