@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { answerOf } from '../../../src/database/postgres/watch.ts';
 import { createPostgres, testLog } from '../../helper/database.ts';
 import {
   hangUp,
@@ -66,6 +67,17 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
   for (const end = Date.now() + 500; Date.now() < end; await sleep(1))
     if (!database.available()) return t.fail('the service refused requests');
   await database.ping();
+});
+
+// Bug: the process stood still before it had sent the question, and took the server for dead.
+t.test('a process that stood still does not take the server for dead', onPostgres, async t => {
+  const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 }, testLog);
+  t.teardown(() => probe.close());
+  for (let round = 0; round < 5; round++) {
+    const answer = answerOf(probe, 'select 1 as one', 1000);
+    for (const end = Date.now() + 1100; Date.now() < end; );
+    t.same([...(await answer)], [{ one: 1 }]);
+  }
 });
 
 // Bug: the driver drops the number 0, and the limit of the database ended the repair of a large list.
