@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
+import { freeze } from '../../rig/pair.ts';
 import {
   call,
   makeDataFolder,
@@ -71,6 +73,31 @@ t.test('SIGTERM under load: accepted requests are answered, and the exit code is
   t.ok(replies.length > 20, `${replies.length} requests were answered`);
   t.same(new Set(replies.map(({ status }) => status)), new Set([200, 201]));
   t.equal(service.errors(), '');
+});
+
+// Bug: a busy process ended idle connections before it had read them, and lost the requests that had arrived.
+t.test('requests that arrive while the ending process stands still are answered', async t => {
+  const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
+  const sockets = Array.from({ length: 10 }, () => openSocket(t, service));
+  const ask = () =>
+    Promise.all(
+      sockets.map(async socket => {
+        socket.write('GET /api/users HTTP/1.1\r\nhost: x\r\n\r\n');
+        const [head] = await once(socket, 'data', { signal: AbortSignal.timeout(60_000) });
+        return String(head).slice(0, 12);
+      }),
+    );
+  const answered = Array(10).fill('HTTP/1.1 200');
+  t.same(await ask(), answered);
+  service.child.kill('SIGTERM');
+  await until('shutdown has started', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
+  await freeze(service);
+  const asked = ask();
+  // Longer than clients get to leave.
+  await sleep(1500);
+  service.child.kill('SIGCONT');
+  t.same(await asked, answered);
+  t.equal(await service.ended, 0);
 });
 
 t.test('SIGTERM waits for a slow request, and for nothing after it', async t => {
