@@ -157,7 +157,7 @@ t.test('while Postgres is away', async t => {
     'the server crashes twice under load: requests are refused, then the service recovers, and nothing is lost',
     async t => {
       const service = await startService(t, env);
-      const load = makeLoad(service, `round ${++round}`.replace(' ', ''));
+      const load = makeLoad(service, `crashed${++round}`);
       for (let crash = 0; crash < 2; crash++) {
         await sleep(800);
         await server.crash();
