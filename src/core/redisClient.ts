@@ -6,7 +6,8 @@ const failFastOptions = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   commandTimeout: 250,
-  connectTimeout: 1000,
+  // No request waits for a connection, but a process that starts is busy.
+  connectTimeout: 3000,
   retryStrategy: (attempt: number) => Math.min(100 * attempt, 1000),
   enableAutoPipelining: true,
 } as const;
