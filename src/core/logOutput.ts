@@ -2,14 +2,17 @@ import { type DestinationStream, pino } from 'pino';
 
 /** Bytes kept in memory for a slow reader. */
 const maxWaiting = 16 * 1024 * 1024;
+/** Characters that are written together. */
+const maxTogether = 16 * 1024;
 /** Milliseconds. */
 const retryInterval = 10;
 const exitTimeout = 400;
 
 /**
- * Standard output for the log. Each line is written at once, so that a killed process has logged its last one. When the
- * reader is slow, lines wait in memory up to a limit and are then dropped: much logging must not stop the process,
- * nor delay its exit. `onDropped` hears how many, once the reader has caught up.
+ * Standard output for the log. The lines of one turn of the event loop are written together at its end, so that a killed
+ * process has logged what it did before. When the reader is slow, lines wait in memory up to a limit and are then
+ * dropped: much logging must not stop the process, nor delay its exit. `onDropped` hears how many, once the reader has
+ * caught up.
  */
 export function openLogOutput(onDropped: (lines: number) => void): DestinationStream {
   // Once Node has opened it, a pipe or socket no longer blocks: writing to a full one fails.
@@ -17,29 +20,44 @@ export function openLogOutput(onDropped: (lines: number) => void): DestinationSt
   const retryEAGAIN = () => false;
   const output = pino.destination({ dest: 1, sync: true, maxLength: maxWaiting, retryEAGAIN });
   let dropped = 0;
+  /** The lines of this turn. */
+  let lines = '';
   let isGone = false;
   /** Set while lines wait. */
   let retry: NodeJS.Timeout | undefined;
 
+  function writeLines(): void {
+    if (!isGone) output.write(lines);
+    lines = '';
+  }
   function writeRest(): void {
     retry = undefined;
     output.write('');
     if (retry !== undefined || dropped === 0) return;
-    const lines = dropped;
+    const count = dropped;
     dropped = 0;
-    onDropped(lines);
+    onDropped(count);
   }
-  output.on('drop', () => dropped++);
+  output.on('drop', (text: string) => {
+    dropped += text.split('\n').length - 1;
+  });
   output.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The reader is slow, or the disk is full. After any other error nobody will ever read the rest.
     isGone = code !== 'EAGAIN' && code !== 'ENOSPC';
     if (!isGone) retry ??= setTimeout(writeRest, retryInterval);
   });
   process.on('exit', () => {
+    writeLines();
     // Timers no longer fire, so this waits by blocking, but not for ever.
     const pause = new Int32Array(new SharedArrayBuffer(4));
     for (const end = performance.now() + exitTimeout; retry && performance.now() < end; writeRest())
       Atomics.wait(pause, 0, 0, retryInterval);
   });
-  return { write: line => void (isGone || output.write(line)) };
+  return {
+    write(line) {
+      if (lines === '') setImmediate(writeLines);
+      lines += line;
+      if (lines.length > maxTogether) writeLines();
+    },
+  };
 }
