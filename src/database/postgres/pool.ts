@@ -31,8 +31,15 @@ export class Pool {
   constructor(connect: () => postgres.Sql, wait = 2) {
     this.#connect = connect;
     this.#sql = open(connect);
+    let [last, goesOn] = [performance.now(), 0];
     // Otherwise requests would pile up behind those that hold every connection.
-    this.#sweep = setInterval(() => this.#sql.refuse(wait * 1000), 100).unref();
+    this.#sweep = setInterval(() => {
+      const now = performance.now();
+      // This process stood still: its connections have done nothing, and what waits has its whole time again.
+      if (now - last > 1000) goesOn = now;
+      last = now;
+      if (now - goesOn > wait * 1000) this.#sql.refuse(wait * 1000);
+    }, 100).unref();
   }
 
   /** The current client. Do not keep it: a reset replaces it. */
