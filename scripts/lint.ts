@@ -2,7 +2,7 @@ import { formatProblems, getTotals, lint, loadConfig } from '@redocly/openapi-co
 import { type Io, mainOf, runMain } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 
-const usage = `npm run lint:openapi: checks openapi.yaml by the rules that Redocly recommends. It has no options.
+const usage = `npm run lint:openapi: checks openapi.yaml by the recommended rules of Redocly. It has no options.
 
 Example: npm run lint:openapi`;
 

@@ -2,7 +2,7 @@ import { type DestinationStream, pino } from 'pino';
 
 /** Bytes kept in memory for a slow reader. */
 const maxWaiting = 16 * 1024 * 1024;
-/** Characters that are written together. */
+/** Characters that wait for the end of the turn. */
 const maxTogether = 16 * 1024;
 /** Milliseconds. */
 const retryInterval = 10;

@@ -6,7 +6,7 @@ const failFastOptions = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   commandTimeout: 250,
-  // No request waits for a connection, but a process that starts is busy.
+  // A process is busy while it starts, and no request waits for a connection.
   connectTimeout: 3000,
   retryStrategy: (attempt: number) => Math.min(100 * attempt, 1000),
   enableAutoPipelining: true,

@@ -38,7 +38,7 @@ t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health
   await call('POST', '/api/graphql', 200, { body: { query: '{ __typename }' } });
   const release = await holdUsers(database);
   const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
-  await until('both are in flight', async () => app.pressure.inFlight === 2);
+  await until('both are in flight', () => app.pressure.inFlight === 2);
 
   const rest = await call('GET', '/api/posts', 503);
   t.match(rest, { ...refused, body: { error: { status: 503, details: { code: 'overloaded' } } } });
@@ -76,9 +76,9 @@ t.test('a client that disconnects frees its slot', async t => {
   const { port } = app.server.address() as AddressInfo;
   const release = await holdUsers(database);
   const socket = connect(port, '127.0.0.1', () => socket.write('GET /api/users HTTP/1.1\r\nhost: x\r\n\r\n'));
-  await until('it is in flight', async () => app.pressure.inFlight === 1);
+  await until('it is in flight', () => app.pressure.inFlight === 1);
   socket.destroy();
-  await until('its slot is free', async () => app.pressure.inFlight === 0);
+  await until('its slot is free', () => app.pressure.inFlight === 0);
   await release();
 });
 
