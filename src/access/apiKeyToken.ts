@@ -10,7 +10,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export function makeToken(id: string): string {
   const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
-  const body = `triport_${publicIdOf(id)}_${secret}`;
+  const body = `triport_${id.replaceAll('-', '')}_${secret}`;
   return body + checksum(body);
 }
 
@@ -22,13 +22,9 @@ export function isWellFormed(token: string): boolean {
   return sum !== undefined && checksum(body) === sum;
 }
 
-/** The id of a record as its token spells it. */
-export const publicIdOf = (id: string) => id.replaceAll('-', '');
-
-export const publicId = (token: string) => token.slice(8, 40);
-
+/** The id of its record. */
 export const idOf = (token: string) =>
-  publicId(token).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  token.slice(8, 40).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 export const tokenHashOf = (token: string) => hash('sha256', token, 'hex');
 

@@ -1,17 +1,24 @@
 import type { Settings } from '../../schemas/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Database } from '../database/database.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import type { TokenVerifier } from './jwt.ts';
-import { KeyRing, type KeyRingDependencies } from './keyRing.ts';
+import { KeyRing } from './keyRing.ts';
 
+export interface CredentialDependencies {
+  database: Database;
+  log: Log;
+  now: () => Date;
+}
 export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>>>;
 
 /**
  * Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an
  * open service.
  */
-export async function openCredentials(settings: Settings, dependencies: KeyRingDependencies) {
+export async function openCredentials(settings: Settings, dependencies: CredentialDependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const keys = new KeyRing(dependencies);
   const tokens =
@@ -27,7 +34,7 @@ export async function openCredentials(settings: Settings, dependencies: KeyRingD
   return {
     keys,
     /** The caller, if cached; undefined when `find` must look it up. Throws when the credential is invalid. */
-    recall(authorization: string): Actor | undefined {
+    recall(authorization: string): Actor | Promise<Actor> | undefined {
       const credential = credentialIn(authorization);
       return verifierOf(credential).recall(credential);
     },
@@ -35,10 +42,7 @@ export async function openCredentials(settings: Settings, dependencies: KeyRingD
       const credential = credentialIn(authorization);
       return verifierOf(credential).find(credential);
     },
-    async close(): Promise<void> {
-      tokens?.close();
-      await keys.close();
-    },
+    close: () => tokens?.close(),
   };
 }
 

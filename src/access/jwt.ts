@@ -4,7 +4,7 @@ import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError, invalidToken, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
 import { watchService } from '../core/watch.ts';
-import type { KeyRingDependencies } from './keyRing.ts';
+import type { CredentialDependencies } from './credentials.ts';
 import { readPerson, registrations } from './persons.ts';
 
 /** No `none`, and no HMAC, which would let anyone sign with the issuer's public key. */
@@ -28,7 +28,7 @@ const keyRefreshInterval = 5 * 60_000;
 const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
-type Dependencies = Pick<KeyRingDependencies, 'log' | 'database'>;
+type Dependencies = Pick<CredentialDependencies, 'log' | 'database'>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export class TokenVerifier {

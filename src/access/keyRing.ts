@@ -1,83 +1,90 @@
-import { and, inArray, isNull, lt, or } from '../../drizzle/orm.ts';
+import { and, eq, isNull, lt, or } from '../../drizzle/orm.ts';
 import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
-import type { Actor } from '../core/actor.ts';
-import { unavailable } from '../core/errors.ts';
+import { type Actor, withIncludedScopes } from '../core/actor.ts';
+import { invalidToken, unavailable } from '../core/errors.ts';
 import { keptIn, setBounded } from '../core/kept.ts';
-import type { Log } from '../core/log.ts';
-import { watchService } from '../core/watch.ts';
 import { orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import { recordById } from '../database/statements/recordById.ts';
-import { idOf, isWellFormed, publicId, publicIdOf } from './apiKeyToken.ts';
-import { KnownKey, mistypedKey, unknownKey } from './knownKey.ts';
+import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
+import type { CredentialDependencies } from './credentials.ts';
 
-/** Milliseconds. Cached keys are read again this often, so all instances see a revocation within `trustedFor`. */
-const refreshInterval = 2000;
+/** Milliseconds. A key is read again this long after the last time, so all instances see a revocation by then. */
 const trustedFor = 4000;
+/** Milliseconds. From then on a request has it read again, and does not wait: a key in use is always known. */
+const readAgainAfter = 2000;
 /** Milliseconds. The last use of a key in constant use is written this often. */
 const writeInterval = 60_000;
-const idleAfter = 2 * writeInterval;
 const maxKeys = 10_000;
 const keyById = recordById(apiKeys);
 
-export interface KeyRingDependencies {
-  database: Database;
-  log: Log;
-  now: () => Date;
+/** An API key as last read from the database. */
+interface KnownKey {
+  id: string;
+  isRevoked: boolean;
+  actor: Actor;
+  hash: Buffer;
+  expiresAt: number;
+  /** The last use that the database has. */
+  usedAt: number;
+  /** On the monotonic clock. */
+  readAt: number;
 }
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
 export class KeyRing {
-  readonly #dependencies: KeyRingDependencies;
+  readonly #database: Database;
+  readonly #now: () => Date;
   readonly #keys = new Map<string, KnownKey>();
   readonly #lookups = new Map<string, Promise<void>>();
-  readonly #refreshing: ReturnType<typeof watchService>;
 
-  constructor(dependencies: KeyRingDependencies) {
-    this.#dependencies = dependencies;
-    this.#refreshing = watchService({
-      check: () => this.#refresh(),
-      every: refreshInterval,
-      cannotTell: () => this.#keys.size === 0 || !dependencies.database.available(),
-      log: dependencies.log,
-      level: 'warn',
-      // The next request with each key looks it up.
-      away: 'The API keys in use cannot be read again.',
-      back: 'The API keys in use are read again.',
-    });
+  constructor({ database, now }: Pick<CredentialDependencies, 'database' | 'now'>) {
+    this.#database = database;
+    this.#now = now;
   }
 
   get size(): number {
     return this.#keys.size;
   }
 
-  /** The caller, if the key is cached; undefined when it must be looked up. Throws when the key is invalid. */
-  recall(token: string): Actor | undefined {
-    const key = this.#keys.get(publicId(token));
-    if (key !== undefined && performance.now() <= key.trustedUntil)
-      return key.admit(token, this.#dependencies.now());
-    if (!isWellFormed(token)) throw mistypedKey();
-    return undefined;
+  /** The caller, if the key is known; undefined when it must be looked up. Throws when the key is invalid. */
+  recall(token: string): Actor | Promise<Actor> | undefined {
+    const id = idOf(token);
+    const key = this.#keys.get(id);
+    if (key === undefined) {
+      if (!isWellFormed(token)) throw mistypedKey();
+      return undefined;
+    }
+    const actor = this.#admit(token, key);
+    const age = performance.now() - key.readAt;
+    // This is no guess, so the limit of lookups does not count.
+    if (age > trustedFor) return this.find(token);
+    if (age > readAgainAfter) void this.#lookUp(id).catch(() => {});
+    return actor;
   }
 
   /** The caller, looked up in the database. */
   async find(token: string): Promise<Actor> {
-    const { database, now } = this.#dependencies;
-    if (!database.available()) throw unavailable();
-    await this.#lookUp(idOf(token));
-    const key = this.#keys.get(publicId(token));
+    if (!this.#database.available()) throw unavailable();
+    const id = idOf(token);
+    await this.#lookUp(id);
+    const key = this.#keys.get(id);
     if (key === undefined) throw unknownKey();
-    return key.admit(token, now());
+    return this.#admit(token, key);
   }
 
   /** Drops a key that this instance has just revoked. */
   forget(id: string): void {
-    this.#keys.delete(publicIdOf(id));
+    this.#keys.delete(id);
   }
 
-  async close(): Promise<void> {
-    await this.#refreshing.close();
-    await writeLastUses(this.#dependencies.database, this.#keys.values()).catch(() => {});
+  #admit(token: string, key: KnownKey): Actor {
+    if (!matches(token, key.hash)) throw isWellFormed(token) ? unknownKey() : mistypedKey();
+    if (key.isRevoked) throw invalidToken('The API key was revoked.');
+    const time = this.#now();
+    if (time.getTime() >= key.expiresAt) throw invalidToken('The API key has expired.');
+    if (time.getTime() - key.usedAt >= writeInterval) this.#writeUse(key, time);
+    return key.actor;
   }
 
   /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
@@ -87,34 +94,38 @@ export class KeyRing {
 
   async #read(id: string): Promise<void> {
     // From before the query, which may miss a revocation that commits while it runs.
-    const trustedUntil = performance.now() + trustedFor;
-    const row = await keyById(this.#dependencies.database.reads, id);
-    const name = publicIdOf(id);
-    if (row === undefined) this.#keys.delete(name);
-    else setBounded(this.#keys, name, new KnownKey(row, trustedUntil, this.#keys.get(name)), maxKeys);
+    const readAt = performance.now();
+    const row = await keyById(this.#database.reads, id);
+    if (row === undefined) this.#keys.delete(id);
+    else setBounded(this.#keys, id, knownKey(row, readAt), maxKeys);
   }
 
-  /** Reads all keys in use again and drops the idle ones. */
-  async #refresh(): Promise<void> {
-    const { database, now } = this.#dependencies;
-    await writeLastUses(database, this.#keys.values());
-    const idle = now().getTime() - idleAfter;
-    for (const [id, { usedAt }] of this.#keys) if (usedAt < idle) this.#keys.delete(id);
-    await Promise.all([...this.#keys.values()].map(({ id }) => this.#read(id)));
-  }
-}
-
-/** Writes when keys were last used: once a minute for each key, in one statement for all. */
-async function writeLastUses({ writes }: Database, keys: Iterable<KnownKey>): Promise<void> {
-  const due = [...keys].filter(({ usedAt, writtenAt }) => usedAt - writtenAt >= writeInterval);
-  if (due.length === 0) return;
-  const time = Math.max(...due.map(({ usedAt }) => usedAt));
-  const ids = due.map(({ id }) => id);
-  const longAgo = new Date(time - writeInterval).toISOString();
-  await orm(writes)
-    .update(apiKeys)
-    .set({ lastUsedAt: new Date(time).toISOString() })
+  /** No request waits for it. What fails is written after the next minute. */
+  #writeUse(key: KnownKey, time: Date): void {
+    key.usedAt = time.getTime();
+    const { id, lastUsedAt } = apiKeys;
     // Another instance may have written a use of the same key since then.
-    .where(and(inArray(apiKeys.id, ids), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, longAgo))));
-  for (const key of due) key.writtenAt = time;
+    const isLongAgo = lt(lastUsedAt, new Date(key.usedAt - writeInterval).toISOString());
+    void orm(this.#database.writes)
+      .update(apiKeys)
+      .set({ lastUsedAt: time.toISOString() })
+      .where(and(eq(id, key.id), or(isNull(lastUsedAt), isLongAgo)))
+      .catch(() => {});
+  }
 }
+
+function knownKey(row: typeof apiKeys.$inferSelect, readAt: number): KnownKey {
+  const { id, name, userId: person, scopes, secretHash, expiresAt, lastUsedAt, revokedAt } = row;
+  return {
+    id,
+    isRevoked: revokedAt !== null,
+    actor: { kind: 'key', id, name, scopes: withIncludedScopes(scopes), person },
+    hash: Buffer.from(secretHash, 'latin1'),
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+    usedAt: lastUsedAt === null ? 0 : Date.parse(lastUsedAt),
+    readAt,
+  };
+}
+
+const unknownKey = () => invalidToken('The API key is unknown.');
+const mistypedKey = () => invalidToken('The API key is mistyped: its checksum is wrong.');

@@ -58,7 +58,7 @@ function identification(credentials: Credentials, limits: RateLimits) {
     const { authorization } = this.headers;
     if (authorization === undefined) return;
     try {
-      this.caller = credentials.recall(authorization) ?? (await find(this, authorization));
+      this.caller = (await credentials.recall(authorization)) ?? (await find(this, authorization));
       this.refusal = null;
     } catch (error) {
       this.refusal = error;
@@ -76,5 +76,5 @@ function identify(app: FastifyInstance, credentials: Credentials): void {
     reply.header('cache-control', 'private, no-cache');
     await request.identify();
   });
-  app.addHook('onClose', () => credentials.close());
+  app.addHook('onClose', async () => credentials.close());
 }
