@@ -1,7 +1,7 @@
 import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { recordResources } from '../src/resources.ts';
-import { counterOf } from '../src/services/resource.ts';
+import { countRecords } from '../src/services/resource.ts';
 import { withDatabase } from './lib/database.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
@@ -24,12 +24,11 @@ async function fill({ values }: Arguments<typeof options>, io: Io) {
 }
 
 async function seedAndReport(io: Io, context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
-  const countRecords = counterOf(recordResources);
-  const [before, started] = [await countRecords(context), Date.now()];
+  const [before, started] = [await countRecords(context, recordResources), Date.now()];
   const total = (size.users + size.posts).toLocaleString('en');
   await seed(context.db, size, done => io.progress(`${done.toLocaleString('en')} of ${total} records`));
   io.progress('');
-  const after = await countRecords(context);
+  const after = await countRecords(context, recordResources);
   for (const [name, count] of Object.entries(after))
     io.out(
       `${name}: ${count.toLocaleString('en')}, ${(count - (before[name] ?? 0)).toLocaleString('en')} of them new`,

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { explain } from '../../src/services/refusals.ts';
-import { type AnyResource, counterOf } from '../../src/services/resource.ts';
+import { type AnyResource, countRecords } from '../../src/services/resource.ts';
 import { vary, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { servePage } from '../pages/assets.ts';
@@ -33,7 +33,6 @@ const access = `<p>This service requires a key. Its administrator creates the fi
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { version, open, resources, counted } = options;
   const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
-  const countRecords = counterOf(counted);
   const send = servePage(app, '/home', {
     title: 'Triport',
     body: '',
@@ -48,7 +47,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   async function countsFor(request: FastifyRequest) {
     if (!request.actor.scopes.includes('read')) return undefined;
     try {
-      return await countRecords(request.context);
+      return await countRecords(request.context, counted);
     } catch (error) {
       if (explain(error).code === 'unavailable') return undefined;
       throw error;

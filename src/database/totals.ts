@@ -1,4 +1,3 @@
-import { getTableName, type PgTable, sql } from '../../drizzle/orm.ts';
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
@@ -6,10 +5,6 @@ import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
 import { readCommitted, withoutTimeouts } from './write.ts';
-
-/** The number of rows of a table. */
-export const totalOf = (table: PgTable) =>
-  sql<number>`(select total from list_position(${sql.raw(`'${getTableName(table)}'`)}, 0, false))::int`;
 
 /** Work on the totals: it must see what others commit while it runs, and it may take longer than a request. */
 const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
