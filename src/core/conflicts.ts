@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { AppError, type ErrorCode } from './errors.ts';
 
 /** A 409 by its `details.code`, which clients rely on: the error, and what the OpenAPI document says of it. */
 export interface Conflict<D extends object = object> {
@@ -16,14 +16,16 @@ interface Texts<D> {
   /** An error that a constraint of the database raised may lack its members. */
   example: D;
   optional?: string[];
+  /** For an error that GraphQL has a code for. */
+  as?: ErrorCode;
 }
 
 export const conflict = <D extends object>(
   code: string,
-  { summary, message, example, optional = [] }: Texts<D>,
+  { summary, message, example, optional = [], as = 'conflict' }: Texts<D>,
 ): Conflict<D> => ({
   code,
   summary,
   optional,
-  error: (details = example) => new AppError('conflict', message(details), { code, ...details }),
+  error: (details = example) => new AppError(as, message(details), { code, ...details }),
 });

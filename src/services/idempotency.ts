@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { eq, lt } from '../../drizzle/orm.ts';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { need } from '../access/need.ts';
-import type { Conflict } from '../core/conflicts.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { orm } from '../database/connection.ts';
@@ -92,16 +92,12 @@ async function recall({ db }: Context, hash: string, expected: string): Promise<
   return answer;
 }
 
-/** Not an `AppError` of the code `conflict`: GraphQL has a code for it. */
-export const inProgress: Conflict = {
-  code: 'idempotency_in_progress',
+export const inProgress = conflict('idempotency_in_progress', {
+  as: 'idempotency_in_progress',
   summary: 'The first request with this key is still running.',
-  error: () =>
-    new AppError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
-      code: 'idempotency_in_progress',
-      retryAfter: 1,
-    }),
-};
+  message: () => 'The first request with this Idempotency-Key is still running.',
+  example: { retryAfter: 1 },
+});
 
 const reused = () =>
   new AppError(

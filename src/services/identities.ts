@@ -7,7 +7,7 @@ import type { user as contract, User } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import { noPerson } from '../access/ownership.ts';
 import { readPerson, registrations } from '../access/persons.ts';
-import { type Conflict, conflict } from '../core/conflicts.ts';
+import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { newRecord } from '../core/ids.ts';
@@ -93,13 +93,12 @@ export async function getMe(context: Context): Promise<User> {
   return person;
 }
 
-/** Not an `AppError` of the code `conflict`: GraphQL has a code for it. */
-const personExists: Conflict<{ id: string }> = {
-  code: 'person_exists',
+const personExists = conflict('person_exists', {
+  as: 'person_exists',
   summary: 'The token has a user already',
-  error: ({ id } = { id: exampleId }) =>
-    new AppError('person_exists', 'This token belongs to a user already.', { code: 'person_exists', id }),
-};
+  message: () => 'This token belongs to a user already.',
+  example: { id: exampleId },
+});
 
 /** Creates the user of a token that has none. */
 async function register(context: Context, input: Static<typeof contract.create>): Promise<User> {
