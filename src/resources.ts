@@ -28,7 +28,7 @@ export const resources = [
 
 /** Those whose changes can be followed. */
 export const followed = resources.map(({ resource }) =>
-  'followed' in resource ? resource.followed : followedOf(resource),
+  'readAll' in resource ? resource : followedOf(resource),
 );
 
 export const change = changeOf(followed);

@@ -5,13 +5,12 @@ import { listFields } from './fields/lists.ts';
 import { toPartType, toType } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
 
-// In GraphQL, Subscription is the name of a root type.
-const type = 'CustomerSubscription';
+const type = subscription.title;
 
 type OfCustomer = { customer: string; provider?: string | null };
 
 export const subscriptionFields: SchemaPart[] = [
-  ...listFields({ ...subscription, type }),
+  ...listFields(subscription),
   {
     sdl: [
       ...toType(Subscription, type),

@@ -16,15 +16,15 @@ export interface Listed {
   nouns: string;
   contract: { record: TObject; query: TObject };
   list: PagedList<object, never, never>;
-  /** The type of a record, when GraphQL has another use for the name of its schema. */
-  type?: string;
+  /** The type of a record. */
+  title: string;
 }
 
 /** The list of a resource, how many records it has, and its connection. */
 export function listFields(listed: Listed): SchemaPart[] {
   const { record, query } = listed.contract;
   const sort = toSortEnum(record.$id ?? '', query.properties.sort);
-  return [connectionType(listed.type ?? record.$id ?? ''), { sdl: [sort] }, fieldsOf(listed)];
+  return [connectionType(listed.title), { sdl: [sort] }, fieldsOf(listed)];
 }
 
 /** The same fields on the parent of a relation, for the list of its children. */
@@ -41,7 +41,7 @@ export function childFields(relation: Relation): SchemaPart {
 const slice = 'first: Int, after: String, last: Int, before: String';
 
 function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {
-  const { plural, nouns, contract, type = contract.record.$id } = listed;
+  const { plural, nouns, contract, title: type } = listed;
   const { $id = '' } = contract.record;
   const { after, before, ...parameters } = contract.query.properties;
   if (relation) delete parameters[relation.name];

@@ -50,6 +50,7 @@ export const subscriptionIdOf = ({ provider, customer }: { provider: string; cus
 const [shownWithin, lookEvery] = [2000, 50];
 
 async function readAll(context: Context, changes: { id: string; version: number }[]) {
+  need(context, 'read');
   const ids = changes.map(({ id }) => id.slice(id.indexOf(':') + 1));
   const customers = arrayText([...new Set(ids)]);
   const end = performance.now() + shownWithin;
@@ -64,22 +65,20 @@ async function readAll(context: Context, changes: { id: string; version: number 
 
 /** What REST and GraphQL know of it. It is found by its customer, and events change it. */
 export const subscription = {
+  name: 'subscription',
+  // In GraphQL, Subscription is the name of a root type.
+  title: 'CustomerSubscription',
   plural: 'subscriptions',
   nouns: 'subscriptions',
   path: 'subscriptions',
+  scope: 'read',
   contract: { record: Subscription, query: SubscriptionQuery },
   list: subscriptionList,
-  followed: {
-    name: 'subscription',
-    title: 'CustomerSubscription',
-    scope: 'read',
-    contract: { record: Subscription, query: SubscriptionQuery },
-    parents: { customer: 'customer' },
-    counted: [],
-    isPrivate: false,
-    readAll,
-  } satisfies Followed as Followed,
-};
+  parents: { customer: 'customer' },
+  counted: [],
+  isPrivate: false,
+  readAll,
+} satisfies Followed & Record<string, unknown>;
 
 export const severalProviders = conflict('several_providers', {
   summary: 'The customer has subscriptions from several providers',
