@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-export type { GetColumnData, SQLWrapper, WithSubquery } from 'drizzle-orm';
+export type { GetColumnData, SQLWrapper } from 'drizzle-orm';
 export type { PgColumn, PgTable, PgUpdateSetSource } from 'drizzle-orm/pg-core';
 export type { PgRemoteDatabase } from 'drizzle-orm/pg-proxy';
 
@@ -19,12 +19,10 @@ export const {
   and,
   asc,
   count,
-  desc,
   eq,
   fillPlaceholders,
   getTableColumns,
   getTableName,
-  gt,
   inArray,
   is,
   isNotNull,
@@ -43,7 +41,6 @@ export const {
   date,
   doublePrecision,
   foreignKey,
-  getTableConfig,
   index,
   integer,
   jsonb,
