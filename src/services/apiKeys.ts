@@ -23,8 +23,7 @@ export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number
   table: apiKeys,
   columns,
   filters: { name: apiKeys.name },
-  counted: false,
-  sorts: { createdAt: [], name: [apiKeys.name] },
+  sorts: { name: [apiKeys.name] },
 });
 
 /** One key; not found for any other text. */

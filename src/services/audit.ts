@@ -96,9 +96,7 @@ const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
   name: 'audit',
   table: auditLog,
   columns,
-  counted: false,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
-  sorts: { createdAt: [] },
 });
 
 /** A page of the audit log, the newest first. */

@@ -27,9 +27,7 @@ const list = new PagedList<Identity, 'user', 'createdAt'>({
   name: 'identities',
   table,
   columns,
-  counted: false,
   filters: { user: userId },
-  sorts: { createdAt: [] },
 });
 
 /** A page of the identities of a user, the newest first. */

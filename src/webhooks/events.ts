@@ -45,7 +45,6 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   name: 'webhook events',
   table: webhookEvents,
   columns,
-  counted: false,
   filters: {
     event: value => sql`${fingerprint} = decode(${value}, 'hex')`,
     customer,
@@ -58,7 +57,6 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
       : ['customer', 'status', 'type'],
-  sorts: { createdAt: [] },
 });
 
 /** A page of events, without their bodies, the newest first. */

@@ -1,4 +1,4 @@
-import { Column, getTableConfig, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
+import { Column, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { firstId } from '../../core/ids.ts';
@@ -47,7 +47,6 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
   readonly #toRecord: (row: unknown[]) => T;
   readonly #toBrief: (row: unknown[]) => T;
-  readonly #indexed: string[];
   readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
 
   constructor(rules: ListRules<Filter, Sort>) {
@@ -55,10 +54,9 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const mapper = (brief: boolean) =>
       rowMapper(recordColumnsOf(this.#rules, brief)) as (row: unknown[]) => T;
     [this.#toRecord, this.#toBrief] = [mapper(false), mapper(true)];
-    for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts))
+    for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts ?? {}))
       if (columns.some(column => is(column, Column) && !column.notNull))
         throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
-    this.#indexed = Object.keys(rules.filters).filter(name => hasIndexWithId(this.#rules, name));
   }
 
   /** A page by cursor if the query has one, else by number. */
@@ -177,7 +175,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   #orderOf(query: ListQuery, ofParents: Pick<Order, 'perParent' | 'brief'> = {}): Order {
     const used = this.#usedIn(query);
     const sort = query.sort.replace('-', '');
-    const hasIndex = (filter: string) => used.includes(filter) && this.#indexed.includes(filter);
+    const hasIndex = (filter: string) => used.includes(filter) && is(this.#rules.filters[filter], Column);
     const isById = sortedBy(this.#rules, { sort, used }).length === 0;
     const rarest = [ofParents.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
     const prefix = isById ? rarest.find(hasIndex) : undefined;
@@ -197,14 +195,6 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     );
   }
 }
-
-/** Whether an index has the column together with the id: the records of a value are in the order of creation there. */
-const hasIndexWithId = ({ table, filters }: ListRules, name: string) =>
-  getTableConfig(table).indexes.some(({ config: { columns } }) =>
-    [filters[name], table.id].every(
-      (each, i) => is(each, Column) && each.name === (columns[i] as PgColumn)?.name,
-    ),
-  );
 
 const skipped = ({ page = 1, limit }: { page?: number; limit: number }) => (page - 1) * limit;
 

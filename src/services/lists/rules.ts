@@ -16,16 +16,17 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
   filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
   /**
-   * The filters in the order in which a page by cursor uses their indexes: first the one whose value has the fewest
-   * records. The order of `filters` when absent.
+   * The filters with an index that ends in the id, in the order in which a page by cursor uses them: first the one whose
+   * value has the fewest records. All columns in the order of `filters` when absent.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
-  /** The filters whose columns `list_watch` names, besides the whole list. False: no total is kept. */
-  counted?: Filter[] | false;
+  /** The filters whose columns `list_watch` names, besides the whole list. When absent, no total is kept. */
+  counted?: Filter[] | undefined;
   /**
-   * The columns of each sort, never null. The id always comes last: it is the order of creation and breaks every tie.
+   * The columns of each sort besides `createdAt`, never null. The id always comes last: it is the order of creation and
+   * breaks every tie.
    */
-  sorts: Record<Sort, SQLWrapper[]>;
+  sorts?: Record<Exclude<Sort, 'createdAt'>, SQLWrapper[]>;
 }
 
 type FilterValues<Filter extends string> = { [K in Filter]?: string };

@@ -90,7 +90,7 @@ export const positionColumns = (rules: ListRules, order: Order) => [
  * The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long
  * title.
  */
-export const sortedBy = ({ sorts, filters }: ListRules, { sort, used }: Pick<Order, 'sort' | 'used'>) =>
+export const sortedBy = ({ sorts = {}, filters }: ListRules, { sort, used }: Pick<Order, 'sort' | 'used'>) =>
   (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
 /** Where a page by number begins: so many rows after a bound, or after the first row of the list. */
@@ -103,7 +103,7 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip }: Begin = 
   const { table, filters } = rules;
   const { prefix, descending, from } = reading;
   // Citus refuses an unknown limit of a table that is spread, and no totals of those are kept.
-  const number = rules.counted === false ? placeholder : unknown;
+  const number = rules.counted === undefined ? placeholder : unknown;
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
@@ -132,12 +132,9 @@ function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
 }
 
 /** The name of a list whose total `list_watch` keeps; undefined for other lists. */
-function keptList(
-  { table, filters, counted = [] }: ListRules,
-  { used, hasPeriod }: Reading,
-): SQL | undefined {
+function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: Reading): SQL | undefined {
   const [only, ...others] = used;
-  if (counted === false || hasPeriod || others.length > 0) return undefined;
+  if (counted === undefined || hasPeriod || others.length > 0) return undefined;
   const name = getTableName(table);
   if (only === undefined) return raw(`'${name}'`);
   const column = filters[only];

@@ -32,9 +32,9 @@ export const subscriptionList = new PagedList<
   table: subscriptions,
   columns,
   filters: { status: subscriptions.status, provider: subscriptions.provider },
-  // It may be distributed, which the counts cannot be.
-  counted: false,
-  sorts: { createdAt: [], customer: [subscriptions.customer] },
+  // The provider has no index, because nearly all records have the same one.
+  rarestFirst: () => ['status'],
+  sorts: { customer: [subscriptions.customer] },
 });
 
 export const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
