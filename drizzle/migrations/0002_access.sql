@@ -7,7 +7,7 @@ create table "api_keys" (
 	"user_id" uuid, -- no foreign key: the revoked key outlives the user
 	"created_at" timestamp (3) with time zone not null,
 	"expires_at" timestamp (3) with time zone,
-	"last_used_at" timestamp (3) with time zone, -- written at most once a minute, in batches
+	"last_used_at" timestamp (3) with time zone, -- written at most once a minute
 	"revoked_at" timestamp (3) with time zone,
 	-- A fast hash is enough: a secret of 256 random bits cannot be guessed.
 	"secret_hash" text collate "C" not null,
