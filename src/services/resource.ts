@@ -14,16 +14,8 @@ import { type ListRules, ownFilter } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
 
 /** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
-export interface Contract {
-  record: TObject;
-  create: TObject;
-  replace: TObject;
-  update: TObject;
-  query: TObject;
-  list: TObject;
-  sorts: string[];
-  filters: string[];
-}
+export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
+  Record<'sorts' | 'filters', string[]>;
 
 /** The table of a resource: every record has a version. */
 export type ResourceTable = RecordTable & {
