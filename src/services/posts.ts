@@ -6,7 +6,7 @@ import { belongsTo } from './relations.ts';
 import { type Operations, resourceOf } from './resource.ts';
 import { user } from './users.ts';
 
-export const post = resourceOf('post', 'posts', contract, table, {
+export const post = resourceOf('posts', contract, table, {
   counted: ['status'],
   owner: 'authorId',
 });

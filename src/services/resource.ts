@@ -100,7 +100,6 @@ export function resourceOf<
   C extends Contract,
   T extends ResourceTable & { $inferSelect: Static<C['record']> },
 >(
-  name: string,
   plural: string,
   contract: C,
   // A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert.
@@ -113,11 +112,11 @@ export function resourceOf<
     need(context, 'read or own');
     return visible(context, ownership, await byId(context.db, id));
   }
-  const [title, noun, nouns] = [capitalize(name), wordsOf(name), wordsOf(plural)];
+  const { $id: title = '' } = contract.record;
+  const name = title.replace(/^./, first => first.toLowerCase());
+  const [noun, nouns] = [wordsOf(name), wordsOf(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
-  if (contract.record.$id !== title)
-    throw new Error(`The contract of ${plural} is called ${contract.record.$id}.`);
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     name: plural,
     scope: 'read or own',

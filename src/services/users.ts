@@ -8,7 +8,7 @@ import { type Operations, resourceOf } from './resource.ts';
 
 const email = sql`lower(${table.email})`;
 
-export const user = resourceOf('user', 'users', contract, table, {
+export const user = resourceOf('users', contract, table, {
   filters: { email: value => eq(email, sql`lower(${value} collate "C")`) },
   sorts: { email: [email] },
   unique: ['email'],

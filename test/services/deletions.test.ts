@@ -24,14 +24,8 @@ const folders = pgTable('folders', {
   parentId: uuid('parent_id').notNull(),
 });
 const lists = { sorts: [], filters: {} };
-const owner = resourceOf(
-  'owner',
-  'owners',
-  contractOf('Owner', 'An owner.', { members: {}, ...lists }),
-  owners,
-);
+const owner = resourceOf('owners', contractOf('Owner', 'An owner.', { members: {}, ...lists }), owners);
 const folder = resourceOf(
-  'folder',
   'folders',
   contractOf('Folder', 'A folder.', { members: { ownerId: Id, parentId: Id }, ...lists }),
   folders,

@@ -156,7 +156,7 @@ function serviceFile(plan: Plan): string {
       './relations.ts': [parents.length > 0 && 'belongsTo'],
       './resource.ts': ['type Operations', 'resourceOf'],
     },
-    `export const ${name} = resourceOf('${name}', '${plural}', contract, table${options});
+    `export const ${name} = resourceOf('${plural}', contract, table${options});
 ${parents.map(parent => relationOf(plan, parent)).join('\n')}
 
 export const ${plural} = {
