@@ -31,7 +31,7 @@ type Body<M extends TProperties> = {
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
  * `createdAt`. A filter is described, such as "Only posts with this title.", and compares the member of its name:
- * `author` the member `authorId`. A filter of anything else has a schema.
+ * `author` the member `authorId`.
  */
 export function contractOf<
   M extends TProperties,
@@ -40,7 +40,7 @@ export function contractOf<
 >(
   name: string,
   description: string,
-  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string | TSchema> },
+  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
 ) {
   const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
   const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
@@ -48,11 +48,10 @@ export function contractOf<
   const { id, ...rest } = readOnly;
   const record = strict({ id, ...stored, ...rest }, { $id: name, description });
   const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
-  const filterOf = (filter: string | TSchema, by: string) => {
+  const filterOf = (description: string, by: string) => {
     const member = stored[by] ?? stored[`${by}Id`];
-    if (typeof filter !== 'string') return Type.Optional(filter);
     if (!member) throw new Error(`${name} has no member for the filter "${by}".`);
-    return only(member, filter);
+    return only(member, description);
   };
   return {
     record,
