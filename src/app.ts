@@ -104,7 +104,7 @@ export async function buildApp(dependencies: AppDependencies) {
   for (const routes of resources.flatMap(({ routes }) => routes))
     await app.register(routes, { prefix: '/api' });
   await app.register(changeRoutes, { prefix: '/api', feed, change });
-  await app.register(apiKeyRoutes, { prefix: '/api', onRevoked: id => credentials?.keys.forget(id) });
+  await app.register(apiKeyRoutes, { prefix: '/api' });
   await app.register(auditRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
   await app.register(graphql, {
     prefix: '/api',

@@ -9,11 +9,7 @@ const route = routesOf('Access');
 const config = { record: 'API key' };
 const params = strict({ key_id: idInPath('key') });
 
-/** `onRevoked` makes this instance forget a key at once; other instances stop accepting it within seconds. */
-export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) => void }> = async (
-  app,
-  { onRevoked },
-) => {
+export const apiKeyRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/keys',
     route('listApiKeys', 'List API keys', 'admin', {
@@ -59,7 +55,6 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<{ onRevoked: (id: string) =
     }),
     async ({ context, params }, reply) => {
       await revokeKey(context, params.key_id);
-      onRevoked(params.key_id);
       return reply.code(204).send();
     },
   );

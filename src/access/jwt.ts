@@ -5,7 +5,8 @@ import { AppError, invalidToken, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
 import { watchService } from '../core/watch.ts';
 import type { CredentialDependencies } from './credentials.ts';
-import { readPerson, registrations } from './persons.ts';
+import { readPerson } from './persons.ts';
+import { isTrusted } from './trust.ts';
 
 const checks = {
   // No `none`, and no HMAC: a set of public keys verifies neither.
@@ -13,11 +14,8 @@ const checks = {
   /** Seconds. */
   clockTolerance: 30,
 };
-/**
- * Milliseconds. A verified token is trusted for this long, or until it expires; one of a person as long as an API key,
- * because the person may change.
- */
-const [trustedFor, personTrustedFor] = [60_000, 4000];
+/** Milliseconds. A verified token is trusted for this long, or until it expires. */
+const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
 const maxTokens = 10_000;
 
@@ -31,8 +29,8 @@ export class TokenVerifier {
   readonly #database: Dependencies['database'];
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   readonly #reading: ReturnType<typeof watchService>;
-  /** `until` is on the monotonic clock. */
-  #verified = new Map<string, { actor: Actor; until: number; registered: number }>();
+  /** Both times are on the monotonic clock. */
+  #verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
 
   constructor(
     { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
@@ -64,8 +62,9 @@ export class TokenVerifier {
 
   /** The caller, when the token was verified a moment ago. */
   recall(token: string): Actor | undefined {
-    const { actor, until = 0, registered = 0 } = this.#verified.get(token) ?? {};
-    if (actor?.person && registered < registrations.count) return undefined;
+    const { actor, until = 0, readAt = 0 } = this.#verified.get(token) ?? {};
+    // The person may have changed.
+    if (actor?.person && !isTrusted(readAt)) return undefined;
     return performance.now() < until ? actor : undefined;
   }
 
@@ -77,12 +76,11 @@ export class TokenVerifier {
     });
     const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
     const caller = actorOf(payload);
-    const isOfPerson = caller.scopes.includes('own');
-    const registered = registrations.count;
-    const until = performance.now() + Math.min(isOfPerson ? personTrustedFor : trustedFor, expiresIn);
-    const actor = isOfPerson ? await this.#withPerson(caller) : caller;
+    const readAt = performance.now();
+    const until = readAt + Math.min(trustedFor, expiresIn);
+    const actor = caller.scopes.includes('own') ? await this.#withPerson(caller) : caller;
     // Who has no user yet may register, and go on at once.
-    if (actor.person !== null) setBounded(verified, token, { actor, until, registered }, maxTokens);
+    if (actor.person !== null) setBounded(verified, token, { actor, until, readAt }, maxTokens);
     return actor;
   }
 

@@ -8,10 +8,9 @@ import type { Database } from '../database/database.ts';
 import { recordById } from '../database/statements/recordById.ts';
 import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
 import type { CredentialDependencies } from './credentials.ts';
+import { isTrusted } from './trust.ts';
 
-/** Milliseconds. A key is read again this long after the last time, so all instances see a revocation by then. */
-const trustedFor = 4000;
-/** Milliseconds. From then on a request has it read again, and does not wait: a key in use is always known. */
+/** Milliseconds. Then a request has a key read again, and does not wait for it: a key in use is always known. */
 const readAgainAfter = 2000;
 /** Milliseconds. The last use of a key in constant use is written this often. */
 const writeInterval = 60_000;
@@ -56,10 +55,9 @@ export class KeyRing {
       return undefined;
     }
     const actor = this.#admit(token, key);
-    const age = performance.now() - key.readAt;
     // This is no guess, so the limit of lookups does not count.
-    if (age > trustedFor) return this.find(token);
-    if (age > readAgainAfter) void this.#lookUp(id).catch(() => {});
+    if (!isTrusted(key.readAt)) return this.find(token);
+    if (performance.now() - key.readAt > readAgainAfter) void this.#lookUp(id).catch(() => {});
     return actor;
   }
 
@@ -71,11 +69,6 @@ export class KeyRing {
     const key = this.#keys.get(id);
     if (key === undefined) throw unknownKey();
     return this.#admit(token, key);
-  }
-
-  /** Drops a key that this instance has just revoked. */
-  forget(id: string): void {
-    this.#keys.delete(id);
   }
 
   #admit(token: string, key: KnownKey): Actor {

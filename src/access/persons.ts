@@ -3,9 +3,6 @@ import { identities } from '../../drizzle/tables/identities.ts';
 import type { IdentityName } from '../../schemas/identity.ts';
 import { type Connection, orm } from '../database/connection.ts';
 
-/** Grows when a token of this process registers: a person that was known before may be a former one. */
-export const registrations = { count: 0 };
-
 /** The user behind tokens, or null. */
 export async function readPerson(db: Connection, { issuer, subject }: IdentityName): Promise<string | null> {
   const isNamed = and(eq(identities.issuer, issuer), eq(identities.subject, subject));

@@ -4,6 +4,7 @@ import { users } from '../../drizzle/tables/users.ts';
 import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/apiKey.ts';
 import { makeToken, tokenHashOf } from '../access/apiKeyToken.ts';
 import { need } from '../access/need.ts';
+import { trustNothing } from '../access/trust.ts';
 import type { Context } from '../core/context.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId, newRecord } from '../core/ids.ts';
@@ -71,6 +72,7 @@ export async function revokeKey(context: Context, id: string): Promise<void> {
     await getKey(inside, id);
     await revoke(inside, eq(apiKeys.id, id));
   });
+  trustNothing();
 }
 
 /** Ends the keys of users who are deleted, in the transaction that does it. */

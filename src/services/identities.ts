@@ -6,7 +6,8 @@ import type { Identity, IdentityName } from '../../schemas/identity.ts';
 import type { user as contract, User } from '../../schemas/user.ts';
 import { need } from '../access/need.ts';
 import { noPerson } from '../access/ownership.ts';
-import { readPerson, registrations } from '../access/persons.ts';
+import { readPerson } from '../access/persons.ts';
+import { trustNothing } from '../access/trust.ts';
 import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { AppError, notFound } from '../core/errors.ts';
@@ -121,10 +122,11 @@ async function register(context: Context, input: Static<typeof contract.create>)
     const { person, isNew } = await link(inside, record.id, name);
     // An administrator was faster.
     if (!isNew) throw personExists.error({ id: person });
-    registrations.count++;
     return created;
   };
-  return inTransaction(context, work, { turns: [once] });
+  const created = await inTransaction(context, work, { turns: [once] });
+  trustNothing();
+  return created;
 }
 export const registerMe = Object.assign(register, {
   conflicts: () => [personExists, ...users.create.conflicts()],

@@ -1,0 +1,12 @@
+/** Milliseconds. Keys and persons are trusted this long after they were read, so all instances see a change by then. */
+const trustedFor = 4000;
+
+let changedAt = Number.NEGATIVE_INFINITY;
+
+/** To be called when this process has revoked a key, or has registered a person: it trusts nothing from before. */
+export const trustNothing = () => {
+  changedAt = performance.now();
+};
+
+/** Whether what was read at this time, on the monotonic clock, is still trusted. */
+export const isTrusted = (readAt: number) => readAt > changedAt && performance.now() - readAt <= trustedFor;
