@@ -17,18 +17,7 @@ const writeInterval = 60_000;
 const maxKeys = 10_000;
 const keyById = recordById(apiKeys);
 
-/** An API key as last read from the database. */
-interface KnownKey {
-  id: string;
-  isRevoked: boolean;
-  actor: Actor;
-  hash: Buffer;
-  expiresAt: number;
-  /** The last use that the database has. */
-  usedAt: number;
-  /** On the monotonic clock. */
-  readAt: number;
-}
+type KnownKey = ReturnType<typeof knownKey>;
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
 export class KeyRing {
@@ -93,7 +82,7 @@ export class KeyRing {
     else setBounded(this.#keys, id, knownKey(row, readAt), maxKeys);
   }
 
-  /** No request waits for it. What fails is written after the next minute. */
+  /** No request waits for it. What fails is tried again when the key was read again. */
   #writeUse(key: KnownKey, time: Date): void {
     key.usedAt = time.getTime();
     const { id, lastUsedAt } = apiKeys;
@@ -107,14 +96,16 @@ export class KeyRing {
   }
 }
 
-function knownKey(row: typeof apiKeys.$inferSelect, readAt: number): KnownKey {
+/** An API key as it was read from the database at this time, on the monotonic clock. */
+function knownKey(row: typeof apiKeys.$inferSelect, readAt: number) {
   const { id, name, userId: person, scopes, secretHash, expiresAt, lastUsedAt, revokedAt } = row;
   return {
     id,
     isRevoked: revokedAt !== null,
-    actor: { kind: 'key', id, name, scopes: withIncludedScopes(scopes), person },
+    actor: { kind: 'key', id, name, scopes: withIncludedScopes(scopes), person } satisfies Actor,
     hash: Buffer.from(secretHash, 'latin1'),
     expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+    /** The last use that the database has. */
     usedAt: lastUsedAt === null ? 0 : Date.parse(lastUsedAt),
     readAt,
   };

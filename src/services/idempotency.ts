@@ -18,12 +18,7 @@ export interface KeyedRequest {
 }
 
 /** The response to its first arrival. */
-export interface Answer {
-  status: number;
-  location: string | null;
-  version: number | null;
-  body: string;
-}
+export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'version' | 'body'>;
 
 export const keptDays = 1;
 const keptFor = keptDays * 24 * 3_600_000;
@@ -82,14 +77,9 @@ async function take({ db, now }: Context, hash: string, fingerprint: string): Pr
 }
 
 async function recall({ db }: Context, hash: string, expected: string): Promise<Answer> {
-  const { fingerprint, status, location, version, body } = idempotencyKeys;
-  const [known] = await orm(db)
-    .select({ fingerprint, status, location, version, body })
-    .from(idempotencyKeys)
-    .where(eq(idempotencyKeys.hash, hash));
+  const [known] = await orm(db).select().from(idempotencyKeys).where(eq(idempotencyKeys.hash, hash));
   if (known?.fingerprint !== expected) throw reused();
-  const { fingerprint: _, ...answer } = known;
-  return answer;
+  return known;
 }
 
 export const inProgress = conflict('idempotency_in_progress', {

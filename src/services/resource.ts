@@ -55,7 +55,7 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   path: string;
   contract: C;
   table: T;
-  unique: Unique[];
+  unique: ReturnType<typeof uniqueOf>[];
   counted: string[];
   onRemoval?: OnRemoval | undefined;
   /** One record; not found for any other text. */
@@ -63,10 +63,6 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   /** The same, or undefined. */
   find: (context: Context, id: string) => Promise<T['$inferSelect'] | undefined>;
   list: PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>;
-}
-interface Unique {
-  members: string[];
-  taken: Conflict;
 }
 /** A resource of any table. The query of its list must have passed the schema of the contract. */
 export type AnyResource = Omit<Resource, 'list'> & {
@@ -156,7 +152,7 @@ export function resourceOf<
  * The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are
  * unique together.
  */
-function uniqueOf(noun: string, table: ResourceTable, members: string[]): Unique {
+function uniqueOf(noun: string, table: ResourceTable, members: string[]) {
   const columns = members.map(member => getTableColumns(table)[member]?.name);
   const [path = ''] = members.slice(-1);
   const isAlone = members.length === 1;

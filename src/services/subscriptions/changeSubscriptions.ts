@@ -44,10 +44,7 @@ const updateKnown = statement({ customer }, (builder, columns) =>
 );
 
 /** What the events of a customer change. */
-interface SubscriptionChange extends Outcome {
-  before: Known | undefined;
-  row: ReturnType<typeof rowOf>;
-}
+type SubscriptionChange = ReturnType<typeof changeOf>;
 
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
@@ -74,7 +71,7 @@ export async function changeSubscriptions(
   return new Map(changes.flatMap(({ reasons }) => [...reasons]));
 }
 
-function changeOf(context: Context, events: StatusEvent[], before: Known | undefined): SubscriptionChange {
+function changeOf(context: Context, events: StatusEvent[], before: Known | undefined) {
   const [{ event }] = events as [StatusEvent];
   const outcome = applyEvents(events, before);
   return { ...outcome, before, row: rowOf(context, event, outcome, before) };
