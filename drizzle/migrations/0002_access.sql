@@ -66,7 +66,6 @@ create table "idempotency_keys" (
 	"created_at" timestamp (3) with time zone not null,
 	"status" integer default 0 not null, -- 0 until there is an answer
 	"location" text collate "C",
-	"version" integer,
 	"body" text collate "C" default '' not null
 );
 --> statement-breakpoint

@@ -12,7 +12,6 @@ export const idempotencyKeys = pgTable(
     // The answer, from the end of the transaction that inserts the row.
     status: integer().notNull().default(0),
     location: textByCode(),
-    version: integer(),
     body: textByCode().notNull().default(''),
   },
   table => [index('idempotency_keys_created_at_index').on(table.createdAt)],

@@ -58,31 +58,25 @@ export const sendCreated = <T extends Versioned & { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
   path = targetOf(reply.request).pathname,
-) =>
-  sendOnce(reply.code(201), create, ({ id, version }) => ({
-    location: `${path}/${id}`,
-    version,
-  }));
+) => sendOnce(reply.code(201), create, ({ id }) => `${path}/${id}`);
 
 /** The result of an action that changes no record of a client. */
 export const sendResult = <T>(
   reply: FastifyReply,
   act: (context: Context) => Promise<T>,
   location: string | null = null,
-) => sendOnce(reply, act, () => ({ location, version: null }));
-
-type Head = Pick<Answer, 'location' | 'version'>;
+) => sendOnce(reply, act, () => location);
 
 /** The result of the work; with an `Idempotency-Key` that of its first arrival. */
 async function sendOnce<T>(
   reply: FastifyReply,
   work: (context: Context) => Promise<T>,
-  headOf: (result: T) => Head,
+  locationOf: (result: T) => string | null,
 ): Promise<FastifyReply> {
   const { context, keyed } = reply.request;
   const act = async (context: Context) => {
     const result = await work(context);
-    return { status: reply.statusCode, ...headOf(result), body: String(reply.serialize(result)) };
+    return { status: reply.statusCode, location: locationOf(result), body: String(reply.serialize(result)) };
   };
   const answer = keyed
     ? await withIdempotencyKey(context, keyed, act)
@@ -94,10 +88,10 @@ async function sendOnce<T>(
 }
 
 /** Describes the result in headers, and says whether the client wants no more. */
-function isEnough(reply: FastifyReply, { location, version }: Head): boolean {
+function isEnough(reply: FastifyReply, { location, body }: Answer): boolean {
   if (location !== null) reply.header('location', location);
-  if (version === null) return false;
-  setTag(reply, version);
+  if (!reply.request.config.versioned) return false;
+  setTag(reply, JSON.parse(body).version);
   return isMinimal(reply);
 }
 

@@ -18,7 +18,7 @@ export interface KeyedRequest {
 }
 
 /** The response to its first arrival. */
-export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'version' | 'body'>;
+export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
 
 export const keptDays = 1;
 const keptFor = keptDays * 24 * 3_600_000;

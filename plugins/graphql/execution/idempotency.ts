@@ -53,7 +53,7 @@ export async function answerOnce(
       const body = bodyOf(ran, request);
       if (body.length > longestKept)
         throw new Failed({ data: null, errors: [tooLong(body.length)], records });
-      return { status: 200, location: null, version: null, body };
+      return { status: 200, location: null, body };
     };
     return { ...(await withIdempotencyKey(request.context, keyed, work)), records };
   } catch (error) {
