@@ -6,7 +6,7 @@ import { peopleRoutes } from '../plugins/rest/people.ts';
 import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { changeOf } from '../schemas/change.ts';
-import { followedOf } from './services/changes/followed.ts';
+import type { Followed } from './services/changes/followed.ts';
 import { posts } from './services/posts.ts';
 import { subscription } from './services/subscriptions/read.ts';
 import { users } from './services/users.ts';
@@ -27,9 +27,7 @@ export const resources = [
 ];
 
 /** Those whose changes can be followed. */
-export const followed = resources.map(({ resource }) =>
-  'readAll' in resource ? resource : followedOf(resource),
-);
+export const followed: Followed[] = resources.map(({ resource }) => resource);
 
 export const change = changeOf(followed);
 

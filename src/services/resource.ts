@@ -2,16 +2,18 @@ import type { Static, TObject } from '@sinclair/typebox';
 import { getTableColumns, getTableName, type PgColumn } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
 import { type Need, need } from '../access/need.ts';
-import { type Ownership, visible } from '../access/ownership.ts';
+import { visible } from '../access/ownership.ts';
 import type { Condition } from '../core/conditions.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordById } from '../database/statements/recordById.ts';
+import type { Followed } from './changes/followed.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
+import { relationsOf } from './relations.ts';
 
 /** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
 export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
@@ -45,8 +47,7 @@ type OnRemoval = (inside: Context, ids: string[]) => Promise<void>;
 
 /** What the services, REST and GraphQL know of a resource. `name` is in the audit log, `path` in URLs. */
 export interface Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable>
-  extends Ownership {
-  name: string;
+  extends Followed {
   plural: string;
   /** `LineItem`, `line item`, `line items`, `line-items`. */
   title: string;
@@ -56,7 +57,6 @@ export interface Resource<C extends Contract = Contract, T extends ResourceTable
   contract: C;
   table: T;
   unique: ReturnType<typeof uniqueOf>[];
-  counted: string[];
   onRemoval?: OnRemoval | undefined;
   /** One record; not found for any other text. */
   get: (context: Context, id: string) => Promise<T['$inferSelect']>;
@@ -108,6 +108,12 @@ export function resourceOf<
     need(context, 'read or own');
     return visible(context, ownership, await byId(context.db, id));
   }
+  async function readAll(context: Context, changes: { id: string }[]) {
+    need(context, 'read or own');
+    const ids = [...new Set(changes.map(({ id }) => id))];
+    const records = await Promise.all(ids.map(id => find(context, id)));
+    return new Map(records.filter(record => record !== undefined).map(record => [record.id, record]));
+  }
   const { $id: title = '' } = contract.record;
   const name = title.replace(/^./, first => first.toLowerCase());
   const [noun, nouns] = [wordsOf(name), wordsOf(plural)];
@@ -143,6 +149,11 @@ export function resourceOf<
     noun,
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
+    scope: 'read or own',
+    get parents() {
+      return Object.fromEntries(relationsOf(this).map(({ name, member }) => [name, member]));
+    },
+    readAll,
     find,
     get: async (context, id) => orNotFound(capitalize(noun), await find(context, id)),
   };

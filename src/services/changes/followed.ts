@@ -2,8 +2,6 @@ import type { TObject } from '@sinclair/typebox';
 import type { Need } from '../../access/need.ts';
 import type { Ownership } from '../../access/ownership.ts';
 import type { Context } from '../../core/context.ts';
-import { relationsOf } from '../relations.ts';
-import type { AnyResource } from '../resource.ts';
 
 /** A resource whose changes can be followed. */
 export interface Followed extends Ownership {
@@ -19,14 +17,3 @@ export interface Followed extends Ownership {
   /** The records of changes by id, without those that are gone. */
   readAll(context: Context, changes: { id: string; version: number }[]): Promise<Map<string, object>>;
 }
-
-export const followedOf = (resource: AnyResource): Followed => ({
-  ...resource,
-  scope: 'read or own',
-  parents: Object.fromEntries(relationsOf(resource).map(({ name, member }) => [name, member])),
-  readAll: async (context, changes) => {
-    const ids = [...new Set(changes.map(({ id }) => id))];
-    const records = await Promise.all(ids.map(id => resource.find(context, id)));
-    return new Map(records.filter(record => record !== undefined).map(record => [record.id, record]));
-  },
-});
