@@ -1,4 +1,122 @@
-import './process/compileCache.ts';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { serveMetrics } from '../plugins/metrics.ts';
+import type { Settings } from '../schemas/settings.ts';
+import { buildApp } from './app.ts';
+import { runCommand, settingsUsage } from './command.ts';
+import { loadSettings } from './config/settings.ts';
+import { shutdownTimeouts } from './config/timeouts.ts';
+import { reasonOf } from './core/errors.ts';
+import type { Log } from './core/log.ts';
+import { printableLines } from './core/text.ts';
+import { startJobs } from './jobs.ts';
+import { Ending } from './process/ending.ts';
+import { exit } from './process/exit.ts';
+import { checkPort } from './process/ports.ts';
+import { closeRuntime, openRuntime, type Runtime } from './process/runtime.ts';
 
-// Imported statically, it would be compiled before the cache is there.
-await import('./process/server.ts');
+type App = Awaited<ReturnType<typeof buildApp>>;
+type Jobs = ReturnType<typeof startJobs>;
+
+/** The server: it starts in order, ends in reverse, and sets the exit code. */
+async function main() {
+  const ending = new Ending();
+  const configured = loadSettings();
+  await checkPort('PORT', configured.PORT, configured.HOST);
+  const runtime = await openRuntime(configured);
+  const { settings, log, metrics } = runtime;
+  const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
+  const jobs = settings.WORKER === 'inside' ? startJobs(runtime) : undefined;
+  ending.prepare(log, code => close(runtime, app, jobs, code));
+  app.server.prependListener('request', (_request, response) => {
+    if (ending.begun) response.setHeader('connection', 'close');
+  });
+  endWithoutDatabase(runtime, ending);
+  surviveForgottenErrors(runtime.log);
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
+  // A second at most: a database that is away must not keep the process from answering.
+  await Promise.race([runtime.database.ready.catch(() => {}), sleep(1000, undefined, { ref: false })]);
+  if (!ending.begun) await listen(app, runtime);
+}
+
+/** Listens, and says where everything is. */
+async function listen(app: App, { settings, database, log }: Runtime): Promise<void> {
+  if (!database.available())
+    log.warn('The database cannot be used yet: the service waits for it, and answers with 503 until then.');
+  const { PORT: port, HOST: host, AUTH_MODE = 'open' } = settings;
+  const listenTextResolver = (address: string) => `Triport serves ${address}/`;
+  const address = await app.listen({ port, host, listenTextResolver });
+  log.info(`API       ${address}/api/users`);
+  log.info(`Docs      ${address}/docs`);
+  log.info(`GraphQL   ${address}/api/graphql`);
+  log.info(`Console   ${address}/console`);
+  log.info(`Database  ${describeDatabase(settings)}`);
+  if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
+}
+
+/** Never the whole URL, which has a password. */
+function describeDatabase({ DATABASE_URL, DATA_DIR }: Settings): string {
+  if (DATABASE_URL === undefined) return `embedded, in ${DATA_DIR}; DATABASE_URL sets a PostgreSQL server`;
+  const { host, pathname } = new URL(DATABASE_URL);
+  return `PostgreSQL, ${host}${pathname}`;
+}
+
+async function close(runtime: Runtime, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
+  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = runtime.settings;
+  runtime.log.info(
+    `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,
+  );
+  // /health/ready is 503 by now: load balancers stop sending requests before the port is closed.
+  if (code === 0) await sleep(DRAIN_SECONDS * 1000);
+  limitShutdown(app, runtime.settings, code);
+  await letClientsLeave(app);
+  // Together, because each may need most of the time.
+  await Promise.all([app.close(), jobs?.close()]);
+  await closeRuntime(runtime);
+}
+
+/** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
+async function letClientsLeave({ server }: App): Promise<void> {
+  const connections = promisify(server.getConnections.bind(server));
+  for (const end = Date.now() + 1000; Date.now() < end && (await connections()) > 0; ) await sleep(20);
+  // A busy process reads what has arrived after its timers and before the next turn: a connection with an unread
+  // request only looks idle.
+  await turn();
+  setInterval(() => setImmediate(() => server.closeIdleConnections()), 100);
+}
+
+/** Neither a busy or half-open socket nor a silent database may delay the exit. */
+function limitShutdown(app: App, settings: Settings, code: number): void {
+  const timeouts = shutdownTimeouts(settings);
+  setTimeout(() => app.server.closeAllConnections(), timeouts.close);
+  setTimeout(exit, timeouts.exit, code);
+}
+
+/** The process waits for a database that is away, and ends if it can never be used. */
+function endWithoutDatabase({ database, log }: Runtime, ending: Ending): void {
+  database.ready.catch(error => {
+    const reason = reasonOf(error);
+    if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
+    else console.error(printableLines(reason));
+    void ending.begin('no database', 1);
+  });
+}
+
+/**
+ * When one item of a list fails at once, graphql-js forgets the promises of the items before it, and Node ends at a
+ * failed promise that nobody holds. The client has the error of the list; every other such promise ends the process
+ * as before.
+ */
+function surviveForgottenErrors(log: Log): void {
+  process.on('unhandledRejection', error => {
+    if (!(error instanceof Error && error.name === 'GraphQLError')) throw error;
+    log.error({ err: error }, 'A part of a GraphQL operation failed after the whole.');
+  });
+}
+
+await runCommand({
+  usage: `npm start: serves REST, GraphQL and webhooks until SIGTERM or Ctrl-C. ${settingsUsage}
+
+Example: PORT=4000 DATABASE_URL=postgres://user:password@host:5432/triport npm start`,
+  run: main,
+});

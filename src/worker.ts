@@ -1,4 +1,36 @@
-import './process/compileCache.ts';
+import { serveMetrics } from '../plugins/metrics.ts';
+import { runCommand, settingsUsage } from './command.ts';
+import { loadSettings } from './config/settings.ts';
+import { OperatorError } from './core/errors.ts';
+import { startJobs } from './jobs.ts';
+import { Ending } from './process/ending.ts';
+import { closeRuntime, openRuntime } from './process/runtime.ts';
 
-// Imported statically, it would be compiled before the cache is there.
-await import('./process/worker.ts');
+/** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
+async function main() {
+  const ending = new Ending();
+  const configured = loadSettings();
+  if (configured.DATABASE_URL === undefined)
+    throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
+  const runtime = await openRuntime(configured);
+  const { settings, log, database, metrics } = runtime;
+  const jobs = startJobs(runtime);
+  ending.prepare(log, async () => {
+    await jobs.close();
+    await closeRuntime(runtime);
+  });
+  let isWaiting = false;
+  const isReady = () => isWaiting && !ending.begun && database.available();
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
+  await database.ready;
+  if (ending.begun) return;
+  isWaiting = true;
+  log.info('The worker waits for webhook events.');
+}
+
+await runCommand({
+  usage: `npm run worker: processes the events that servers with WORKER=apart have stored. ${settingsUsage}
+
+Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run worker`,
+  run: main,
+});
