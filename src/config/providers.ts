@@ -1,7 +1,6 @@
 import { ProviderSettings } from '../../schemas/provider.ts';
 import { compileCheck } from '../core/validation.ts';
-import { isPreset, type PresetName, presets } from './presets/index.ts';
-import type { Preset } from './presets/preset.ts';
+import { isPreset, type Preset, type PresetName, presets } from './presets.ts';
 
 /** A payment provider whose events are accepted. */
 export interface Provider extends Preset {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
-import type { Preset, Source } from '../config/presets/preset.ts';
+import type { Preset, Source } from '../config/presets.ts';
 import { truncate, truncateForColumn } from '../core/text.ts';
 import type { Headers } from './signature.ts';
 

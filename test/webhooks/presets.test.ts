@@ -1,6 +1,6 @@
 import t from 'tap';
 import { sampleEvent } from '../../scripts/lib/webhook/sampleEvent.ts';
-import { presets } from '../../src/config/presets/index.ts';
+import { presets } from '../../src/config/presets.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { hmac, type Name, now, octokit, recorded, standardSecret } from '../helper/events/recordedEvents.ts';

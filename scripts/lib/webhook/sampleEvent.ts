@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Source } from '../../../src/config/presets/preset.ts';
+import type { Source } from '../../../src/config/presets.ts';
 import type { Provider } from '../../../src/config/providers.ts';
 import { mergePatch } from '../../../src/core/mergePatch.ts';
 import { member, parseBody, readEnvelope } from '../../../src/webhooks/envelope.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { longestEventId } from '../../../schemas/event.ts';
 import { UsageError } from '../../../src/command.ts';
-import type { Source } from '../../../src/config/presets/preset.ts';
+import type { Source } from '../../../src/config/presets.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
 import { longestShown } from '../../../schemas/event.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
-import type { Source } from '../../config/presets/preset.ts';
+import type { Source } from '../../config/presets.ts';
 import { truncateForColumn } from '../../core/text.ts';
 import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
 import { asIdentifier, asTime, firstOf, member, valueAt } from '../envelope.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { main } from '../../../scripts/webhook.ts';
-import { presets } from '../../../src/config/presets/index.ts';
+import { presets } from '../../../src/config/presets.ts';
 import { run } from '../../helper/command.ts';
 import { makeDataFolder, startService, until } from '../../rig/process.ts';
 

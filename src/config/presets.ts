@@ -1,0 +1,92 @@
+import type { SignatureScheme } from '../../schemas/provider.ts';
+
+/**
+ * Where a part of an event is: a path in the body such as `data.object.customer`, or a header such as
+ * `header:x-github-event`. Of several, the first that is there counts.
+ */
+export type Source = string | readonly string[];
+
+/** How a provider sends its events. */
+export interface Preset {
+  readonly scheme: SignatureScheme;
+  /** The header with the signature. */
+  readonly header: string;
+  /** Identifies the event in all of its deliveries. Without one, equal bodies are one event. */
+  readonly id?: Source;
+  readonly type: Source;
+  readonly customer?: Source;
+  /** When it happened: seconds since 1970, or RFC 3339. */
+  readonly time?: Source;
+}
+
+/** The providers that need no more than a secret. */
+export const presets = {
+  /** Stripe: "Verify events are sent from Stripe" and "The Event object". */
+  stripe: {
+    scheme: 'timestamped',
+    header: 'stripe-signature',
+    id: 'id',
+    type: 'type',
+    customer: 'data.object.customer',
+    time: 'created',
+  },
+  /** Paddle Billing: "Verify webhook signatures" and "Notifications". */
+  paddle: {
+    scheme: 'paddle',
+    header: 'paddle-signature',
+    id: 'event_id',
+    type: 'event_type',
+    customer: 'data.customer_id',
+    time: 'occurred_at',
+  },
+  /** Lemon Squeezy: "Signing Requests" and "Webhook Requests". Its events have no id. */
+  lemonsqueezy: {
+    scheme: 'hex',
+    header: 'x-signature',
+    type: 'meta.event_name',
+    customer: 'data.attributes.customer_id',
+    time: 'data.attributes.updated_at',
+  },
+  /** Razorpay: "Validate and Test Webhooks" and "Webhook Payloads". */
+  razorpay: {
+    scheme: 'hex',
+    header: 'x-razorpay-signature',
+    id: 'header:x-razorpay-event-id',
+    type: 'event',
+    customer: ['payload.subscription.entity.customer_id', 'payload.payment.entity.customer_id'],
+    time: 'created_at',
+  },
+  /** Shopify: "Verify webhook deliveries" and "Webhook headers". */
+  shopify: {
+    scheme: 'base64',
+    header: 'x-shopify-hmac-sha256',
+    id: 'header:x-shopify-webhook-id',
+    type: 'header:x-shopify-topic',
+    customer: ['customer.id', 'customer_id'],
+    time: 'header:x-shopify-triggered-at',
+  },
+  /** GitHub: "Validating webhook deliveries" and "Webhook events and payloads". Most events name no time. */
+  github: {
+    scheme: 'sha256',
+    header: 'x-hub-signature-256',
+    id: 'header:x-github-delivery',
+    type: 'header:x-github-event',
+    customer: ['marketplace_purchase.account.id', 'sponsorship.sponsor.id'],
+    time: 'effective_date',
+  },
+  /**
+   * The Standard Webhooks specification: "Webhook Headers", "Payload structure" and "Signature scheme". It does not say
+   * where the customer is. `webhook-timestamp` is the time of the attempt, not of the event.
+   */
+  standard: {
+    scheme: 'standard',
+    header: 'webhook-signature',
+    id: 'header:webhook-id',
+    type: 'type',
+    customer: ['data.object.customer', 'data.customer_id', 'data.customer'],
+    time: 'timestamp',
+  },
+} satisfies Record<string, Preset>;
+export type PresetName = keyof typeof presets;
+
+export const isPreset = (name: string): name is PresetName => Object.hasOwn(presets, name);
