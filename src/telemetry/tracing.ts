@@ -47,12 +47,11 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: () => 
 
 /** A span only inside another one: timers, and work that outlives its request, must not start traces. */
 export function inChildSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
-  return tracer !== undefined && trace.getActiveSpan()?.isRecording() ? inSpan(name, options, work) : work();
+  return trace.getActiveSpan()?.isRecording() ? inSpan(name, options, work) : work();
 }
 
 /** The `traceparent` of the active span, to be stored with work that is done later. */
 export function traceparent(): string | undefined {
-  if (tracer === undefined) return undefined;
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);
   return carrier.traceparent;
@@ -69,17 +68,7 @@ export const eventAttributes = (
 
 /** Adds what became known while the active span runs. */
 export function describeSpan(attributes: Attributes): void {
-  if (tracer !== undefined) trace.getActiveSpan()?.setAttributes(attributes);
-}
-
-export type RunInContext = <T>(work: () => T) => T;
-const runDirectly: RunInContext = work => work();
-
-/** Runs work later as part of the active span: for code that batches the work of several requests. */
-export function captureContext(): RunInContext {
-  if (tracer === undefined) return runDirectly;
-  const captured = context.active();
-  return work => context.with(captured, work);
+  trace.getActiveSpan()?.setAttributes(attributes);
 }
 
 /** The trace that a log line belongs to. */

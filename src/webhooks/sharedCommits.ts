@@ -1,13 +1,14 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { type Context, context } from '@opentelemetry/api';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isLockedOut, isOutage } from '../database/databaseErrors.ts';
-import { captureContext, type RunInContext } from '../telemetry/tracing.ts';
 
 interface Waiting<K, V> {
   key: K;
   resolve: (value: V) => void;
   reject: (error: unknown) => void;
-  runInContext: RunInContext;
+  /** Of the trace. */
+  context: Context;
 }
 type Work<K, V> = (db: Connection, keys: K[]) => Promise<V[]>;
 
@@ -38,7 +39,7 @@ export function sharedCommits<K, V>(
 
   return (db, key) =>
     new Promise((resolve, reject) => {
-      const call = { key, resolve, reject, runInContext: captureContext() };
+      const call = { key, resolve, reject, context: context.active() };
       const waiting = queues.get(db);
       if (waiting) waiting.push(call);
       else void run(db, [call]);
@@ -58,8 +59,8 @@ async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K
   try {
     const keys = group.map(({ key }) => key);
     // In the trace of the first: the others only wait for it.
-    const [{ runInContext }] = group as [Waiting<K, V>];
-    const values = await runInContext(() => work(db, keys));
+    const [first] = group as [Waiting<K, V>];
+    const values = await context.with(first.context, () => work(db, keys));
     for (let i = 0; i < group.length; i++) group[i]?.resolve(values[i] as V);
   } catch (error) {
     // Without an answer the work may be done, and trying again could do it twice.
