@@ -34,7 +34,6 @@ function readAgain(read: Message[], bytes: Buffer): void {
     const end = start + 1 + bytes.readInt32BE(start + 1);
     const content = bytes.subarray(start + 5, end);
     if (message instanceof messages.DataRowMessage) readRow(message, content);
-    if (message instanceof messages.DatabaseError) readError(message, content);
     start = end;
   }
 }
@@ -48,15 +47,6 @@ function readRow({ fields }: messages.DataRowMessage, content: Buffer): void {
     if (length < 0) continue;
     fields[index] = content.toString('utf8', start, start + length);
     start += length;
-  }
-}
-
-/** Texts that end with NUL; the first letter of each says what it is. */
-function readError(error: messages.DatabaseError, content: Buffer): void {
-  for (const text of content.toString('utf8').split('\0')) {
-    if (text.startsWith('M')) error.message = text.slice(1);
-    if (text.startsWith('D')) error.detail = text.slice(1);
-    if (text.startsWith('H')) error.hint = text.slice(1);
   }
 }
 
