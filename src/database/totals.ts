@@ -4,15 +4,8 @@ import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
-import { readCommitted, withoutTimeouts } from './write.ts';
+import { inLongTransaction } from './write.ts';
 
-/** Work on the totals: it must see what others commit while it runs, and it may take longer than a request. */
-const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
-  db.transaction(async inside => {
-    await readCommitted(inside);
-    await withoutTimeouts(inside);
-    return work(inside);
-  });
 
 /**
  * Counts every table again, while others read and write, and says so: on the embedded database everybody waits for
@@ -21,7 +14,7 @@ const countingIn = <T>(db: Connection, work: (inside: Connection) => Promise<T>)
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
   for (const [table] of await db.rows('select name from list_tables order by name', [])) {
     say(`Counting ${table} …`);
-    await countingIn(db, inside => inside.rows('select list_repair($1)', [table]));
+    await inLongTransaction(db, inside => inside.rows('select list_repair($1)', [table]));
     say(`The totals of ${table} are exact.`);
   }
 }
@@ -38,7 +31,7 @@ export function startFolding({ writes, kind, available }: Database, log: Log): (
   const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);
   const folding = watchService({
     check: async () => {
-      const [[moved] = []] = await countingIn(writes, fold);
+      const [[moved] = []] = await inLongTransaction(writes, fold);
       return Number(moved) >= many ? shortPause : pause;
     },
     every: pause,

@@ -80,13 +80,16 @@ export const inTransaction = <C extends Writer, T>(
 export const waitLongerForLocks = (inside: Connection) =>
   inside.rows(`select set_config('lock_timeout', '${patience}', true)`, []);
 
-/** First in a transaction that must see what others committed while it waited for a lock, whatever the default is. */
-export const readCommitted = (inside: Connection) =>
-  inside.rows('set transaction isolation level read committed', []);
-
-/** First in a transaction that may take longer than any request. */
-export const withoutTimeouts = (inside: Connection) =>
-  inside.rows(
-    `select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
-    [],
-  );
+/**
+ * A transaction that sees what others commit while it runs, whatever the default is, and that may take longer than any
+ * request.
+ */
+export const inLongTransaction = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
+  db.transaction(async inside => {
+    await inside.rows('set transaction isolation level read committed', []);
+    await inside.rows(
+      `select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
+      [],
+    );
+    return work(inside);
+  });

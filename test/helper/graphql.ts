@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Database } from '../../src/database/database.ts';
-import { withoutTimeouts } from '../../src/database/write.ts';
+import { inLongTransaction } from '../../src/database/write.ts';
 import { build } from './app.ts';
 import { openTestDatabase, watchStatements } from './database.ts';
 
@@ -33,8 +33,7 @@ export async function fill({ writes }: Database, users: number, postsEach: numbe
   const insertPosts = `insert into posts
     select ${id(2, `(u * ${postsEach} + p)`)}, 'Post ' || p || ' of ' || u, 'draft', ${id(1, 'u')}, now(), now()
     from generate_series(1, ${users}) u, generate_series(1, ${postsEach}) p`;
-  await writes.transaction(async inside => {
-    await withoutTimeouts(inside);
+  await inLongTransaction(writes, async inside => {
     await inside.rows(insertUsers, []);
     await inside.rows(insertPosts, []);
   });

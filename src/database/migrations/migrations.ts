@@ -3,7 +3,7 @@ import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure } from '../databaseErrors.ts';
-import { readCommitted, withoutTimeouts } from '../write.ts';
+import { inLongTransaction } from '../write.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
 
@@ -22,10 +22,8 @@ export async function migrate(db: Connection): Promise<void> {
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
     if ((await migrationState(db)).pending.length === 0) return;
-    await db.transaction(async inside => {
-      await readCommitted(inside);
-      // Waiting for another instance, or building an index on a large table, may take longer than a request.
-      await withoutTimeouts(inside);
+    // Waiting for another instance, or building an index on a large table, takes long.
+    await inLongTransaction(db, async inside => {
       await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
       await runMigrations(inside);
     });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import type { Connection } from '../connection.ts';
-import { withoutTimeouts } from '../write.ts';
+import { inLongTransaction } from '../write.ts';
 import { asOwner } from './migrations.ts';
 
 const statements = new URL('../../../drizzle/spread.sql', import.meta.url);
@@ -13,24 +13,18 @@ export async function spread(db: Connection): Promise<boolean> {
     throw new OperatorError(
       'The database has no Citus. On every node run `create extension citus` in it; docs/scaling.md has the steps.',
     );
-  return asOwner(db, () => db.transaction(spreadTables));
+  return asOwner(db, () => inLongTransaction(db, spreadTables));
 }
 
 async function spreadTables(inside: Connection): Promise<boolean> {
-  await withoutTimeouts(inside);
   // Of two calls at once, the second waits here.
   await inside.rows('lock table webhook_events', []);
-  if (await isSpread(inside)) return false;
-  for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
-    await inside.rows(text, []);
-  return true;
-}
-
-/** Whether the tables of a database with Citus are spread. */
-async function isSpread(db: Connection): Promise<boolean> {
-  const found = await db.rows(
+  const [isSpread] = await inside.rows(
     `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,
     [],
   );
-  return found.length > 0;
+  if (isSpread) return false;
+  for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
+    await inside.rows(text, []);
+  return true;
 }
