@@ -1,6 +1,5 @@
-import type { Settings } from '../schemas/settings.ts';
-import { type Context, systemContext } from './core/context.ts';
-import type { Database } from './database/database.ts';
+import { systemContext } from './core/context.ts';
+import { watchService } from './core/watch.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
 import { trimAudit } from './services/audit.ts';
@@ -10,15 +9,18 @@ import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
 /** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
 export function startJobs(dependencies: WorkerDependencies): { close: () => Promise<void> } {
-  const { settings, database, log, now } = dependencies;
+  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = dependencies.settings;
   const worker = startWorker(dependencies);
-  const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
-  const stopTrimming = startTrimming(context, settings, database);
-  const stopFolding = startFolding(database, log);
+  const trimming = [
+    startTrimming(dependencies, 'webhook events', eventDays, trimEvents),
+    startTrimming(dependencies, 'idempotency keys', keptDays, trimKeys),
+    ...(auditDays > 0 ? [startTrimming(dependencies, 'audit log entries', auditDays, trimAudit)] : []),
+  ];
+  const stopFolding = startFolding(dependencies.database, dependencies.log);
   return {
     async close() {
       stopFolding();
-      await Promise.all([worker.close(), stopTrimming()]);
+      await Promise.all([worker, ...trimming].map(job => job.close()));
     },
   };
 }
@@ -26,38 +28,31 @@ export function startJobs(dependencies: WorkerDependencies): { close: () => Prom
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** Trims old records every hour; returns what stops it after the current batch. */
-function startTrimming(context: Context, settings: Settings, database: Database): () => Promise<void> {
-  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
-  let stopped = false;
-  /** In batches, so that no write waits for long. */
-  async function trim(what: string, days: number, deleteBatch: typeof trimEvents) {
-    const before = new Date(context.now().getTime() - days * day);
-    let trimmed = 0;
-    try {
-      for (let deleted = -1; deleted !== 0 && !stopped; trimmed += deleted)
-        deleted = await deleteBatch(context, before);
-    } catch (error) {
-      // Another process trims the same, or a row is being written.
-      if (isLockedOut(error)) context.log.info(`Some old ${what} are locked: the rest is for the next hour.`);
-      else if (database.available()) context.log.error({ err: error }, `Old ${what} cannot be trimmed.`);
-    }
-    if (trimmed > 0) context.log.info(`Trimmed ${trimmed} ${what}.`);
-  }
-  async function trimAll() {
-    await trim('webhook events', eventDays, trimEvents);
-    await trim('idempotency keys', keptDays, trimKeys);
-    if (auditDays > 0) await trim('audit log entries', auditDays, trimAudit);
-  }
-  let trimming = Promise.resolve();
-  const start = () => {
-    trimming = trimAll();
-  };
-  database.ready.then(start, () => {});
-  const timer = setInterval(start, hour).unref();
-  return async () => {
-    stopped = true;
-    clearInterval(timer);
-    await trimming;
-  };
+/** Trims old records every hour, in batches, so that no write waits for long. */
+function startTrimming(
+  { database, log, now }: WorkerDependencies,
+  what: string,
+  days: number,
+  deleteBatch: typeof trimEvents,
+) {
+  const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
+  let trimmed = 0;
+  const trimming = watchService({
+    check: async () => {
+      const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
+      trimmed += deleted;
+      if (deleted > 0) return 0;
+      if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
+      trimmed = 0;
+      return undefined;
+    },
+    every: hour,
+    // Where another process trims the same, or a row is being written, the rest is for the next hour.
+    cannotTell: error => !database.available() || isLockedOut(error),
+    log,
+    away: `Old ${what} cannot be trimmed.`,
+    back: `Old ${what} are trimmed again.`,
+  });
+  database.ready.then(trimming.checkNow, () => {});
+  return trimming;
 }

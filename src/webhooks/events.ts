@@ -209,5 +209,5 @@ export async function trimEvents(context: Context, before: Date): Promise<number
   need(context, 'admin');
   // Ids begin with the time, so the primary key finds old events.
   const matching = sql`${lt(id, lowestId(before))} and ${inArray(status, ['processed', 'ignored', 'dismissed'])}`;
-  return deleteBatch(context.db, { key: id, matching, skipLocked: false });
+  return deleteBatch(context.db, { key: id, matching });
 }

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import { orm } from '../../src/database/connection.ts';
-import { trimKeys } from '../../src/services/idempotency.ts';
-import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, lockUser } from '../helper/database.ts';
 import { keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/records.ts';
 import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
@@ -79,17 +75,4 @@ test('a mutation with a key that meets a lock for too long says when to try agai
   t.equal(headers['retry-after'], '1');
   await release();
   t.match((await send()).body, { data: { updateUser: { name: 'Other' } } });
-});
-
-test('trimming does not wait for a locked row, and deletes it the next time', async t => {
-  const { call, database } = await build(t);
-  for (const key of ['1', '2'])
-    await call('POST', '/api/users', 201, { headers: keyed(key), body: newPerson() });
-  const trim = () => trimKeys(inside(database), new Date(Date.now() + 1000));
-  await database.writes.transaction(async tx => {
-    await orm(tx).select().from(idempotencyKeys).limit(1).for('update');
-    t.equal(await trim(), 1);
-  });
-  t.equal(await trim(), 1);
-  t.equal(await trim(), 0);
 });

@@ -7,19 +7,13 @@ interface Choice {
   key: PgColumn;
   matching: SQL;
   order?: PgColumn;
-  /** Whether locked rows stay for the next time. A distributed table cannot lock rows of several shards. */
-  skipLocked?: boolean;
 }
 
 /** Deletes the first matching rows in the order of a column, and returns how many. */
-export async function deleteBatch(
-  db: Connection,
-  { key, matching, order = key, skipLocked = true }: Choice,
-): Promise<number> {
-  const query = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
-  const first = skipLocked ? query.for('update', { skipLocked }) : query;
-  // Without the lock, the deletion waits for a transaction that changes one of these rows, such as a replay: the row
-  // may no longer match.
+export async function deleteBatch(db: Connection, { key, matching, order = key }: Choice): Promise<number> {
+  const first = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
+  // The deletion may wait for a transaction that changes one of these rows, such as a replay: the row may no longer
+  // match.
   const chosen = and(inArray(key, first), matching);
   return (await orm(db).delete(key.table).where(chosen).returning({ key })).length;
 }
