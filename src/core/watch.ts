@@ -8,8 +8,6 @@ interface Watched {
   check: () => Promise<number | undefined> | Promise<void>;
   /** The pause between two checks. A call ends it. */
   every: number;
-  /** The pause while the service is away. No pause ends before it: a check may itself call for the next one. */
-  retryEvery?: number;
   /** Whether a check would say nothing about the service, or the error of a check says nothing about it. */
   cannotTell?: (error?: unknown) => boolean;
   onAway?: () => void;
@@ -22,7 +20,7 @@ interface Watched {
 
 /** Checks again and again whether a service is there, never twice at once. The process lives until it is closed. */
 export function watchService(watched: Watched) {
-  const { check, every, retryEvery, cannotTell = () => false, onAway, log, level = 'error' } = watched;
+  const { check, every, cannotTell = () => false, onAway, log, level = 'error' } = watched;
   let isAway = false;
   let hasFailed = false;
   const closing = new AbortController();
@@ -55,10 +53,7 @@ export function watchService(watched: Watched) {
         if (!cannotTell(error)) failed(error);
       }
       hasFailed = false;
-      const least = pause ?? retryEvery ?? 0;
-      const most = pause ?? (isAway ? (retryEvery ?? every) : every);
-      await pauseFor(least, closing.signal);
-      await pauseFor(most - least, call.signal);
+      await (pause === undefined ? pauseFor(every, call.signal) : pauseFor(pause, closing.signal));
     }
   }
   // Not before it is returned: a check may use it.
@@ -68,7 +63,7 @@ export function watchService(watched: Watched) {
     isAway: () => isAway,
     /** For a failure that somebody else noticed. Only a check after a pause without one finds the service back. */
     failed,
-    /** Ends the pause, but not one that the check returned, nor before `retryEvery`. */
+    /** Ends the pause, but not one that the check returned. */
     // With a reason: by default each call would make an error with a stack.
     checkNow: () => call.abort('now'),
     /** Ends any pause; settles when the running check has ended. */

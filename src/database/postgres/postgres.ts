@@ -16,10 +16,9 @@ const writeLockTimeout = 50;
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
-  const onclose = () => watch.checkNow();
   const reading = forReads(server);
-  const readers = connectTo(reading, log, { onclose });
-  const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log, { onclose });
+  const readers = connectTo(reading, log);
+  const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log);
   const writes = connectionOf(writers);
   const migrations = prepareMigrations(writes, server, log);
   const watch = watchServer(server, log, {
@@ -99,7 +98,6 @@ function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
   /** In a row. Counting a single one would take a server out of the balancer that is busy for a moment. */
   let refusals = 0;
   return watchService({
-    // Not part of the check of the server: each refused connection would start that check at once.
     check: async () => {
       const answers = pools.map(({ sql }) => sql.unsafe('select 1'));
       const error: unknown = await Promise.all(answers).catch(error => error);

@@ -5,8 +5,7 @@ import { connectProbe, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 
 /** All times are in milliseconds. */
-const checkEvery = 2000;
-const retryEvery = 250;
+const checkEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const answerTimeout = 5000;
 
@@ -33,7 +32,6 @@ export function watchServer(
 ) {
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server, log, {
-    onclose: () => watch.checkNow(),
     onnotify: (_channel, message) => onMessage(message),
   });
   let question = 'select 1';
@@ -47,8 +45,6 @@ export function watchServer(
       onAnswer();
     },
     every: checkEvery,
-    // Keep this pause: a check can itself lose its connection, which asks for another check at once.
-    retryEvery,
     onAway: onSilence,
     log,
     away: 'The database is out of reach. Trying until it is back.',

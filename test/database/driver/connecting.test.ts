@@ -102,7 +102,7 @@ t.test('a closed database leaves no timer that keeps the process alive', onPostg
   t.ok(timers() <= before);
 });
 
-// Bug: a refused connection makes the watch check at once, and the check led to the next connection, without a pause.
+// Bug: a refused connection led to the next one, without a pause.
 t.test('a server that is full is asked again only after a pause', onPostgres, async t => {
   const target = await createPostgres(t);
   const isRefused = (chunk: Buffer) => isStartOf('triport', chunk);
