@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
-import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
@@ -47,26 +47,18 @@ export function startFolding({ writes, kind, available }: Database, log: Log): (
   return () => void folding.close();
 }
 
-const health = `select
-  (select count(*) from (select from list_log limit 100000) as waiting),
-  extract(epoch from now() - least(
-    (select min(xact_start) from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
-    (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
+const changesWaiting = 'select count(*) from (select from list_log limit 100000) as waiting';
+const oldestTransaction = `select extract(epoch from now() - least(
+  (select min(xact_start) from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
+  (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 export function watchTotals(metrics: Metrics, database: Database): void {
-  const read = readForMetrics(database, async () => (await database.reads.rows(health, []))[0]);
-  const waiting = async () => {
-    const row = await read();
-    return row && Number(row[0]);
-  };
-  metrics.watch('totals_changes_waiting', 'Changes that are not in the kept totals yet.', waiting);
-  const oldest = async () => {
-    // The embedded database has no other transactions.
-    const row = database.kind === 'postgres' ? await read() : undefined;
-    return row && Math.max(0, Number(row[1] ?? 0));
-  };
-  const help = 'For how long the oldest open or prepared transaction of the database has been open.';
-  metrics.watch('database_oldest_transaction_seconds', help, oldest);
+  const read = (text: string) => async (db: Connection) =>
+    Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));
+  const waitingHelp = 'Changes that are not in the kept totals yet.';
+  metrics.watchIn(database, 'totals_changes_waiting', waitingHelp, read(changesWaiting));
+  const oldestHelp = 'For how long the oldest open or prepared transaction of the database has been open.';
+  metrics.watchIn(database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransaction));
 }

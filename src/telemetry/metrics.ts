@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Connection } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 
 /** Seconds. The last one is longer than a handler has by default. */
@@ -61,6 +62,19 @@ export class Metrics {
     });
   }
 
+  /** The same for what a database knows. Without an answer there is no value, rather than an old one or a long wait. */
+  watchIn(
+    { available, reads }: Database,
+    name: string,
+    help: string,
+    read: (db: Connection) => Promise<Reading>,
+    label?: string,
+  ): void {
+    const readNow = () =>
+      Promise.race([read(reads).catch(() => undefined), sleep(1000, undefined, { ref: false })]);
+    this.watch(name, help, () => (available() ? readNow() : undefined), label);
+  }
+
   watchCache(name: string, size: () => number): void {
     this.#caches.set(name, size);
   }
@@ -95,21 +109,4 @@ export class Metrics {
   #counter<Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> {
     return new Counter({ name, help, labelNames, registers: [this.#registry] });
   }
-}
-
-/** Milliseconds. */
-const [timeout, lifetime] = [1000, 2000];
-
-/**
- * A function that reads what several metrics need, once for all metrics of a collection. Without an answer there is
- * no value, rather than an old one or a long wait.
- */
-export function readForMetrics<T>(database: Database, read: () => Promise<T>): () => Promise<T | undefined> {
-  let kept: { time: number; value: Promise<T | undefined> } | undefined;
-  return async () => {
-    if (!database.available()) return undefined;
-    if (!kept || performance.now() - kept.time > lifetime)
-      kept = { time: performance.now(), value: read().catch(() => undefined) };
-    return Promise.race([kept.value, sleep(timeout, undefined, { ref: false })]);
-  };
 }

@@ -6,7 +6,7 @@ import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
-import { type Metrics, readForMetrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 const open = ['received', 'failed', 'dead'] as const;
 const { status } = webhookEvents;
@@ -15,33 +15,31 @@ const { status } = webhookEvents;
 const longestDue = sql<number>`coalesce(extract(epoch from now() - least(
   (select min(due_at) from ${webhookQueue} where not alone), (select min(due_at) from ${webhookQueue} where alone))), 0)::float`;
 
-/** Each of the two statements is answered by an index: events that stay dead for years cost little. */
-async function readBacklog(db: Connection) {
+/** An index answers this, and the next one: events that stay dead for years cost little. */
+async function countOpen(db: Connection) {
   const rows = await orm(db)
     .select({ status, total: count() })
     .from(webhookEvents)
     .where(inArray(status, [...open]))
     .groupBy(status);
+  return new Map(open.map(name => [name, rows.find(row => row.status === name)?.total ?? 0]));
+}
+
+async function longestWaiting(db: Connection): Promise<number> {
   const [due] = await orm(db).select({ seconds: longestDue }).from(sql`(select) as one`);
-  return {
-    counts: new Map(open.map(name => [name, rows.find(row => row.status === name)?.total ?? 0])),
-    oldest: Math.max(0, due?.seconds ?? 0),
-  };
+  return Math.max(0, due?.seconds ?? 0);
 }
 
 /** How many events are in each state that is not final, and for how long the oldest has waited. */
 export async function getBacklog(context: Context): Promise<Backlog> {
   need(context, 'admin');
-  const { counts, oldest } = await readBacklog(context.db);
-  return { counts: Object.fromEntries(counts) as Backlog['counts'], oldestWaitingSeconds: oldest };
+  const counts = Object.fromEntries(await countOpen(context.db)) as Backlog['counts'];
+  return { counts, oldestWaitingSeconds: await longestWaiting(context.db) };
 }
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 export function watchBacklog(metrics: Metrics, database: Database): void {
-  const read = readForMetrics(database, () => readBacklog(database.reads));
-  const counts = async () => (await read())?.counts;
-  metrics.watch('webhook_events', 'Events that are not done, by status.', counts, 'status');
-  const oldest = async () => (await read())?.oldest;
+  metrics.watchIn(database, 'webhook_events', 'Events that are not done, by status.', countOpen, 'status');
   const help = 'For how long the event has waited that is due for the longest time.';
-  metrics.watch('webhook_oldest_waiting_seconds', help, oldest);
+  metrics.watchIn(database, 'webhook_oldest_waiting_seconds', help, longestWaiting);
 }
