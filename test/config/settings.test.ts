@@ -3,7 +3,7 @@ import t from 'tap';
 import { type Environment, readSettings, SettingsError } from '../../src/config/settings.ts';
 import { shutdownTimeouts, statementTimeout } from '../../src/config/timeouts.ts';
 import { trustedProxies } from '../../src/config/trustedProxies.ts';
-import { checkTraces, wantsTraces } from '../../src/process/traces.ts';
+import { startTraces } from '../../src/process/traces.ts';
 
 /** What stops the start. */
 function problems(env: Environment): string[] {
@@ -142,17 +142,14 @@ t.test('proxies are trusted by number of hops or by address, and never blindly',
     t.equal(trustedProxies(text), undefined, text);
 });
 
-t.test('traces are exported when an endpoint is set, unless they are turned off', async t => {
+t.test('traces that cannot be exported as the environment says stop the start', async t => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
-  t.notOk(wantsTraces({}));
-  t.ok(wantsTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: '' }));
-  t.ok(wantsTraces({ OTEL_TRACES_EXPORTER: 'otlp' }));
-  t.notOk(wantsTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }));
   const grpc = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-  t.throws(() => checkTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, ...grpc }), /must be http\/json/);
-  t.throws(() => checkTraces({ OTEL_TRACES_EXPORTER: 'console' }), /must be otlp or none/);
-  checkTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
-  checkTraces(grpc);
+  await t.rejects(startTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, ...grpc }), /must be http\/json/);
+  await t.rejects(startTraces({ OTEL_TRACES_EXPORTER: 'otlp', ...grpc }), /must be http\/json/);
+  await t.rejects(startTraces({ OTEL_TRACES_EXPORTER: 'console' }), /must be otlp or none/);
+  await startTraces(grpc);
+  await startTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none', ...grpc });
 });
 
 t.test('a statement times out before its handler, and the process exits within 10 s of SIGTERM', async t => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
 import { openLog } from '../../src/core/log.ts';
-import { startTracing } from '../../src/telemetry/otel.ts';
+import { startTraces } from '../../src/process/traces.ts';
 import { build } from '../helper/app.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
@@ -11,7 +11,7 @@ const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
 process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
 process.env.OTEL_SERVICE_NAME = 'triport-test';
 process.env.OTEL_BSP_SCHEDULE_DELAY = '50';
-t.teardown(startTracing('0.0.0'));
+t.teardown(await startTraces({ ...process.env, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }));
 
 const traceOf = (digit: string) => digit.repeat(32);
 const caller = (digit: string) => ({ traceparent: `00-${traceOf(digit)}-${digit.repeat(16)}-01` });
