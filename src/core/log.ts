@@ -20,7 +20,6 @@ export function openLog(
     level: settings.LOG_LEVEL,
     serializers: { err: describeError },
     ...(isTracing() && { mixin: traceIds }),
-    redact: ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.secret'],
   };
   const output =
     destination ??

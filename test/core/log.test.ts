@@ -68,17 +68,6 @@ t.test('elsewhere, a line is JSON from its level on, and such a text is an escap
   t.match(JSON.parse(line), { type: hostile, msg: hostile });
 });
 
-t.test('secrets are not logged', async t => {
-  const lines = await linesOf('info', false, log => {
-    log.info({
-      req: { headers: { authorization: 'Bearer hidden', cookie: 'hidden' } },
-      user: { password: 'hidden' },
-    });
-    log.info({ provider: { secret: 'hidden' } });
-  });
-  t.notMatch(lines.join(''), /hidden/);
-});
-
 /** An error as the driver and the query builder make it. */
 function failedStatement(value: string) {
   const cause = Object.assign(new Error('duplicate key value violates unique constraint "users_email_key"'), {
