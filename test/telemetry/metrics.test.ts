@@ -7,7 +7,7 @@ import { orm } from '../../src/database/connection.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { build } from '../helper/app.ts';
-import { backend, openTestDatabase } from '../helper/database.ts';
+import { openTestDatabase } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
 
 t.test('requests are counted by route pattern, never by path', async t => {
@@ -49,7 +49,7 @@ t.test('/metrics covers webhooks, the database, the queue, caches and the proces
     'cache_entries{cache="limited_names"} 1',
     'http_requests_in_flight 0',
     'database_up 1',
-    ...(backend === 'postgres' ? ['database_statements_waiting 0'] : []),
+    'database_statements_waiting 0',
   ])
     t.ok(text.includes(`\n${line}\n`), line);
   t.match(text, /^totals_changes_waiting \d+$/m);
@@ -104,8 +104,6 @@ t.test('the dashboard and the alerts use only metrics that exist', async t => {
   const metrics = openMetrics(database);
   await build(t, { metrics });
   const real = new Set([...(await metrics.read()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
-  // The embedded database has no connections.
-  if (backend === 'embedded') real.add('database_connections').add('database_statements_waiting');
   for (const file of ['deploy/grafana-dashboard.json', 'deploy/alerts.yml']) {
     const used = new Set(readFileSync(file, 'utf8').match(ownMetrics));
     t.ok(used.size > 5, `${file} names ${used.size} metrics`);
