@@ -41,10 +41,7 @@ export function openPostgres(server: Server, log: Log): Database {
     hasConnections: () => !connectionWatch.isAway(),
     messages: {
       send: async message => void (await writes.rows(sending(message), [])),
-      onMessage: (expected, work) => {
-        listeners.push(message => message === expected && work());
-        watch.listen();
-      },
+      onMessage: (expected, work) => void listeners.push(message => message === expected && work()),
     },
     load: () => {
       const [reads, writes] = [readers.load(), writers.load()];

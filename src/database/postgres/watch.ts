@@ -11,7 +11,6 @@ const answerTimeout = 5000;
 
 /** How processes send each other messages. */
 const channel = 'triport';
-const listenToMessages = `listen ${channel}`;
 export const sending = (message: Message) => `notify ${channel}, '${message}'`;
 
 interface Listeners {
@@ -20,7 +19,6 @@ interface Listeners {
   onSilence: () => void;
   /** Whether to stop asking. */
   isFinal: (error: unknown) => boolean;
-  /** Only after `listen`. */
   onMessage: (message: string) => void;
 }
 
@@ -34,7 +32,8 @@ export function watchServer(
   const probe = connectProbe(server, log, {
     onnotify: (_channel, message) => onMessage(message),
   });
-  let question = 'select 1';
+  // Each time, because the connection may be a new one. A pooler cannot listen.
+  const question = server.pooled ? 'select 1' : `listen ${channel}`;
   const ping = onceAtATime(async () => void (await answerOf(probe, question)));
   const watch = watchService({
     check: async () => {
@@ -54,12 +53,6 @@ export function watchServer(
   return {
     ...watch,
     ping,
-    /** Listens now, and again with each check, because the connection may be a new one. A pooler cannot listen. */
-    listen: () => {
-      if (server.pooled) return;
-      question = listenToMessages;
-      answerOf(probe, question).catch(() => {});
-    },
     close: async () => {
       void watch.close();
       await probe.close(0);
@@ -68,10 +61,10 @@ export function watchServer(
 }
 
 /** Calls that come while the work is running share its result. */
-export function onceAtATime<A extends unknown[]>(work: (...args: A) => Promise<void>) {
+export function onceAtATime(work: () => Promise<void>) {
   let running: Promise<void> | undefined;
-  return (...args: A): Promise<void> => {
-    running ??= work(...args).finally(() => {
+  return (): Promise<void> => {
+    running ??= work().finally(() => {
       running = undefined;
     });
     return running;
@@ -81,7 +74,7 @@ export function onceAtATime<A extends unknown[]>(work: (...args: A) => Promise<v
 /** The rows of an answer; rejects when the server does not answer in time. */
 export async function answerOf(
   probe: Pool,
-  text = 'select 1',
+  text: string,
   timeout = answerTimeout,
 ): Promise<Record<string, unknown>[]> {
   // In halves: if this process stood still, the first is over at once, and the answer arrives during the second.
