@@ -34,7 +34,8 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
 }
 
 /** Whether the server was out of reach, shutting down or full: a later try may succeed. */
-export function isOutage({ code }: DatabaseFailure): boolean {
+export function isOutage(error: unknown): boolean {
+  const code = databaseFailure(error)?.code ?? '';
   return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || temporary.has(code);
 }
 const temporary = new Set([
@@ -45,7 +46,7 @@ const temporary = new Set([
 ]);
 
 /** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */
-export const isTooSlow = ({ code }: DatabaseFailure) => tooSlow.has(code);
+export const isTooSlow = (error: unknown) => tooSlow.has(databaseFailure(error)?.code ?? '');
 const tooSlow = new Set([canceled, '25P03', '25P04', 'CONNECTION_WAIT_TIMEOUT']);
 
 const lockNotAvailable = '55P03';

@@ -3,7 +3,7 @@ import { watchService } from '../core/watch.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
-import { databaseFailure, isLockedOut, isOutage } from './databaseErrors.ts';
+import { isLockedOut, isOutage } from './databaseErrors.ts';
 import { inLongTransaction } from './write.ts';
 
 
@@ -35,10 +35,7 @@ export function startFolding({ writes, kind, available }: Database, log: Log): (
       return Number(moved) >= many ? shortPause : pause;
     },
     every: pause,
-    cannotTell: error => {
-      const failure = databaseFailure(error);
-      return !available() || isLockedOut(error) || (failure !== undefined && isOutage(failure));
-    },
+    cannotTell: error => !available() || isLockedOut(error) || isOutage(error),
     log,
     away: 'Changes cannot be folded into the totals, so lists get slower.',
     back: 'Changes are folded into the totals again.',

@@ -19,8 +19,8 @@ export function explain(error: unknown): AppError {
   const failure = databaseFailure(error);
   const refusal = refusals.get(failure?.constraint ?? '');
   if (failure && refusal) return refusal(failure);
-  if (failure && isTooSlow(failure)) return tookTooLong(error);
-  if (failure && isOutage(failure)) return unavailable(error);
+  if (isTooSlow(error)) return tookTooLong(error);
+  if (isOutage(error)) return unavailable(error);
   if (isLockedOut(error)) return lockedOut();
   return new AppError('internal', 'Internal error.', undefined, { cause: error });
 }

@@ -76,5 +76,5 @@ async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K
 /** Whether the server undid the work. A server that is going away says nothing reliable. */
 function isRefusal(error: unknown): boolean {
   const failure = databaseFailure(error);
-  return failure !== undefined && (!isOutage(failure) || /^40/.test(failure.code));
+  return failure !== undefined && (!isOutage(error) || /^40/.test(failure.code));
 }

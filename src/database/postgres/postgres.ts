@@ -65,8 +65,7 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   let stopped = false;
   /** Gives up if they can never run because of this error; returns whether it did. */
   function failFor(error: unknown): boolean {
-    const failure = databaseFailure(error);
-    if (migrated || (failure && isOutage(failure))) return false;
+    if (migrated || isOutage(error)) return false;
     reject(error);
     return true;
   }

@@ -79,10 +79,9 @@ const withFallback = (
   ...primary,
   rows: (text, params) =>
     replica.rows(text, params).catch(error => {
-      const failure = databaseFailure(error);
       // A statement that took too long here would take too long on the primary too, and hold up writes there.
-      if (!failure || !isOutage(failure) || isTooSlow(failure)) throw error;
-      if (failure.code !== recoveryConflict) onLost(error);
+      if (!isOutage(error) || isTooSlow(error)) throw error;
+      if (databaseFailure(error)?.code !== recoveryConflict) onLost(error);
       return primary.rows(text, params);
     }),
 });
