@@ -55,15 +55,3 @@ t.test('a lost race is tried twice again, however often a lock was met before', 
   failures.push(deadlock, deadlock, deadlock);
   await t.rejects(write({ db: noDatabase }, work), { code: deadlock });
 });
-
-t.test('no attempt begins after the deadline', async t => {
-  let attempts = 0;
-  const work = async () => {
-    attempts++;
-    throw refusal(locked);
-  };
-  await t.rejects(write({ db: noDatabase, deadline: performance.now() - 1 }, work), { code: 'unavailable' });
-  t.equal(attempts, 0);
-  await t.rejects(write({ db: noDatabase, deadline: performance.now() + 50 }, work));
-  t.ok(attempts > 0);
-});
