@@ -28,20 +28,16 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
 
 function databaseOf(client: PGlite, hasSpace: () => boolean, opened: AsyncDisposableStack): Database {
   const connection = connectionOf(client);
-  let closing: Promise<void> | undefined;
   return {
     kind: 'embedded',
     writes: connection,
     reads: connection,
-    available: () => !closing && hasSpace(),
+    available: () => !opened.disposed && hasSpace(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
     hasConnections: () => true,
     embedded: client,
     // Waits for an open transaction and for the running statement; later ones are refused.
-    close: () => {
-      closing ??= opened.disposeAsync();
-      return closing;
-    },
+    close: () => opened.disposeAsync(),
   };
 }
