@@ -54,7 +54,7 @@ const anyTable = `select schemaname || '.' || tablename from pg_tables
   where schemaname not in ('pg_catalog', 'information_schema') limit 1`;
 
 async function refuseUnlessUsable(url: string): Promise<void> {
-  const pool = connectTo({ url, connections: 1 }, commandLog());
+  const pool = connectTo({ url, connections: 1 });
   const db = connectionOf(pool);
   try {
     await refuseOtherEncodings(db);

@@ -7,9 +7,6 @@ import { printableJson } from './text.ts';
 
 export type Log = Logger;
 
-/** For commands whose findings are their output. */
-export const silentLog: Log = pino({ level: 'silent' });
-
 /** The log of the process: readable lines on a terminal, JSON elsewhere. */
 export function openLog(
   settings: Pick<Settings, 'LOG_LEVEL'>,

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
 import { statementTimeout } from '../../src/config/timeouts.ts';
-import { openLog } from '../../src/core/log.ts';
 import { connectTo } from '../../src/database/postgres/client.ts';
 import { createPostgres } from '../helper/database.ts';
 import { ask, json } from '../rig/cluster/ask.ts';
@@ -159,5 +158,5 @@ async function limitsOf(url: string) {
 function clientOf(url: string, pooled = true) {
   const settings = readSettings({ NODE_ENV: 'test' });
   const times = { statementTimeout: statementTimeout(settings), lockTimeout: 50 };
-  return connectTo({ url, connections: 1, pooled, ...times }, openLog(settings, false));
+  return connectTo({ url, connections: 1, pooled, ...times });
 }

@@ -1,5 +1,4 @@
 import { statementTimeout } from '../../../src/config/timeouts.ts';
-import { silentLog } from '../../../src/core/log.ts';
 import type { Connection } from '../../../src/database/connection.ts';
 import { migrationState, refuseOtherEncodings } from '../../../src/database/migrations/migrations.ts';
 import * as postgres from '../../../src/database/postgres/client.ts';
@@ -39,7 +38,7 @@ select json_build_object('role', current_user,
 export async function checkDatabase(deployment: Deployment): Promise<void> {
   const { settings } = deployment;
   const server = postgres.serverOf(settings, settings.DATABASE_URL ?? '');
-  const pool = postgres.connectTo({ ...server, connections: 1 }, silentLog);
+  const pool = postgres.connectTo({ ...server, connections: 1 });
   const db = postgres.connectionOf(pool);
   try {
     if (!server.pooled) await postgres.refuseHiddenPooler(db);

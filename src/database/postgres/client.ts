@@ -2,7 +2,6 @@ import postgres from 'postgres';
 import type { Settings } from '../../../schemas/settings.ts';
 import { statementTimeout } from '../../config/timeouts.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
 import { type Connection, workInside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
 import { Pool } from './pool.ts';
@@ -65,11 +64,12 @@ const types = {
 };
 
 /** Connections to a server, made when they are needed. */
-export function connectTo(server: Server, log: Log, options: ClientOptions = {}): Pool {
+export function connectTo(server: Server, options: ClientOptions = {}): Pool {
   const connect = () =>
     postgres(server.url, {
       max: server.connections,
-      onnotice: notice => log.debug({ notice: notice.message }, 'Notice from PostgreSQL'),
+      // The driver would print them.
+      onnotice: () => {},
       // A server that needs longer is away.
       connect_timeout: 3,
       backoff: () => 0,
@@ -91,12 +91,10 @@ interface ProbeOptions extends ClientOptions {
 }
 
 /** One connection that is used only for health checks and notifications. */
-export const connectProbe = (server: Server, log: Log, options: ProbeOptions = {}): Pool =>
-  connectTo({ ...server, connections: 1 }, log, {
-    max_lifetime: null,
-    connection: { application_name: 'triport probe' },
-    ...options,
-  });
+export function connectProbe(server: Server, options: ProbeOptions = {}): Pool {
+  const connection = { application_name: 'triport probe' };
+  return connectTo({ ...server, connections: 1 }, { max_lifetime: null, connection, ...options });
+}
 
 /**
  * Through a pooler that DATABASE_POOLER does not name, prepared statements fail, and pipelined ones are never

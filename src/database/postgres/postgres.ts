@@ -17,8 +17,8 @@ const writeLockTimeout = 50;
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   const reading = forReads(server);
-  const readers = connectTo(reading, log);
-  const writers = connectTo({ ...server, lockTimeout: writeLockTimeout }, log);
+  const readers = connectTo(reading);
+  const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
   const writes = connectionOf(writers);
   const migrations = prepareMigrations(writes, server, log);
   const watch = watchServer(server, log, {

@@ -29,7 +29,7 @@ export function watchServer(
   { onAnswer, onSilence, isFinal, onMessage }: Listeners,
 ) {
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectProbe(server, log, {
+  const probe = connectProbe(server, {
     onnotify: (_channel, message) => onMessage(message),
   });
   // Each time, because the connection may be a new one. A pooler cannot listen.

@@ -37,9 +37,9 @@ export function openReplica(
   history: () => LogPosition[],
   log: Log,
 ) {
-  const pool = connectTo(forReads(server), log);
+  const pool = connectTo(forReads(server));
   // On a connection of its own: it never waits behind reads.
-  const probe = connectProbe(server, log);
+  const probe = connectProbe(server);
   let upTo = Number.NEGATIVE_INFINITY;
   const watch = watchService({
     check: async () => {

@@ -33,7 +33,7 @@ export function openReplicas(settings: Settings, database: Database, log: Log) {
   const replicas = urls.map((url, i) =>
     openReplica(`Replica ${i + 1}`, serverOf(settings, url), database.reads, () => history, log),
   );
-  const probe = connectProbe(serverOf(settings, DATABASE_URL), log);
+  const probe = connectProbe(serverOf(settings, DATABASE_URL));
   const recentWriters = openRecentWriters(REDIS_URL, maxLag + 1000, log);
   // While the primary is away no replica proves that it is up to date, and soon none counts as such.
   const primary = watchService({

@@ -71,7 +71,7 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
 
 // Bug: the process stood still before it had sent the question, and took the server for dead.
 t.test('a process that stood still does not take the server for dead', onPostgres, async t => {
-  const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 }, testLog);
+  const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 });
   t.teardown(() => probe.close());
   for (let round = 0; round < 5; round++) {
     const answer = answerOf(probe, 'select 1 as one', 1000);
@@ -85,7 +85,7 @@ t.test('a time limit of 0 is no limit, whatever the database says', onPostgres, 
   const url = await createPostgres(t, { empty: true });
   const name = new URL(url).pathname.slice(1);
   await queryPostgres(url, `alter database ${name} set statement_timeout = '1s'`);
-  const pool = connectTo({ url, connections: 1, statementTimeout: 0 }, testLog);
+  const pool = connectTo({ url, connections: 1, statementTimeout: 0 });
   t.teardown(() => pool.close());
   t.same([...(await pool.sql`show statement_timeout`)], [{ statement_timeout: '0' }]);
 });

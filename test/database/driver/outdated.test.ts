@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
-import { createPostgres, testLog } from '../../helper/database.ts';
+import { createPostgres } from '../../helper/database.ts';
 import { outcome } from '../../helper/servers/fakeServer.ts';
 import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { onPostgres } from './client.ts';
@@ -12,7 +12,7 @@ async function outdatedStatements(t: Test, change: string) {
   const url = await createPostgres(t, { empty: true });
   const items = async () => (await queryPostgres(url, 'select * from items order by id')) as { id: number }[];
   await queryPostgres(url, 'create table items (id int, done bool, data bytea, price text)');
-  const pool = connectTo({ url, connections: 2 }, testLog);
+  const pool = connectTo({ url, connections: 2 });
   t.teardown(() => pool.close());
   const db = connectionOf(pool);
   const add = (id: number, { rows } = db) =>
