@@ -18,10 +18,10 @@ import { users } from './services/users.ts';
 export const resources = [
   {
     ...users,
-    routes: [...resourceRoutes(users), peopleRoutes],
+    routes: [resourceRoutes(users), peopleRoutes],
     fields: [...resourceFields(users), peopleFields],
   },
-  { ...posts, routes: resourceRoutes(posts), fields: resourceFields(posts) },
+  { ...posts, routes: [resourceRoutes(posts)], fields: resourceFields(posts) },
   // Webhooks write them, so there are no operations.
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];

@@ -4,47 +4,29 @@ import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { Removal } from '../../schemas/contract.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
-import type { AnyResource, Operations } from '../../src/services/resource.ts';
+import type { Operations } from '../../src/services/resource.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendPage, sendRecord } from './replies.ts';
 
-type Routes = FastifyPluginAsyncTypebox;
+/** The 409s that an operation throws. */
+const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
 
 /**
  * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it
  * has, with the 409s that the service throws.
  */
-export const resourceRoutes = (operations: Operations): Routes[] => [
-  reads(operations.resource),
-  creation(operations),
-  changes(operations),
-  removal(operations),
-];
-
-/** What the routes of a resource share. */
-function sharedBy({ contract, noun, nouns, path }: AnyResource) {
-  const name = `${noun.replaceAll(' ', '_')}_id`;
-  const params = strict({ [name]: idInPath(noun) });
-  return {
-    one: withArticle(noun),
-    route: routesOf(capitalize(nouns)),
-    all: `/${path}`,
-    each: `/${path}/:${name}`,
-    idIn: (values: object) => (values as Record<string, string>)[name] ?? '',
-    config: { versioned: true, record: noun } as const,
-    params,
-    found: { params, response: { 200: ref(contract.record) } },
-  };
-}
-
-/** The 409s that an operation throws. */
-const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
-
-const reads =
-  (resource: AnyResource): Routes =>
+export const resourceRoutes =
+  ({ resource, create, replace, change, remove }: Operations): FastifyPluginAsyncTypebox =>
   async app => {
-    const { contract, nouns, plural, title } = resource;
-    const { one, route, all, each, idIn, config, found } = sharedBy(resource);
+    const { contract, noun, nouns, plural, title, path } = resource;
+    const one = withArticle(noun);
+    const route = routesOf(capitalize(nouns));
+    const config = { versioned: true, record: noun } as const;
+    const name = `${noun.replaceAll(' ', '_')}_id`;
+    const [all, each] = [`/${path}`, `/${path}/:${name}`];
+    const idIn = (values: object) => (values as Record<string, string>)[name] ?? '';
+    const params = strict({ [name]: idInPath(noun) });
+    const found = { params, response: { 200: ref(contract.record) } };
     app.get(
       all,
       route(`list${capitalize(plural)}`, `List ${nouns}`, 'read or own', {
@@ -63,31 +45,17 @@ const reads =
       }),
       async ({ context, params }, reply) => sendRecord(reply, await resource.get(context, idIn(params))),
     );
-  };
-
-const creation =
-  ({ resource, create }: Operations): Routes =>
-  async app => {
-    if (!create) return;
-    const { contract, noun, title } = resource;
-    const { one, route, all, config } = sharedBy(resource);
-    app.post(
-      all,
-      route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
-        config: { ...config, conflicts: conflictsOf(create), idempotencyKey: 'accepted' },
-        description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
-        body: ref(contract.create),
-        response: { 201: ref(contract.record) },
-      }),
-      async ({ body }, reply) => sendCreated(reply, context => create(context, body as never)),
-    );
-  };
-
-const changes =
-  ({ resource, replace, change }: Operations): Routes =>
-  async app => {
-    const { contract, noun, title } = resource;
-    const { one, route, each, idIn, config, found } = sharedBy(resource);
+    if (create)
+      app.post(
+        all,
+        route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
+          config: { ...config, conflicts: conflictsOf(create), idempotencyKey: 'accepted' },
+          description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
+          body: ref(contract.create),
+          response: { 201: ref(contract.record) },
+        }),
+        async ({ body }, reply) => sendCreated(reply, context => create(context, body as never)),
+      );
     if (replace)
       app.put(
         each,
@@ -113,25 +81,19 @@ const changes =
         async ({ context, params, body, condition }, reply) =>
           sendChanged(reply, await change(context, idIn(params), body as never, condition)),
       );
-  };
-
-const removal =
-  ({ resource, remove }: Operations): Routes =>
-  async app => {
-    if (!remove) return;
-    const { one, route, each, idIn, config, params } = sharedBy(resource);
-    app.delete(
-      each,
-      route(`delete${resource.title}`, `Delete ${one}`, remove.scope ?? 'write', {
-        config: { ...config, conflicts: conflictsOf(remove) },
-        description: `A ${resource.noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
-        params,
-        querystring: Removal,
-        response: { 204: deleted },
-      }),
-      async ({ context, params, query, condition }, reply) => {
-        await remove(context, idIn(params), query, condition);
-        return reply.code(204).send();
-      },
-    );
+    if (remove)
+      app.delete(
+        each,
+        route(`delete${title}`, `Delete ${one}`, remove.scope ?? 'write', {
+          config: { ...config, conflicts: conflictsOf(remove) },
+          description: `A ${noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
+          params,
+          querystring: Removal,
+          response: { 204: deleted },
+        }),
+        async ({ context, params, query, condition }, reply) => {
+          await remove(context, idIn(params), query, condition);
+          return reply.code(204).send();
+        },
+      );
   };

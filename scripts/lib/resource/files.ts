@@ -184,7 +184,7 @@ testResource(t, ${plural});
 
 /** The list of resources with the new one, after the records that clients write. */
 export function withResource({ plural }: Plan, list: string): string {
-  const entry = `  { ...${plural}, routes: resourceRoutes(${plural}), fields: resourceFields(${plural}) },\n`;
+  const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
   const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
   if (!end.test(list))
     throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
