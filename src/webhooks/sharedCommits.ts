@@ -1,7 +1,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { type Context, context } from '@opentelemetry/api';
 import type { Connection } from '../database/connection.ts';
-import { databaseFailure, isLockedOut, isOutage } from '../database/databaseErrors.ts';
+import { databaseFailure, isOutage } from '../database/databaseErrors.ts';
 
 interface Waiting<K, V> {
   key: K;
@@ -65,11 +65,8 @@ async function settle<K, V>(db: Connection, group: Waiting<K, V>[], work: Work<K
   } catch (error) {
     // Without an answer the work may be done, and trying again could do it twice.
     if (group.length === 1 || !isRefusal(error)) return group.forEach(({ reject }) => void reject(error));
-    // Each for itself at once: halves would wait for the same lock one after the other.
-    if (isLockedOut(error)) return void (await Promise.all(group.map(call => settle(db, [call], work))));
-    const middle = group.length >> 1;
-    await settle(db, group.slice(0, middle), work);
-    await settle(db, group.slice(middle), work);
+    // All at once: one that waits for a lock must not hold up the others.
+    await Promise.all(group.map(call => settle(db, [call], work)));
   }
 }
 
