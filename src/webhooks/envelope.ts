@@ -5,19 +5,6 @@ import type { Preset, Source } from '../config/presets.ts';
 import { truncate, truncateForColumn } from '../core/text.ts';
 import type { Headers } from './signature.ts';
 
-/** What the service reads of an event. All of it may be missing: every event is stored. */
-interface Envelope {
-  eventId: string | null;
-  type: string | null;
-  customer: string | null;
-  /** Why the customer of the event cannot be used. */
-  problem: string | null;
-  /** When it happened, as the provider says. */
-  occurredAt: string | null;
-  /** Identifies the event, because the columns are truncated. */
-  fingerprint: Buffer;
-}
-
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** The parsed body; undefined when it is not JSON in UTF-8. */
@@ -34,30 +21,29 @@ const mostAhead = 300;
 /** A time before it, such as 0, is a mistake: an event with it would never have an effect. */
 const earliest = Date.UTC(2000);
 
-/** Reads an event as its provider sends it. */
-export function readEnvelope(
-  preset: Preset,
-  headers: Headers,
-  body: Buffer,
-  value: unknown,
-  now: Date,
-): Envelope {
-  const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
-    firstOf(source, each => as(valueAt(each, headers, value)));
+/** What the service reads of an event, as its provider sends it. All of it may be missing: every event is stored. */
+export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, value: unknown, now: Date) {
+  const read = readerOf(headers, value);
   const id = read(preset.id, asIdentifier);
-  const type = read(preset.type, asText);
-  // Providers may expand the id into the whole customer.
-  const customer = read(preset.customer, value => asIdentifier(value) ?? asIdentifier(member(value, 'id')));
-  const problem = customer === undefined ? null : problemOf(customer);
+  const customer = read(preset.customer, asReference);
+  const latest = now.getTime() + mostAhead * 1000;
   return {
-    eventId: id === undefined ? null : truncateForColumn(id, longestShown),
-    type: type === undefined ? null : truncateForColumn(type, longestShown),
-    customer: customer === undefined || problem ? null : customer,
-    problem,
-    occurredAt: read(preset.time, value => asTime(value, now.getTime() + mostAhead * 1000)) ?? null,
+    eventId: shown(id),
+    type: shown(read(preset.type, asText)),
+    customer: customer !== undefined && isUsable(customer) ? customer : null,
+    /** When it happened, as the provider says. */
+    occurredAt: read(preset.time, value => asTime(value, latest)) ?? null,
+    /** Identifies the event, because the columns are truncated. */
     fingerprint: id === undefined ? digest('body\n', body) : fingerprintOf(id),
   };
 }
+
+/** As a column has it. */
+export const shown = (text: string | undefined) =>
+  text === undefined ? null : truncateForColumn(text, longestShown);
+
+const isUsable = (customer: string) =>
+  truncate(customer, longestCustomer) === customer && !customer.includes('\0') && customer.isWellFormed();
 
 /** Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal. */
 export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
@@ -65,21 +51,19 @@ export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf
 const digest = (prefix: string, bytes: Buffer) =>
   hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
 
-export function firstOf<T>(
-  source: Source | undefined,
-  read: (source: string) => T | undefined,
-): T | undefined {
-  for (const each of typeof source === 'string' ? [source] : (source ?? [])) {
-    const found = read(each);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-export function valueAt(source: string, headers: Headers, body: unknown): unknown {
-  if (source.startsWith('header:')) return headers[source.slice('header:'.length)];
-  return source.split('.').reduce(member, body);
-}
+/** A function that reads the first of several sources that has what is wanted. */
+export const readerOf =
+  (headers: Headers, body: unknown) =>
+  <T>(sources: Source | undefined, as: (value: unknown) => T | undefined): T | undefined => {
+    for (const source of [sources ?? []].flat()) {
+      const isHeader = source.startsWith('header:');
+      const found = as(
+        isHeader ? headers[source.slice('header:'.length)] : source.split('.').reduce(member, body),
+      );
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
 
 export function member(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;
@@ -87,10 +71,13 @@ export function member(value: unknown, name: string): unknown {
 }
 
 /** Text or an integer. Inexact large numbers would make two ids one. */
-export function asIdentifier(value: unknown): string | undefined {
+function asIdentifier(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value;
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
+
+/** Providers may expand an id into the whole record. */
+export const asReference = (value: unknown) => asIdentifier(value) ?? asIdentifier(member(value, 'id'));
 
 const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
@@ -105,12 +92,4 @@ export function asTime(value: unknown, latest: number): string | undefined {
   const time =
     count === undefined ? Date.parse(isInstant.test(text) ? text : '') : count < 1e11 ? count * 1000 : count;
   return time >= earliest && time <= latest ? new Date(time).toISOString() : undefined;
-}
-
-function problemOf(customer: string): string | null {
-  if (truncate(customer, longestCustomer) !== customer)
-    return `The customer is longer than ${longestCustomer} characters.`;
-  if (customer.includes('\0') || !customer.isWellFormed())
-    return 'The customer contains NUL or half of a surrogate pair.';
-  return null;
 }

@@ -62,12 +62,12 @@ function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body
   const { name, preset } = provider;
   const id = newId(now().getTime());
   const createdAt = timeOf(id).toISOString();
-  const { problem, ...envelope } = readEnvelope(provider, headers, body, parsed.value, now());
+  const envelope = readEnvelope(provider, headers, body, parsed.value, now());
   const known = { id, provider: name, preset, ...envelope };
   const handler = handlerFor(handlers, known);
   const fate =
     typeof handler === 'string'
-      ? { status: 'ignored' as const, reason: problem ?? handler }
+      ? { status: 'ignored' as const, reason: handler }
       : { status: 'received' as const, reason: null };
   const times = { createdAt, updatedAt: createdAt };
   return { ...known, ...fate, deliveries: 1, body, traceparent: traceparent() ?? null, ...times };

@@ -11,7 +11,7 @@ import { inTransaction, waitLongerForLocks } from '../database/write.ts';
 import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
-import { type Handlers, handlerFor, type IncomingEvent } from './handlers/handler.ts';
+import { type Handlers, handlerFor, type IncomingEvent, incomingColumns } from './handlers/handler.ts';
 import {
   type Batch,
   claimEvents,
@@ -39,12 +39,8 @@ import {
  *              +--> ignored: no handler, or no usable customer; the reason says which
  */
 
-const { id, fingerprint, provider, preset, eventId, type, customer } = webhookEvents;
-const { occurredAt, createdAt, attempts, replays, traceparent } = webhookEvents;
-const envelope = { eventId, type, customer, occurredAt, createdAt };
-const columns = { id, fingerprint, provider, preset, ...envelope, attempts, replays, traceparent };
-
-const find = statement(columns, (builder, columns) =>
+const { id, fingerprint, attempts } = incomingColumns;
+const find = statement(incomingColumns, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 

@@ -114,7 +114,6 @@ interface Choices {
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
   effect: '',
-  needsCustomer: true,
   handle: async (context, events) => {
     for (const event of events) await handle(context, event);
     return {};

@@ -38,7 +38,6 @@ async function openQueue(t: Test, customers: string[]) {
 const counting = (then: (context: Context, customers: (string | null)[]) => Promise<void> = async () => {}) =>
   handling('payment_intent.succeeded', {
     effect: '',
-    needsCustomer: true,
     handle: async (context, events) => {
       const writes = events.map(({ customer }) => ({ recordId: customer ?? '' }));
       await recordWrites(context, 'subscription.change', writes);

@@ -1,24 +1,14 @@
-import type { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { getTableColumns } from '../../../drizzle/orm.ts';
+import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
 import type { Context } from '../../core/context.ts';
 import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
 
-/** An event as a handler sees it. `payloadReader` reads the rest. */
-export interface IncomingEvent
-  extends Pick<
-    typeof webhookEvents.$inferSelect,
-    | 'id'
-    | 'fingerprint'
-    | 'provider'
-    | 'preset'
-    | 'eventId'
-    | 'type'
-    | 'customer'
-    | 'occurredAt'
-    | 'createdAt'
-    | 'attempts'
-    | 'replays'
-    | 'traceparent'
-  > {}
+const { status, reason, deliveries, lastError, failures, body, updatedAt, processedAt, ...columns } =
+  getTableColumns(webhookEvents);
+
+/** The columns of an event that a handler sees. `payloadReader` reads the body. */
+export const incomingColumns = columns;
+export type IncomingEvent = Pick<typeof webhookEvents.$inferSelect, keyof typeof columns>;
 
 /** What events change. */
 export interface Effects {
@@ -35,8 +25,6 @@ export interface Effects {
 export interface Handler {
   /** The effect in one sentence, for the OpenAPI document. */
   readonly effect: string;
-  /** Events without a customer are stored as ignored. */
-  readonly needsCustomer: boolean;
   /** Where the body has the status that it sets, and its words: for sending such an event. */
   readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
@@ -58,5 +46,5 @@ export function handlerFor(
   if (type === null) return 'The event has no type.';
   const handler = handlers.get(preset)?.get(type);
   if (!handler) return 'No handler for events of this type.';
-  return handler.needsCustomer && customer === null ? 'The event names no usable customer.' : handler;
+  return customer === null ? 'The event names no usable customer.' : handler;
 }

@@ -1,11 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { oneOf } from '../../../schemas/common.ts';
-import { longestShown } from '../../../schemas/event.ts';
 import type { SubscriptionStatus } from '../../../schemas/subscription.ts';
 import type { Source } from '../../config/presets.ts';
-import { truncateForColumn } from '../../core/text.ts';
 import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
-import { asIdentifier, asTime, firstOf, member, valueAt } from '../envelope.ts';
+import { asReference, asTime, member, readerOf, shown } from '../envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';
 
@@ -23,7 +21,6 @@ export function becomes(status: SubscriptionStatus, sources?: SubscriptionSource
   const effect = `The customer's subscription becomes \`${status}\`.`;
   return {
     effect,
-    needsCustomer: true,
     handle: sources
       ? readingHandler(Type.Unknown(), () => status, sources)
       : async (_, events) => ({ statuses: events.map(event => ({ event, status })) }),
@@ -42,7 +39,6 @@ export function becomesAsSaid(
   const statusOf = (payload: unknown) => words[String(names.reduce(member, payload))] as SubscriptionStatus;
   return {
     effect: `The customer's subscription becomes what \`${path}\` says.`,
-    needsCustomer: true,
     status: { path, words: Object.keys(words) },
     handle: readingHandler(schema, statusOf, sources),
   };
@@ -62,19 +58,16 @@ function readingHandler(
   };
 }
 
-function readSubscription({ id, currentPeriodEnd, ...cancel }: SubscriptionSources, payload: unknown) {
-  const read = <T>(source: Source | undefined, as: (value: unknown) => T | undefined) =>
-    firstOf(source, each => as(valueAt(each, {}, payload)));
-  // Providers may expand the id into the whole subscription.
-  const found = read(id, value => asIdentifier(value) ?? asIdentifier(member(value, 'id')));
-  const words = new Map(Object.entries({ true: true, false: false, ...cancel.cancelWords }));
+function readSubscription(sources: SubscriptionSources, payload: unknown) {
+  const read = readerOf({}, payload);
+  const words = new Map(Object.entries({ true: true, false: false, ...sources.cancelWords }));
   const asCancellation = (value: unknown) =>
     value === null || ['boolean', 'string'].includes(typeof value) ? words.get(String(value)) : undefined;
   const terms = {
-    currentPeriodEnd: read(currentPeriodEnd, value => asTime(value, latestDate)),
-    cancelAtPeriodEnd: read(cancel.cancelAtPeriodEnd, asCancellation),
+    currentPeriodEnd: read(sources.currentPeriodEnd, value => asTime(value, latestDate)),
+    cancelAtPeriodEnd: read(sources.cancelAtPeriodEnd, asCancellation),
   };
-  return { subscription: found === undefined ? null : truncateForColumn(found, longestShown), terms };
+  return { subscription: shown(read(sources.id, asReference)), terms };
 }
 
 /** Later ones have no form in RFC 3339. */
