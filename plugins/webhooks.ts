@@ -5,7 +5,7 @@ import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { type Provider, readProviders } from '../src/config/providers.ts';
-import { AppError, notFound } from '../src/core/errors.ts';
+import { notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import { describeSpan, eventAttributes } from '../src/telemetry/tracing.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
@@ -87,8 +87,8 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     const signature = checkSignature(provider, request, body, options);
     if (!signature) return reply.code(400).send('Invalid signature');
     const delivery = { provider, headers: request.headers, body };
-    const receipt = await receiveEvent(request.context, options.handlers, delivery).catch(badRequestOf);
-    if (receipt instanceof AppError) return reply.code(400).send(receipt.message);
+    const receipt = await receiveEvent(request.context, options.handlers, delivery);
+    if (!receipt) return reply.code(400).send('The body is not valid JSON in UTF-8.');
     const labels = { provider: provider.name, outcome: receipt.outcome, secret: signature.secret };
     options.metrics.webhooksReceived.inc(labels);
     const { id: event, eventId, type, customer } = receipt;
@@ -128,9 +128,4 @@ function checkSignature(
   const encoding = headers['content-encoding'];
   log.warn({ provider: provider.name, reason, seconds, encoding, bytes: body.length }, 'webhook refused');
   return undefined;
-}
-
-function badRequestOf(error: unknown): AppError {
-  if (error instanceof AppError && error.code === 'bad_request') return error;
-  throw error;
 }

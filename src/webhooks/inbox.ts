@@ -3,7 +3,6 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Provider } from '../config/providers.ts';
 import type { Context } from '../core/context.ts';
-import { AppError } from '../core/errors.ts';
 import { newId, timeOf } from '../core/ids.ts';
 import type { Connection } from '../database/connection.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
@@ -24,12 +23,7 @@ interface Delivery {
 }
 
 /** An event as it is stored. */
-type ReceivedEvent = ReturnType<typeof eventOf>;
-
-interface Receipt extends Pick<ReceivedEvent, 'id' | 'eventId' | 'type' | 'customer'> {
-  /** `repeated`: the event was stored before, and the delivery was only counted. */
-  outcome: 'received' | 'ignored' | 'repeated';
-}
+type ReceivedEvent = NonNullable<ReturnType<typeof eventOf>>;
 
 /** Bytes of bodies in one statement: a few copies of them are in memory while it is sent. */
 const maxBytes = 8 * 1024 * 1024;
@@ -37,15 +31,12 @@ const maxBytes = 8 * 1024 * 1024;
 const storeTogether = sharedCommits(store, ({ body }) => 1 + (body.length / maxBytes) * maxWeight);
 
 /**
- * Stores an event, and adds it to the queue, before it returns; bad_request when the body is not JSON. Deliveries
+ * Stores an event, and adds it to the queue, before it returns; undefined when the body is not JSON. Deliveries
  * that arrive during a commit share the next one. No scope is needed: the signature is the right.
  */
-export async function receiveEvent(
-  context: Context,
-  handlers: Handlers,
-  delivery: Delivery,
-): Promise<Receipt> {
+export async function receiveEvent(context: Context, handlers: Handlers, delivery: Delivery) {
   const event = eventOf(context, handlers, delivery);
+  if (!event) return undefined;
   const { id: newId, provider, eventId, type, customer, status } = event;
   const id = await storeTogether(context.db, event).catch(error => {
     context.log.warn({ provider, eventId, type, customer }, 'webhook not stored');
@@ -53,12 +44,13 @@ export async function receiveEvent(
   });
   const isNew = id === newId;
   if (isNew && status === 'received') context.callWorkers();
+  // A repeated delivery is only counted.
   return { id, eventId, type, customer, outcome: isNew ? status : 'repeated' };
 }
 
 function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
   const parsed = parseBody(body);
-  if (!parsed) throw new AppError('bad_request', 'The body is not valid JSON in UTF-8.');
+  if (!parsed) return undefined;
   const { name, preset } = provider;
   const id = newId(now().getTime());
   const createdAt = timeOf(id).toISOString();

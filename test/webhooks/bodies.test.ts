@@ -133,7 +133,7 @@ async function openInbox(t: Parameters<typeof openTestDatabase>[0]) {
   const context = inside(database);
   const receive = async (payload: object) => {
     const delivery = { provider: stripeProvider, headers: {}, body: Buffer.from(JSON.stringify(payload)) };
-    const { id = '' } = await receiveEvent(context, handlers, delivery);
+    const { id = '' } = (await receiveEvent(context, handlers, delivery)) ?? {};
     const [stored] = await orm(database.reads).select().from(webhookEvents).where(eq(webhookEvents.id, id));
     return { ...(stored as typeof webhookEvents.$inferSelect), round: 0 };
   };
