@@ -22,7 +22,6 @@ import {
   type Key,
   lockInQueue,
   postpone,
-  separateEvents,
 } from './queue.ts';
 
 /*
@@ -55,7 +54,7 @@ export async function processBatch(
     // Sent at once. The batch ends with the transaction, if it is still ours.
     const [, claimed, ours, found] = await Promise.all([
       waitLongerForLocks(inside.db),
-      claimEvents(inside.db, batch),
+      claimEvents(inside.db, { id: batch.id }),
       endBatch(inside.db, batch.id),
       find(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
     ]);
@@ -163,7 +162,7 @@ export async function giveUp(
     const [key] = left;
     if (!key) return undefined;
     if (ended.keys.length === 1) return failEvent(inside, key, error, retries);
-    await separateEvents(inside.db, left);
+    await postpone(inside.db, left, 0, true);
     return 'separated';
   });
 }

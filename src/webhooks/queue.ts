@@ -71,7 +71,12 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
 
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
-const claim = statement({ fingerprint, provider, isFree }, (builder, columns) =>
+
+/**
+ * Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker
+ * serves.
+ */
+export const claimEvents = statement({ fingerprint, provider, isFree }, (builder, columns) =>
   builder
     .select(columns)
     .from(webhookQueue)
@@ -82,12 +87,6 @@ const claim = statement({ fingerprint, provider, isFree }, (builder, columns) =>
     )
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
-
-/**
- * Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker
- * serves.
- */
-export const claimEvents = (db: Connection, { id }: Batch) => claim(db, { id });
 
 /**
  * Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has
@@ -115,11 +114,7 @@ const time = sql`date_trunc('milliseconds', clock_timestamp())`;
 /** Takes events out of the queue. */
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(isOneOf(keys));
 
-/** From now on, each of these events is tried alone. */
-export const separateEvents = (db: Connection, keys: Key[]) =>
-  orm(db).update(webhookQueue).set({ alone: true }).where(isOneOf(keys));
-
-/** Tries events again later: alone, or as before. */
+/** Tries events again after some seconds: from then on alone, or as before. */
 export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
   orm(db)
     .update(webhookQueue)

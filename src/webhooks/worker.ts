@@ -41,12 +41,9 @@ export function startWorker(dependencies: WorkerDependencies): { close: () => Pr
     retries: { most: settings.WEBHOOK_RETRIES, ...retries },
     metrics,
   };
-  const alone = repeat(dependencies, () => workOnBatch(work, true));
-  const leftBehind = repeat(dependencies, async () => {
+  const alone = repeat(dependencies, async () => {
     const error = new Error('The process ended, or lost its database.');
-    if (!(await endAttempt(work, undefined, error))) return undefined;
-    alone.checkNow();
-    return 0;
+    return (await endAttempt(work, undefined, error)) ? 0 : workOnBatch(work, true);
   });
   const together = repeat(dependencies, async () => {
     const pause = await workOnBatch(work, false);
@@ -56,7 +53,7 @@ export function startWorker(dependencies: WorkerDependencies): { close: () => Pr
   dependencies.calls.onCall(together.checkNow);
   return {
     close: async () => {
-      const ended = Promise.all([together, alone, leftBehind].map(loop => loop.close()));
+      const ended = Promise.all([together, alone].map(loop => loop.close()));
       await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
     },
   };
