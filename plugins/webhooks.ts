@@ -64,7 +64,7 @@ const listNames = (entries: [string, unknown][]) => entries.map(([name]) => `\`$
 
 const postOf = (handlers: Handlers) => ({
   ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
-    config: { transport: 'webhook', rateLimit: false, anyMediaType: true, record: 'webhook provider' },
+    config: { transport: 'webhook', rateLimit: false, record: 'webhook provider' },
     'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: signedRequest }],
     description: description + describeHandlers(handlers),
     params,

@@ -92,7 +92,7 @@ const needs = (scopes: string[]) =>
 /** Adds what every operation has: its security, its errors, examples, and the headers of its responses. */
 export function completeOperation(operation: Operation, route: RouteOptions, around: Surroundings): void {
   const { config = {} } = route;
-  const { scope = 'public', anyMediaType = false } = config;
+  const { scope = 'public' } = config;
   const scopes = scope === 'public' ? [] : scopesOf(scope);
   operation.description = [operation.description, needs(scopes)].filter(Boolean).join('\n\n');
   const isGuarded = scopes.length > 0;
@@ -118,7 +118,7 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
   if ((features.cached && !isList) || own.some(each => each.in === 'path')) codes.push('not_found');
   if (hasBody) codes.push('timeout', 'too_large');
-  if (hasBody && !anyMediaType) codes.push('unsupported_media_type');
+  if (hasBody && config.transport !== 'webhook') codes.push('unsupported_media_type');
   if (own.some(({ name }) => name === 'last-event-id')) codes.push('gone');
   if (features.excluding) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');

@@ -17,7 +17,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The codes of 409 that the document shows; the services throw them. */
     conflicts?: readonly Conflict[];
-    anyMediaType?: true;
     /** For a record with a version. */
     versioned?: true;
     /** What a 404 says that there is none of. */
