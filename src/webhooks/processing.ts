@@ -43,11 +43,15 @@ const find = statement(incomingColumns, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
-/** Has the effects of a batch, all or none, and returns its events. Empty: another process has given the batch up. */
+/**
+ * Has the effects of a batch, all or none, unless the check of an event throws, and returns its events. Empty: another
+ * process has given the batch up.
+ */
 export async function processBatch(
   context: Context,
   handlers: Handlers,
   batch: Batch,
+  check: (event: IncomingEvent) => void = () => {},
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
   async function work(inside: Context) {
@@ -65,6 +69,7 @@ export async function processBatch(
     const handled = new Set(events.map(eventKeyOf));
     const left = claimed.filter(key => !handled.has(eventKeyOf(key)));
     if (left.length > 0) await postpone(inside.db, left, pause);
+    events.forEach(check);
     if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
   }

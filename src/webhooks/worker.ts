@@ -7,7 +7,7 @@ import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
-import { failOnRequest } from './handlers/failing.ts';
+import { failIfMarked } from './handlers/failing.ts';
 import type { Handlers } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
 import { giveUp, processBatch, type Retries } from './processing.ts';
@@ -37,7 +37,8 @@ export function startWorker(dependencies: WorkerDependencies): { close: () => Pr
   const { handlers = allHandlers, retries = { delay: 5, delayMax: 3600 } } = dependencies;
   const work: Work = {
     context: systemContext({ db: database.writes, log, now }, 'jobs', 'job'),
-    handlers: settings.NODE_ENV === 'development' ? failOnRequest(handlers) : handlers,
+    handlers,
+    check: settings.NODE_ENV === 'development' ? failIfMarked : undefined,
     retries: { most: settings.WEBHOOK_RETRIES, ...retries },
     metrics,
   };
@@ -76,17 +77,18 @@ function repeat({ database, log }: WorkerDependencies, look: () => Promise<numbe
 interface Work {
   context: Context;
   handlers: Handlers;
+  check: typeof failIfMarked | undefined;
   retries: Retries;
   metrics: Metrics;
 }
 
 /** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
 async function workOnBatch(work: Work, isAlone: boolean): Promise<number | undefined> {
-  const { context, handlers, metrics } = work;
+  const { context, handlers, check, metrics } = work;
   const batch = await takeBatch(context.db, newId(context.now().getTime()), isAlone);
   if (!batch) return undefined;
   try {
-    const { length } = await processBatch(context, handlers, batch);
+    const { length } = await processBatch(context, handlers, batch, check);
     metrics.eventsProcessed.inc(length);
     return length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
   } catch (error) {

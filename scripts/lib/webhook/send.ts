@@ -85,7 +85,7 @@ function checkFileOptions({ values, argument }: Session, { id, type }: Provider)
 const idOf = (session: Session): string =>
   (session.values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`) + suffixOf(session);
 
-/** With --fail the id ends in what lets the handler fail, see `failOnRequest`. */
+/** With --fail the id ends in what lets the handler fail, see `failIfMarked`. */
 const suffixOf = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */

@@ -1,28 +1,12 @@
-import type { Handler, Handlers, IncomingEvent } from './handler.ts';
+import type { IncomingEvent } from './handler.ts';
 
 const marked = /_fail_(\d{1,3})$/;
 
 /**
- * Lets events fail whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
+ * Fails for events whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
  * retries and dead events can be tried by hand. Only in development.
  */
-export function failOnRequest(handlers: Handlers): Handlers {
-  const failing = (handler: Handler): Handler => ({
-    ...handler,
-    handle: async (context, events) => {
-      events.forEach(failIfMarked);
-      return handler.handle(context, events);
-    },
-  });
-  return new Map(
-    [...handlers].map(([preset, own]) => [
-      preset,
-      new Map([...own].map(([type, handler]) => [type, failing(handler)])),
-    ]),
-  );
-}
-
-function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
+export function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
   const [, times] = marked.exec(eventId ?? '') ?? [];
   if (times !== undefined && replays === 0 && attempts < Number(times))
     throw new Error(`Failed on request, attempt ${attempts + 1} of ${times}.`);
