@@ -1,20 +1,10 @@
-import {
-  and,
-  count,
-  eq,
-  getTableColumns,
-  inArray,
-  lt,
-  type PgUpdateSetSource,
-  sql,
-} from '../../drizzle/orm.ts';
+import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import {
   type Dismissed,
   type DismissFilter,
   dismissible,
   type EventQuery,
-  type EventStatus,
   type Replayed,
   type ReplayFilter,
   replayable,
@@ -26,13 +16,13 @@ import { conflict } from '../core/conflicts.ts';
 import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
-import { type Connection, orm } from '../database/connection.ts';
+import { orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from '../services/audit.ts';
 import { PagedList } from '../services/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
-import { dequeue, enqueue, type Key, lockInQueue } from './queue.ts';
+import { dequeue, enqueue, lockInQueue } from './queue.ts';
 
 const { fingerprint, preset: _, traceparent, ...detailed } = getTableColumns(webhookEvents);
 const { id, provider, type, customer, status, updatedAt } = detailed;
@@ -92,27 +82,21 @@ export const notDismissible = conflict('not_dismissible', {
 });
 
 /** What an operator does with events that are in one of these states. */
-interface Action {
-  name: 'replay' | 'dismiss';
-  from: readonly EventStatus[];
-  conflict: typeof notReplayable;
-  set: PgUpdateSetSource<typeof webhookEvents>;
-  queue: (db: Connection, events: (Key & { customer: string | null })[]) => Promise<unknown>;
-}
-const replay: Action = {
+type Action = typeof replay | typeof dismissal;
+const replay = {
   name: 'replay',
   from: replayable,
   conflict: notReplayable,
   queue: enqueue,
   set: { status: 'received', attempts: 0, reason: null, replays: sql`${replays} + 1` },
-};
-const dismissal: Action = {
+} as const;
+const dismissal = {
   name: 'dismiss',
   from: dismissible,
   conflict: notDismissible,
   queue: dequeue,
   set: { status: 'dismissed' },
-};
+} as const;
 
 /** Processes an event again, with new attempts; a conflict when its status does not allow it. */
 export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
