@@ -14,8 +14,6 @@ import { verify } from '../src/webhooks/signature.ts';
 import { routesOf } from './http/routes.ts';
 
 const bodyLimit = 2 * 1024 * 1024;
-/** Seconds that a signature may be old, or ahead of our clock. */
-const tolerance = 300;
 
 interface Options {
   settings: Settings;
@@ -121,7 +119,7 @@ function checkSignature(
   body: Buffer,
   { metrics, now }: Options,
 ) {
-  const verdict = verify(provider, headers, body, { now: now(), tolerance });
+  const verdict = verify(provider, headers, body, now());
   if (verdict.genuine) return verdict;
   const { reason, seconds } = verdict;
   metrics.webhooksRefused.inc({ provider: provider.name, reason });

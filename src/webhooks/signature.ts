@@ -86,6 +86,9 @@ const schemes: Record<SignatureScheme, Scheme> = {
   standard,
 };
 
+/** Seconds that a signature may be old, or ahead of our clock. */
+const tolerance = 300;
+
 type Refusal = Unreadable | 'wrong_secret' | 'changed_body' | 'stale' | 'future';
 
 type Verdict =
@@ -95,12 +98,7 @@ type Verdict =
   | { genuine: false; reason: Refusal; seconds?: number };
 
 /** Whether a body comes from the provider, unchanged and recent. Nothing may parse it before. */
-export function verify(
-  provider: Provider,
-  headers: Headers,
-  body: Buffer,
-  { now, tolerance }: { now: Date; tolerance: number },
-): Verdict {
+export function verify(provider: Provider, headers: Headers, body: Buffer, now: Date): Verdict {
   const claim = schemes[provider.scheme].read(headers, provider.header);
   if (typeof claim === 'string') return { genuine: false, reason: claim };
   const secret = matchingSecret(provider, claim, body);

@@ -10,7 +10,6 @@ import { signatureOf } from '../helper/webhooks.ts';
 
 const time = new Date('2026-11-21T12:00:00Z');
 const body = Buffer.from('{"id":"evt_1"}');
-const by = { now: time, tolerance: 300 };
 
 function provider(settings: unknown, name = 'acme') {
   const { providers, problems } = readProviders(JSON.stringify({ [name]: settings }));
@@ -32,13 +31,10 @@ t.test('each scheme accepts its own signature, names the secret, and rejects all
     const accepting = provider({ scheme, secrets });
     const old = provider({ scheme, secrets: secrets.slice(1) });
     const headers = sign(old, body, { now: time, id: 'msg_1' });
-    t.same(verify(accepting, headers, body, by), { genuine: true, secret: 1 }, scheme);
-    t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), by), { reason: 'wrong_secret' });
-    t.match(verify(accepting, {}, body, by), { reason: 'no_header' });
-    const late = verify(accepting, headers, body, {
-      now: new Date(time.getTime() + 812_000),
-      tolerance: 300,
-    });
+    t.same(verify(accepting, headers, body, time), { genuine: true, secret: 1 }, scheme);
+    t.match(verify(accepting, headers, Buffer.from('{"id":"evt_2"}'), time), { reason: 'wrong_secret' });
+    t.match(verify(accepting, {}, body, time), { reason: 'no_header' });
+    const late = verify(accepting, headers, body, new Date(time.getTime() + 812_000));
     t.match(
       late,
       ['sha256', 'hex', 'base64'].includes(scheme) ? { genuine: true } : { reason: 'stale', seconds: 812 },
@@ -54,17 +50,15 @@ t.test('the example of the Standard Webhooks specification is accepted', async t
     'webhook-signature': 'v1a,xyz v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   };
   const accepting = provider({ scheme: 'standard', secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] });
-  const verdict = verify(accepting, headers, Buffer.from('{"test": 2432232314}'), {
-    now: new Date(1614265330_000),
-    tolerance: 300,
-  });
+  const then = new Date(1614265330_000);
+  const verdict = verify(accepting, headers, Buffer.from('{"test": 2432232314}'), then);
   t.same(verdict, { genuine: true, secret: 0 });
 });
 
 t.test('the signature header of a provider can be configured', async t => {
   const hub = provider({ scheme: 'sha256', header: 'x-hub-signature-256', secrets: ['s'] });
   const headers = { 'x-hub-signature-256': `sha256=${createHmac('sha256', 's').update(body).digest('hex')}` };
-  t.match(verify(hub, headers, body, by), { genuine: true });
+  t.match(verify(hub, headers, body, time), { genuine: true });
 });
 
 t.test('no forged header throws or is accepted', async t => {
@@ -96,7 +90,7 @@ t.test('no forged header throws or is accepted', async t => {
       'webhook-id': id,
       'webhook-signature': signature,
     };
-    return providers.every(one => !verify(one, { ...headers, [one.header]: signature }, body, by).genuine);
+    return providers.every(one => !verify(one, { ...headers, [one.header]: signature }, body, time).genuine);
   });
   t.doesNotThrow(() => fc.assert(guess, { seed }));
 });
