@@ -54,12 +54,6 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
   ],
 };
 
-/** An example of the message. */
-export function messageOf(code: ErrorCode): string {
-  const [description = '', message = description] = described[code] ?? [];
-  return message;
-}
-
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
   forbidden: { 'WWW-Authenticate': { ...headers.WWWAuthenticate, required: false } },
@@ -73,11 +67,9 @@ interface SharedError {
 }
 
 export const errorResponses = Object.fromEntries(
-  Object.entries(described).map(([name, [description, _, details]]) => {
+  Object.entries(described).map(([name, [description, message = description, details]]) => {
     const code = name as ErrorCode;
-    const example = {
-      error: { message: messageOf(code), status: statusOf[code], details: details ?? { code } },
-    };
+    const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
     const content = { 'application/json': { schema: errorSchema([code]), example } };
     return [schemaNameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
   }),

@@ -4,50 +4,27 @@ import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
 import { allowedOrigins } from '../../src/config/urls.ts';
-import { AppError, type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { inProgress } from '../../src/services/idempotency.ts';
-import { messageOf } from '../docs/errors.ts';
 import { wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
-import { extensionsOf, mediaTypes } from './codes.ts';
+import { mediaTypes } from './codes.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Options } from './execution/endpoint.ts';
 import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
-const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string, example?: object) => ({
-  description,
-  content: Object.fromEntries(
-    mediaTypes.map(type => [
-      type,
-      { schema: ref(schema as typeof GraphQLResult), ...(example && { example }) },
-    ]),
-  ),
-});
+const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => {
+  const media = { schema: ref(schema as typeof GraphQLResult) };
+  return { description, content: Object.fromEntries(mediaTypes.map(type => [type, media])) };
+};
 const result = as(
   GraphQLResult,
   'The result. With `application/json` also the refusal of a document: then there is no `data`.',
 );
-const requestId = '0b4c1f9e-8f43-4f0e-9d0b-6a3f9a0e7d11';
-const refused = (code: string, message: string) =>
-  as(GraphQLErrors, 'Nothing was changed; `errors` says why.', {
-    errors: [{ message, extensions: { code, requestId } }],
-  });
-/** The refusals with these codes of REST. */
-const refusalsOf = (...codes: ErrorCode[]) =>
-  Object.fromEntries(
-    codes.map(code => [statusOf[code], refused(extensionsOf(new AppError(code, '')).code, messageOf(code))]),
-  );
-const refusals = {
-  ...refusalsOf('unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'),
-  400: refused('GRAPHQL_VALIDATION_FAILED', 'Cannot query field "nmae" on type "User". Did you mean "name"?'),
-};
-const refusalsOfBodies = {
-  ...refusalsOf('too_large', 'unsupported_media_type', 'idempotency_key_reused'),
-  409: refused('IDEMPOTENCY_IN_PROGRESS', inProgress.error().message),
-};
+const refusal = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
+const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(status => [status, refusal]));
 
 const protocol = 'graphql-transport-ws';
 
@@ -57,7 +34,7 @@ const post = {
     description:
       'The schema is in `schema.graphql` and, for a browser, in the tool at this path. A subscription needs `Accept: text/event-stream`; its results are events named `next`.',
     body: ref(GraphQLRequest),
-    response: { 200: result, ...refusals, ...refusalsOfBodies },
+    response: { 200: result, ...refusals(400, 401, 403, 409, 413, 415, 422, 429, 500, 503) },
   }),
   preValidation: async ({ body }: FastifyRequest) => {
     if (Array.isArray(body))
@@ -113,11 +90,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     description:
       'The same as by POST. Without `query`, a browser gets the interactive tool. With `Upgrade: websocket`, the protocol `graphql-transport-ws` for queries and subscriptions.',
     querystring: GraphQLQuery,
-    response: {
-      200: result,
-      ...refusals,
-      405: refused('METHOD_NOT_ALLOWED', 'A mutation must be sent by POST.'),
-    },
+    response: { 200: result, ...refusals(400, 401, 403, 405, 429, 500, 503) },
   });
   app.route({
     method: 'GET',
