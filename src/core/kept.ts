@@ -34,17 +34,22 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
   map.set(key, value);
 }
 
-/** What an entry counts besides its text, in characters. */
+/** What an entry counts besides its length, in characters. */
 export const overhead = 500;
 
-/** The same for a cache of texts, or of something by texts, which may be long: its bound is their sum. */
-export function setBoundedText<V>(map: Map<string, V>, key: string, value: V, maximum: number): void {
+/** The same for a cache of texts, or of what is made of them, which may be long: its bound is their sum. */
+export function setBoundedText<V extends { length: number }>(
+  map: Map<string, V>,
+  key: string,
+  value: V,
+  maximum: number,
+): void {
   const isNew = !map.delete(key);
   map.set(key, value);
   if (!isNew) return;
   let sum = 0;
-  for (const [other, kept] of [...map].reverse()) {
-    sum += other.length + (typeof kept === 'string' ? kept.length : 0) + overhead;
+  for (const [other, { length }] of [...map].reverse()) {
+    sum += length + overhead;
     if (sum > maximum) map.delete(other);
   }
 }

@@ -11,9 +11,11 @@ import {
   type Token,
   TokenKind,
 } from 'graphql';
+import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
+import { sha256, type TrustedDocuments } from './trusted.ts';
 
 /** One operation of a document. The same text and name give the same object, so that results can be kept on it. */
 export interface Operation {
@@ -29,19 +31,46 @@ export interface Operation {
 export const keptCharacters = 400_000;
 const maxCharacters = 50_000;
 
-/** Returns the function that reads an operation. Length and tokens are limited before anything else. */
-export function makeReader(maxTokens: number, metrics: Metrics) {
-  const kept = new Map<string, Operation[]>();
+/**
+ * Returns the function that reads an operation. Documents are kept by their SHA-256: so a client can send only that for
+ * one that is known (automatic persisted queries), and an operator can say which ones run.
+ */
+export function makeReader(maxTokens: number, metrics: Metrics, trusted?: TrustedDocuments) {
+  const kept = new Map<string, { length: number; operations: Operation[] }>();
   metrics.watchCache('graphql_documents', () => kept.size);
 
-  return (text: string, name: string | undefined): Operation => {
-    const operations = kept.get(text) ?? parseOperations(text, maxTokens);
+  return (request: GraphQLRequest): Operation => {
+    const { query, operationName } = request;
+    const own = query === undefined ? undefined : sha256(query);
+    const hash = namedHash(request) ?? own;
+    if (hash === undefined) throw refuse('BAD_REQUEST', 'The request has no query.', 400);
+    if (!trusted && own !== undefined && own !== hash)
+      throw refuse('BAD_REQUEST', 'The hash in persistedQuery does not match the query.', 400);
+    let known = kept.get(hash);
+    if (!known) {
+      const text = trusted ? trusted.get(hash) : query;
+      if (text === undefined) throw query === undefined ? unknownHash() : untrusted();
+      known = { length: text.length, operations: parseOperations(text, maxTokens) };
+    }
     // Again at each use: the least recently used document goes first.
-    setBoundedText(kept, text, operations, keptCharacters);
-    return selectOperation(operations, name);
+    setBoundedText(kept, hash, known, keptCharacters);
+    return selectOperation(known.operations, operationName || undefined);
   };
 }
 
+function namedHash({ extensions }: GraphQLRequest): string | undefined {
+  const { version, sha256Hash } = (extensions?.persistedQuery ?? {}) as Record<string, unknown>;
+  if (sha256Hash === undefined) return undefined;
+  if (version !== 1 || typeof sha256Hash !== 'string')
+    throw refuse('BAD_REQUEST', 'persistedQuery must have version 1 and a sha256Hash.', 400);
+  return sha256Hash;
+}
+
+/** The message is part of the protocol: it makes a client send the text. */
+const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+const untrusted = () => refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);
+
+/** Length and tokens are limited before anything else. */
 function parseOperations(text: string, maxTokens: number): Operation[] {
   const { length } = text;
   if (length > maxCharacters)

@@ -8,7 +8,6 @@ import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { openChanges } from '../changes.ts';
-import { automaticDocuments, trustedDocuments } from '../documents/persisted.ts';
 import { makeReader, type Operation } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
 import type { Arguments } from '../fields/inputs.ts';
@@ -45,8 +44,7 @@ export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 export async function openEndpoint({ settings, metrics, parts, feed }: Options, trusted?: TrustedDocuments) {
   const { schema, run, subscribe } = await openExecutor(settings, parts);
   const maximums = maximumsOf(settings);
-  const read = makeReader(maximums.tokens, metrics);
-  const documents = trusted === undefined ? automaticDocuments(metrics) : trustedDocuments(trusted);
+  const read = makeReader(maximums.tokens, metrics, trusted);
 
   /** Reads the operation, and charges for what it is estimated to cost beyond the request itself. */
   async function admit(
@@ -54,8 +52,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     body: GraphQLRequest,
     reply?: FastifyReply,
   ): Promise<Admitted> {
-    const text = documents.find(body);
-    const operation = read(text, body.operationName || undefined);
+    const operation = read(body);
     const { operation: kind } = operation.definition;
     if (request.method !== 'POST' && kind === OperationTypeNode.MUTATION) {
       reply?.header('allow', 'POST');
@@ -65,7 +62,6 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     checkVariables(variables);
     const price = checkQueryLimits({ schema, operation, variables, maximums });
     if (price > 1) await request.charge(reply, price - 1);
-    documents.keep(body, text);
     return { operation, kind, variables, price };
   }
 

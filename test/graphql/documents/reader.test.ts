@@ -5,23 +5,23 @@ import { Metrics } from '../../../src/telemetry/metrics.ts';
 
 /** A tenth of what is kept. */
 const length = keptCharacters / 10 - overhead;
-const query = (n: number) => `{ q${n}: usersCount }`.padEnd(length);
+const query = (n: number) => ({ query: `{ q${n}: usersCount }`.padEnd(length) });
 
 t.test('a document is parsed once while it is among those used recently', async t => {
   const read = makeReader(100, new Metrics());
-  const first = read(query(0), undefined);
-  const second = read(query(1), undefined);
-  for (let n = 2; n < 10; n++) read(query(n), undefined);
-  t.equal(read(query(0), undefined), first, 'still there');
-  read(query(10), undefined);
-  t.equal(read(query(0), undefined), first, 'it has been used since');
-  t.not(read(query(1), undefined), second, 'the least recently used one was evicted');
+  const first = read(query(0));
+  const second = read(query(1));
+  for (let n = 2; n < 10; n++) read(query(n));
+  t.equal(read(query(0)), first, 'still there');
+  read(query(10));
+  t.equal(read(query(0)), first, 'it has been used since');
+  t.not(read(query(1)), second, 'the least recently used one was evicted');
 });
 
 t.test('a cache of texts keeps a few long or many short ones', async t => {
   const cache = new Map<string, string>();
   const add = (number: number, length: number) =>
-    setBoundedText(cache, `${number}`, 'x'.repeat(length - `${number}`.length - overhead), 100_000);
+    setBoundedText(cache, `${number}`, 'x'.repeat(length - overhead), 100_000);
   for (let n = 0; n < 1000; n++) add(n, 10_000);
   t.equal(cache.size, 10);
   for (let n = 1000; n < 2000; n++) add(n, 500 + overhead);
