@@ -1,11 +1,12 @@
-import { type FastifyInstance, fastify } from 'fastify';
+import { fastify } from 'fastify';
 import {
-  createSourceEventStream,
   type ExecutionResult,
-  execute as executeOnce,
+  execute,
+  type FieldNode,
   type GraphQLError,
+  type GraphQLField,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
+  getArgumentValues,
   getVariableValues,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
@@ -36,7 +37,10 @@ interface Source {
 export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
   const app = fastify();
   const schema = makeSchema(parts);
-  const validation = validationOf(settings);
+  const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
+  const rules = isClosed ? [NoSchemaIntrospectionCustomRule] : [];
+  // "Did you mean" would reveal the schema one name at a time.
+  const options = { maxErrors: 20, hideSuggestions: isClosed };
   const { list: maxList } = maximumsOf(settings);
   await app.register(mercurius, {
     schema,
@@ -45,8 +49,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
     // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
     // Validated documents; it keeps up to twice as many, and as many that are not valid.
     cache: 64,
-    validationRules: validation.rules,
-    graphql: { validateOptions: validation.options },
+    validationRules: rules,
+    graphql: { validateOptions: options },
     // The default one logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
@@ -69,11 +73,30 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
     return { data, errors: [...errors, ...warnings], records: budget.spent };
   }
 
+  /** Refuses an invalid document and invalid variables; returns the variables with their defaults. */
+  function validated(operation: Operation, variables: Variables): Variables {
+    const { document, definition } = operation;
+    operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
+    if (operation.validationErrors.length > 0)
+      throw new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', operation.validationErrors));
+    const values = getVariableValues(schema, definition.variableDefinitions ?? [], variables, options);
+    if (values.errors) throw new DocumentError(withCode('BAD_USER_INPUT', values.errors));
+    return values.coerced;
+  }
+
   const run = (context: Context, operation: Operation, variables: Variables) =>
     runWith(context, async inside => {
-      const result = await execute(app, operation, variables, inside);
-      if (result?.data === undefined) throw refusalOf(schema, validation, operation, variables);
-      return result;
+      const { name, operation: kind } = operation.definition;
+      const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
+      try {
+        return await inChildSpan(`graphql ${kind}`, { attributes }, () =>
+          app.graphql(operation.document, { ...inside }, variables, name?.value),
+        );
+      } catch (error) {
+        // One error for both.
+        if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') validated(operation, variables);
+        throw error;
+      }
     });
 
   /**
@@ -82,67 +105,19 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
    */
   async function* subscribe(operation: Operation, variables: Variables, source: Source) {
     const { document, definition } = operation;
-    const refusal = refusalOf(schema, validation, operation, variables);
-    if (refusal.errors.length > 0) throw refusal;
+    const values = validated(operation, variables);
+    // The reader lets no other selection pass.
+    const [node] = definition.selectionSet.selections as readonly [FieldNode];
+    const name = node.name.value;
+    const field = schema.getSubscriptionType()?.getFields()[name] as GraphQLField<unknown, unknown>;
     const args = { schema, document, variableValues: variables, operationName: definition.name?.value };
-    let field = '';
-    const opened = await createSourceEventStream({
-      ...args,
-      subscribeFieldResolver: (_root, values, _context, { fieldName }) => {
-        field = fieldName;
-        return source.open(fieldName, values);
-      },
-    });
-    if ('errors' in opened) throw opened.errors?.[0]?.originalError ?? opened.errors?.[0];
-    for await (const changes of opened as AsyncIterable<object[]>) {
+    for await (const changes of source.open(name, getArgumentValues(field, node, values))) {
       if (changes.length === 0) yield undefined;
       for (const change of changes)
         yield await runWith(source.context(), async contextValue =>
-          executeOnce({ ...args, rootValue: { [field]: change }, contextValue }),
+          execute({ ...args, rootValue: { [name]: change }, contextValue }),
         );
     }
   }
   return { schema, run, subscribe };
-}
-
-function validationOf({ GRAPHQL_INTROSPECTION }: Settings) {
-  const isClosed = GRAPHQL_INTROSPECTION === 'off';
-  return {
-    rules: isClosed ? [NoSchemaIntrospectionCustomRule] : [],
-    // "Did you mean" would reveal the schema one name at a time.
-    options: { maxErrors: 20, hideSuggestions: isClosed },
-  };
-}
-
-/** Tells an invalid document from invalid variables, for which Mercurius has one error. */
-function refusalOf(
-  schema: GraphQLSchema,
-  { rules, options }: ReturnType<typeof validationOf>,
-  operation: Operation,
-  variables: Variables,
-): DocumentError {
-  const { document, definition } = operation;
-  operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
-  if (operation.validationErrors.length > 0)
-    return new DocumentError(withCode('GRAPHQL_VALIDATION_FAILED', operation.validationErrors));
-  const { errors = [] } = getVariableValues(schema, definition.variableDefinitions ?? [], variables, options);
-  return new DocumentError(withCode('BAD_USER_INPUT', errors));
-}
-
-/** The result, or undefined if the document or the variables are not valid. */
-async function execute(
-  app: FastifyInstance,
-  { document, definition: { name, operation: kind } }: Operation,
-  variables: Variables,
-  context: OperationContext,
-): Promise<ExecutionResult | undefined> {
-  const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
-  try {
-    return await inChildSpan(`graphql ${kind}`, { attributes }, () =>
-      app.graphql(document, { ...context }, variables, name?.value),
-    );
-  } catch (error) {
-    if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') return undefined;
-    throw error;
-  }
 }
