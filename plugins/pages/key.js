@@ -5,6 +5,7 @@ let asking;
 /** Whether this page uses the API key with this id. */
 export const isOwnKey = id => key?.split('_')[1] === id.replaceAll('-', '');
 export const hasKey = () => key !== undefined;
+export const credentials = () => (key ? { authorization: `Bearer ${key}` } : {});
 
 /**
  * Sends a request with the key of the page, and asks for a key when the service refuses that one: for lack of a scope
@@ -16,9 +17,7 @@ export const hasKey = () => key !== undefined;
 export async function fetchWithKey(url, init = {}, scope) {
   for (;;) {
     const used = key;
-    const headers = new Headers(init.headers);
-    if (used) headers.set('authorization', `Bearer ${used}`);
-    const response = await fetch(url, { ...init, headers });
+    const response = await fetch(url, { ...init, headers: { ...init.headers, ...credentials() } });
     const isRefused = response.status === 401 || (response.status === 403 && scope !== undefined);
     if (!isRefused) return response;
     // Another request may have asked while this one was under way.

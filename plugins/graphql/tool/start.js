@@ -1,5 +1,5 @@
 /* global GraphiQL, React, ReactDOM */
-import { fetchWithKey } from './key.js';
+import { credentials, fetchWithKey } from './key.js';
 import { repair } from './repair.js';
 
 const query = `# Ctrl-Enter runs the query, Ctrl-Space suggests fields.
@@ -37,35 +37,17 @@ subscription Follow {
 }
 `;
 
-/** The results of a subscription, as server-sent events. */
-function follow(request) {
-  const ending = new AbortController();
-  const headers = { accept: 'text/event-stream', 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify(request), signal: ending.signal };
-  async function* read() {
-    const response = await fetchWithKey('/api/graphql', init);
-    if (!response.ok) return yield response.json();
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let rest = ''; ; ) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      const events = (rest + value).split('\n\n');
-      rest = events.pop();
-      for (const [, data] of events.join('\n').matchAll(/^data: (.+)$/gm)) yield JSON.parse(data);
-    }
-  }
-  // Otherwise the button would wait for the next result.
-  return Object.assign(read(), { return: async () => ending.abort() });
-}
-
-const send = GraphiQL.createFetcher({ url: '/api/graphql', fetch: fetchWithKey });
+const send = GraphiQL.createFetcher({
+  url: '/api/graphql',
+  subscriptionUrl: `${location.origin.replace('http', 'ws')}/api/graphql`,
+  fetch: fetchWithKey,
+});
 
 /** GraphiQL 3.8.3 updates the operation name 100 ms after the last edit: a Run before that sent the old one. */
 function fetcher({ operationName, ...request }, options) {
-  const named = new RegExp(`(query|mutation|subscription)\\s+${operationName}\\b`).exec(request.query);
-  const operation = named ? { ...request, operationName } : request;
-  const isSubscription = named ? named[1] === 'subscription' : /^\s*subscription\b/m.test(request.query);
-  return isSubscription ? follow(operation) : send(operation, options);
+  const isNamed = new RegExp(`(query|mutation|subscription)\\s+${operationName}\\b`).test(request.query);
+  // Also what opens a WebSocket.
+  return send(isNamed ? { ...request, operationName } : request, { ...options, headers: credentials() });
 }
 
 const tool = document.getElementById('tool');
