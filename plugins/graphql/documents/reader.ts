@@ -24,6 +24,8 @@ export interface Operation {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** How many requests it counts as; set when that does not depend on variables. */
   price?: number;
+  /** How many fields it has at its root, wherever fragments are spread; set with the price. */
+  roots?: number;
   validationErrors?: readonly GraphQLError[];
 }
 

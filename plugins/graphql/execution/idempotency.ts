@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { Kind } from 'graphql';
 import type { Context } from '../../../src/core/context.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import { explain } from '../../../src/services/refusals.ts';
@@ -42,7 +41,7 @@ export async function answerOnce(
   operation: Operation,
   run: (context: Context) => Promise<Ran>,
 ): Promise<Answer> {
-  if (mutationsIn(operation).size !== 1)
+  if (operation.roots !== 1)
     throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
   let records = 0;
   try {
@@ -60,23 +59,6 @@ export async function answerOnce(
     if (!(error instanceof Failed)) throw error;
     return answerOf(request, error.ran);
   }
-}
-
-/** The mutations that an operation selects, by fragments too; one with two aliases is two. */
-function mutationsIn({ definition, fragments }: Operation): Set<string> {
-  const mutations = new Set<string>();
-  const sets = new Set([definition.selectionSet]);
-  // The set grows while it is read.
-  for (const { selections } of sets)
-    for (const node of selections) {
-      if (node.kind === Kind.FIELD) {
-        if (node.name.value !== '__typename') mutations.add((node.alias ?? node.name).value);
-      } else {
-        const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragments.get(node.name.value);
-        if (fragment) sets.add(fragment.selectionSet);
-      }
-    }
-  return mutations;
 }
 
 const tooLong = (length: number) =>

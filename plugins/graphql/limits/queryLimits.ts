@@ -80,6 +80,7 @@ export function checkQueryLimits(query: Query): number {
   const type = schema.getRootType(kind) ?? undefined;
   visit(found, selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
   const price = Math.max(1, found.roots, priceOf(found.cost));
+  operation.roots = found.roots;
   if (!found.usesVariables) operation.price = price;
   return price;
 }
@@ -107,9 +108,9 @@ function visitFragment(found: Found, { typeCondition: on, selectionSet }: Fragme
 function visitField(found: Found, node: FieldNode, parent: Parent): void {
   const name = node.name.value;
   const path = [...parent.path, node.alias?.value ?? name];
-  if (path.length === 1) found.roots++;
   if (node.alias) check(found, 'aliases', ++found.aliases, path, node);
   const introspection = parent.introspection || name.startsWith('__');
+  if (path.length === 1 && !introspection) found.roots++;
   if (!introspection) check(found, 'depth', path.length, path, node);
 
   const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
