@@ -132,20 +132,6 @@ t.test(
   },
 );
 
-t.test('the page loads from this server alone, under a strict policy', async t => {
-  const { text, headers } = await call('GET', '/docs', 200);
-  const policy = headers['content-security-policy'] ?? '';
-  t.match(policy, /default-src 'none'; script-src 'self'; /);
-  t.notMatch(policy, /script-src[^;]*unsafe|https?:|\*/);
-  t.notMatch(text, /https?:\/\/|{{/, 'no other host is named');
-  const parts = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
-  t.ok(parts.some(path => path.endsWith('.css')) && parts.some(path => path.endsWith('.js')), `${parts}`);
-  for (const path of parts)
-    t.match((await call('GET', path, 200)).headers, {
-      'cache-control': 'public, max-age=31536000, immutable',
-    });
-});
-
 t.test(
   'an operation shows exactly the codes of the 409s that its route names, each with an example',
   async t => {
