@@ -1,13 +1,14 @@
+import { join } from 'node:path';
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { sendTagged } from '../pages/assets.ts';
+import { toolPolicy } from '../http/headers.ts';
+import { packageFile, sendTagged, servePage, sharedFile } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { conflictExamples, schemasOfErrors } from './errors.ts';
 import type { Operation, Schemas } from './exampleRequest.ts';
-import { makePage } from './page/index.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -39,7 +40,15 @@ export const docs = fp<Options>(async (app, options) => {
   const write = async (yaml: boolean) => (await app.documentWriter()).swagger({ yaml });
   const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
   const sendYaml = sendTagged(async () => Buffer.from(String(await write(true))));
-  const sendPage = makePage(app);
+  const here = (file: string) => join(import.meta.dirname, 'page', file);
+  const sendPage = servePage(app, '/docs/page', {
+    title: 'Triport API',
+    body: '<div id="page"></div>',
+    policy: toolPolicy,
+    styles: [packageFile('@fastify/swagger-ui', 'static/swagger-ui.css'), here('style.css')],
+    scripts: [packageFile('@fastify/swagger-ui', 'static/swagger-ui-bundle.js')],
+    modules: [sharedFile('repair.js'), here('plugin.js'), here('start.js')],
+  });
   const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;
   for (const path of ['/docs', '/docs/']) app.get(path, route, async (_request, reply) => sendPage(reply));
   app.get('/docs/json', route, async (request, reply) =>

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -10,6 +11,11 @@ import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 
 /** A file that several pages use. */
 export const sharedFile = (name: 'key.js' | 'repair.js' | 'theme.css') => join(import.meta.dirname, name);
+
+const { resolve } = createRequire(import.meta.url);
+/** A file of a package. */
+export const packageFile = (name: string, file: string) =>
+  join(dirname(resolve(`${name}/package.json`)), file);
 
 interface Page {
   title: string;
