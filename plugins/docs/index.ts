@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { type FastifyInstance, fastify, type RouteOptions } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
-import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { toolPolicy } from '../http/headers.ts';
@@ -71,7 +70,14 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
       const document = 'openapiObject' in source ? source.openapiObject : {};
-      completeOperations(document as OpenAPIV3_1.Document, app.routes, open);
+      const paths = document.paths as Record<string, Record<string, Operation>>;
+      const schemas = { ...document.components?.schemas } as Schemas;
+      for (const route of app.routes) {
+        const path = route.url.replace(/:(\w+)/g, '{$1}');
+        const method = String(route.method).toLowerCase();
+        const operation = paths[path]?.[method];
+        if (operation) completeOperation(operation, route, { path, method, schemas, open });
+      }
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
       Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
@@ -87,17 +93,3 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
 
 /** The words for a pattern are a keyword of ours, which no reader of the document knows. */
 const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);
-
-function completeOperations(
-  { paths, components }: OpenAPIV3_1.Document,
-  routes: readonly RouteOptions[],
-  open: boolean,
-): void {
-  const schemas = { ...components?.schemas } as Schemas;
-  for (const [path, item] of Object.entries({ ...paths } as Record<string, Record<string, Operation>>))
-    for (const [method, operation] of Object.entries(item)) {
-      const url = path.replace(/\{(\w+)\}/g, ':$1');
-      const route = routes.find(each => each.url === url && each.method === method.toUpperCase());
-      if (route) completeOperation(operation, route, { path, method, schemas, open });
-    }
-}
