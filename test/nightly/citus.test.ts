@@ -1,47 +1,38 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import t from 'tap';
-import { citusFaults, database } from '../rig/chaos/citusFaults.ts';
+import { citusFaults } from '../rig/chaos/citusFaults.ts';
 import { isAllKept, Load } from '../rig/chaos/load.ts';
 import { runFaults } from '../rig/chaos/run.ts';
-import { Citus } from '../rig/citus/citus.ts';
-import { citusPrograms } from '../rig/citus/node.ts';
+import { Citus, citusPrograms } from '../rig/citus/citus.ts';
 import { has, openCluster } from '../rig/openCluster.ts';
-import { makeFolder, until } from '../rig/process.ts';
+import { makeFolder, runCommand, until } from '../rig/process.ts';
 
 const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 if (!citusPrograms()) missing.push('Citus');
 const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;
 
 t.test('a database in use is spread, and keeps what is in it', { skip }, async t => {
-  const citus = await Citus.start({ folder: join(makeFolder(t), 'citus') });
+  const citus = await Citus.start(join(makeFolder(t), 'citus'));
   t.teardown(() => citus.stop());
-  await citus.createDatabase(database);
-  const databaseUrl = citus.coordinator.urlOf(database);
+  const databaseUrl = await citus.createDatabase();
   const cluster = await openCluster(t, { databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
   const load = new Load(cluster.url, 'spread');
   load.start(4);
   await until('there are events', async () => load.customers.length > 50);
-  const spread = () =>
-    promisify(execFile)(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', 'scripts/migrate.ts', '--spread'],
-      { env: { ...process.env, DATABASE_URL: databaseUrl } },
-    );
-  t.match((await spread()).stdout, 'The tables are spread.');
+  const spread = () => runCommand('scripts/migrate.ts', ['--spread'], { DATABASE_URL: databaseUrl });
+  t.match((await spread()).out, 'The tables are spread.');
   const before = load.customers.length;
   await until('events are received again', async () => load.customers.length > before + 50);
   await load.stop();
   t.same([...load.wrongAnswers], []);
   await until('everything is there', () => isAllKept(databaseUrl, load), 90);
-  t.match((await spread()).stdout, 'The tables were spread before.');
+  t.match((await spread()).out, 'The tables were spread before.');
 });
 
 t.test('on Citus, nothing that was acknowledged is lost or done twice', { skip }, async t => {
-  const citus = await Citus.open(database, { folder: join(makeFolder(t), 'citus') });
+  const citus = await Citus.open(join(makeFolder(t), 'citus'));
   t.teardown(() => citus.stop());
-  const databaseUrl = citus.coordinator.urlOf(database);
+  const databaseUrl = citus.coordinator.urlOf();
   const cluster = await openCluster(t, { databaseUrl, env: { RATE_LIMIT_MAX: '1000000000' } });
   await runFaults(t, { cluster, citus, seconds: 2 }, citusFaults);
 });

@@ -1,26 +1,17 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { Citus } from '../rig/citus/citus.ts';
-import { type CitusNode, citusPrograms } from '../rig/citus/node.ts';
-import { call, makeFolder, startService } from '../rig/process.ts';
+import { Citus, citusPrograms } from '../rig/citus/citus.ts';
+import { call, makeFolder, runCommand, startService } from '../rig/process.ts';
 
 const skip = !citusPrograms() && 'needs Citus';
 
 const run = (url: string, script: string, ...args: string[]) =>
-  promisify(execFile)(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', `scripts/${script}.ts`, ...args],
-    { env: { ...process.env, DATABASE_URL: url } },
-  );
+  runCommand(`scripts/${script}.ts`, args, { DATABASE_URL: url });
 
 async function start(t: Test) {
-  const citus = await Citus.start({ folder: join(makeFolder(t), 'citus') });
+  const citus = await Citus.start(join(makeFolder(t), 'citus'));
   t.teardown(() => citus.stop());
-  await citus.createDatabase('triport');
-  const url = citus.coordinator.urlOf('triport');
-  return { citus, url };
+  return { citus, url: await citus.createDatabase() };
 }
 
 const storeEvent = `insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
@@ -29,7 +20,7 @@ const storeEvent = `insert into webhook_events (id, provider, preset, fingerprin
 t.test('bug: no server started while a node was away', { skip }, async t => {
   const { citus, url } = await start(t);
   await run(url, 'migrate', '--spread');
-  await (citus.nodes[1] as CitusNode).stop('SIGINT');
+  await citus.nodes[1].stop();
   // Citus passed each start's `create schema if not exists` on to all nodes.
   const service = await startService(t, { DATABASE_URL: url });
   t.equal((await call(service, 'GET', '/api/users')).status, 200);
@@ -38,27 +29,23 @@ t.test('bug: no server started while a node was away', { skip }, async t => {
 t.test('what was spread is no longer on the coordinator', { skip }, async t => {
   const { citus, url } = await start(t);
   await run(url, 'migrate');
-  await citus.coordinator.query('triport', storeEvent);
+  await citus.coordinator.query(storeEvent);
   await run(url, 'migrate', '--spread');
   // Citus keeps copied rows, where nobody sees them. No retention deletes them.
-  const [size] = await citus.coordinator.query(
-    'triport',
-    `select pg_relation_size('webhook_events')::int as bytes`,
-  );
+  const [size] = await citus.coordinator.query(`select pg_relation_size('webhook_events')::int as bytes`);
   t.same(size, { bytes: 0 });
 });
 
 t.test('a restored backup can be spread', { skip }, async t => {
   const { citus, url } = await start(t);
   await run(url, 'migrate', '--spread');
-  await citus.coordinator.query('triport', storeEvent);
+  await citus.coordinator.query(storeEvent);
   const file = join(makeFolder(t), 'backup');
   await run(url, 'backup', file);
-  await citus.createDatabase('restored');
-  const restored = citus.coordinator.urlOf('restored');
+  const restored = await citus.createDatabase('restored');
   await run(restored, 'restore', file);
-  t.match((await run(restored, 'migrate', '--spread')).stdout, 'The tables are spread.');
-  t.match(await citus.coordinator.query('restored', 'select count(*)::int as n from webhook_events'), [
+  t.match((await run(restored, 'migrate', '--spread')).out, 'The tables are spread.');
+  t.match(await citus.coordinator.query('select count(*)::int as n from webhook_events', 'restored'), [
     { n: 500 },
   ]);
 });

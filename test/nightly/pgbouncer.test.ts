@@ -5,12 +5,11 @@ import { statementTimeout } from '../../src/config/timeouts.ts';
 import { connectTo } from '../../src/database/postgres/client.ts';
 import { createPostgres } from '../helper/database.ts';
 import { ask, json } from '../rig/cluster/ask.ts';
-import { openLocalPostgres } from '../rig/openCluster.ts';
-import { call, makeFolder, spawnService, startService, until } from '../rig/process.ts';
+import { queryPostgres } from '../rig/cluster/postgres.ts';
+import { openLocalPostgres, openStandby } from '../rig/openCluster.ts';
+import { call, spawnService, startService, until } from '../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../rig/sender.ts';
 import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../rig/servers/pgbouncer.ts';
-import { freePort } from '../rig/servers/ports.ts';
-import { queryPostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
 
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
@@ -113,11 +112,8 @@ t.test('two statements at once are both answered', { skip }, async t => {
 
 // Bug: the replica was addressed as without a pooler, which PgBouncer refuses, so that every read went to the primary.
 t.test('reads go to a replica behind PgBouncer', { skip: skip || noRedis }, async t => {
-  const folder = makeFolder(t);
-  const primary = await openLocalPostgres(t, folder, await freePort());
-  const delay = 2;
-  const standby = await primary.makeStandby(folder, await freePort(), 'standby', `${delay}s`);
-  t.teardown(() => standby.stop());
+  const primary = await openLocalPostgres(t);
+  const standby = await openStandby(t, primary, '2s');
   const service = await startService(t, {
     DATABASE_URL: await startPgBouncer(t, primary.url),
     DATABASE_POOLER: 'transaction',

@@ -4,6 +4,8 @@ import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
 import { Cluster } from './cluster/cluster.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
+import { makeFolder } from './process.ts';
+import { freePort } from './servers/ports.ts';
 
 export const has = (program: string) => spawnSync(program, ['-v']).error === undefined;
 
@@ -19,9 +21,15 @@ export async function openCluster(t: Test, choices: Parameters<typeof Cluster.op
 }
 
 /** Starts a PostgreSQL server with an empty database for one test. */
-export async function openLocalPostgres(t: Test, folder: string, port: number) {
-  const server = new LocalPostgres('postgres', folder, port);
+export async function openLocalPostgres(t: Test) {
+  const server = new LocalPostgres('postgres', makeFolder(t), await freePort());
   t.teardown(() => server.stop());
   await server.create();
   return server;
+}
+
+export async function openStandby(t: Test, primary: LocalPostgres, delay?: string) {
+  const standby = await primary.makeStandby(delay);
+  t.teardown(() => standby.stop());
+  return standby;
 }

@@ -3,8 +3,8 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import { ask, json } from './cluster/ask.ts';
+import { queryPostgres } from './cluster/postgres.ts';
 import { type Service, startService, until } from './process.ts';
-import { queryPostgres } from './servers/postgresServer.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 

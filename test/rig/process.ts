@@ -5,10 +5,9 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { inherited } from './cluster/part.ts';
+import { inherited, until } from './cluster/part.ts';
 import { flags } from './runner/pool.ts';
 
 const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
@@ -127,11 +126,7 @@ export const untilReady = (service: Service, seconds?: number) =>
     seconds,
   );
 
-/** Waits for a condition; the generous limit keeps a broken test from hanging. */
-export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60) {
-  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
-  throw new Error(`Not within ${seconds} s: ${what}`);
-}
+export { until };
 
 export interface Reply {
   status: number;

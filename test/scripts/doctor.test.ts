@@ -7,8 +7,8 @@ import t, { type Test } from 'tap';
 import { main } from '../../scripts/doctor.ts';
 import { run } from '../helper/command.ts';
 import { backend, createPostgres } from '../helper/database.ts';
+import { queryPostgres } from '../rig/cluster/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from '../rig/servers/pgbouncer.ts';
-import { queryPostgres } from '../rig/servers/postgresServer.ts';
 import { hasRedis, refusals, startRedis } from '../rig/servers/redis.ts';
 
 const needsServer = backend === 'embedded' && 'needs a server';
@@ -166,15 +166,15 @@ t.test('Redis', { skip: needsRedis }, async t => {
     await expect(t, 'problem redis', env);
     await redis.command(end);
   }
-  redis.freeze();
+  redis.signal('SIGSTOP');
   await expect(t, 'problem redis', env);
-  redis.thaw();
+  redis.signal('SIGCONT');
   await redis.command('config set requirepass hidden-password');
   await expect(t, 'problem redis', env);
   const wrong = await examine(t, { REDIS_URL: redis.url.replace('//', '//:other-password@') });
   t.match(wrong.at(-1), { code: 'redis', text: /WRONGPASS/ });
   t.notMatch(JSON.stringify(wrong), /other-password/);
-  await redis.kill();
+  await redis.stop('SIGKILL');
   await expect(t, 'problem redis', env);
 });
 

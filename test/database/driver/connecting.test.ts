@@ -13,7 +13,7 @@ import {
   startFakeServer,
   watchUncaught,
 } from '../../helper/servers/fakeServer.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { onPostgres, openClient } from './client.ts';
 
 /** Of this database: other tests run on the same server. */

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';
 import { outcome } from '../../helper/servers/fakeServer.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { onPostgres } from './client.ts';
 
 const data = Buffer.from('\\x00');

@@ -88,7 +88,7 @@ t.test('a Redis that is killed and started again under load loses no request', o
   const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '1000000' });
   const { end } = load(ask, 20);
   await sleep(300);
-  await redis.kill();
+  await redis.stop('SIGKILL');
   for (const instance of instances) await untilLogged(instance, 'out of reach');
   await sleep(500);
   await redis.start();
@@ -105,12 +105,12 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
   const clients = 10;
   const { asked, end } = load(ask, clients);
   await sleep(500);
-  redis.freeze();
+  redis.signal('SIGSTOP');
   const before = asked();
   // A client waits for each answer, so this many requests mean that none waits for Redis.
   await until('every request is answered while Redis hangs', () => asked() > before + 20 * clients);
   for (const instance of instances) await untilLogged(instance, 'out of reach');
-  redis.thaw();
+  redis.signal('SIGCONT');
   for (const instance of instances) await untilLogged(instance, 'back');
   const counts = await end();
   t.same(Object.keys(counts), ['200'], JSON.stringify(counts));
@@ -141,7 +141,7 @@ for (const [fault, { begin, end }] of Object.entries(refusals))
 
 t.test('an instance starts without Redis and connects to it later', options, async t => {
   const redis = await startRedis(t);
-  await redis.kill();
+  await redis.stop('SIGKILL');
   const settings = { DATABASE_URL: await createPostgres(t), REDIS_URL: redis.url, RATE_LIMIT_MAX: '5' };
   const service = await startService(t, settings);
   const ask = async () => (await fetch(`${service.url}/api/users`)).status;

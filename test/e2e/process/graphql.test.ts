@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { call, startService } from '../../rig/process.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.test('bug: two values that the schema does not know in one answer ended the process', async t => {
   const DATABASE_URL = await createPostgres(t);

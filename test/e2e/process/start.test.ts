@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import {
   call,
   makeDataFolder,
@@ -17,7 +18,6 @@ import {
   untilReady,
 } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 const server = process.env.TEST_POSTGRES_URL ?? '';
 

@@ -5,8 +5,8 @@ import { main as backup } from '../../../scripts/backup.ts';
 import { main as restore } from '../../../scripts/restore.ts';
 import { main as seed } from '../../../scripts/seed.ts';
 import { run as runInside } from '../../helper/command.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { call, makeFolder, runCommand, startService } from '../../rig/process.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 import { contentsOf, fill, skip, startInstalled } from './contents.ts';
 
 /** Runs a command in this environment and returns its exit code and its output. */

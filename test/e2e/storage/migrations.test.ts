@@ -5,8 +5,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
 import { outcome } from '../../helper/servers/fakeServer.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { call, makeFolder, spawnService, startService } from '../../rig/process.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });

@@ -4,11 +4,11 @@ import t, { type Test } from 'tap';
 import { main as doctor } from '../../../scripts/doctor.ts';
 import { run as runInside } from '../../helper/command.ts';
 import { createPostgres } from '../../helper/database.ts';
+import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { createServingRole } from '../../rig/deploy/servingRole.ts';
 import { has } from '../../rig/openCluster.ts';
 import { call, makeFolder, runCommand, spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, secrets, total } from '../../rig/sender.ts';
-import { queryPostgres } from '../../rig/servers/postgresServer.ts';
 
 const skip = !has('psql') && 'psql is not installed';
 

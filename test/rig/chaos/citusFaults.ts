@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Citus } from '../citus/citus.ts';
-import type { CitusNode } from '../citus/node.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { untilTrue } from '../cluster/part.ts';
+import { until } from '../cluster/part.ts';
+import type { PostgresNode } from '../cluster/postgres.ts';
 import type { Fault } from './faults.ts';
 
 export interface CitusScene {
@@ -11,28 +11,26 @@ export interface CitusScene {
   seconds: number;
 }
 
-export const database = 'triport';
-
 /** Crashes a node, and starts it again after a while. */
-async function crash(node: CitusNode, seconds: number): Promise<void> {
+async function crash(node: PostgresNode, seconds: number): Promise<void> {
   await node.stop('SIGQUIT');
   await sleep(seconds * 300);
   await node.start();
   await sleep(1000);
 }
 
-const crashNode = ({ citus, seconds }: CitusScene) => crash(citus.nodes[1] as CitusNode, seconds);
+const crashNode = ({ citus, seconds }: CitusScene) => crash(citus.nodes[1], seconds);
 const crashCoordinator = ({ citus, seconds }: CitusScene) => crash(citus.coordinator, seconds);
 
 /** The transactions that a node has prepared, and whose outcome it does not know. */
-const inDoubt = async (node: CitusNode) =>
-  (await node.query(database, `select gid from pg_prepared_xacts where gid like 'citus%'`)).length;
+const inDoubt = async (node: PostgresNode) =>
+  (await node.query(`select gid from pg_prepared_xacts where gid like 'citus%'`)).length;
 
 /** Crashes a node, again and again, until it did so between prepare and commit of a transaction. */
 async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
-  const node = citus.nodes[1] as CitusNode;
+  const [, node] = citus.nodes;
   for (let left = 0; left === 0; ) {
-    await untilTrue('a transaction is prepared', async () => (await inDoubt(node)) > 0);
+    await until('a transaction is prepared', async () => (await inDoubt(node)) > 0);
     await node.stop('SIGQUIT');
     await sleep(seconds * 100);
     await node.start();
@@ -42,7 +40,7 @@ async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
 
 /** Moves shards from one node to another while events flow, and back. */
 async function moveShards({ citus, seconds }: CitusScene): Promise<void> {
-  const [, first, second] = citus.nodes as [CitusNode, CitusNode, CitusNode];
+  const [, first, second] = citus.nodes;
   // One table of each group: the others of a group move along.
   for (const [from, to] of [
     [first, second],
@@ -50,12 +48,10 @@ async function moveShards({ citus, seconds }: CitusScene): Promise<void> {
   ] as const)
     for (const table of ['webhook_events', 'subscriptions']) {
       const shards = await citus.coordinator.query(
-        database,
         `select shardid from citus_shards where table_name = '${table}'::regclass and nodeport = ${from.port} order by 1 limit ${Math.ceil(seconds / 3)}`,
       );
       for (const { shardid } of shards)
         await citus.coordinator.query(
-          database,
           `select citus_move_shard_placement(${shardid}, '127.0.0.1', ${from.port}, '127.0.0.1', ${to.port})`,
         );
     }

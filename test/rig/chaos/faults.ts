@@ -6,14 +6,11 @@ import postgres from 'postgres';
 import { type Cluster, projectFolder } from '../cluster/cluster.ts';
 import type { Part } from '../cluster/part.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
-import type { Address } from './address.ts';
 
 export interface Scene {
   cluster: Cluster;
   primary: LocalPostgres;
   standby: LocalPostgres;
-  /** The address of the database, as the cluster knows it. */
-  address: Address;
   seconds: number;
 }
 
@@ -134,15 +131,15 @@ async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
   await sleep(seconds * 500);
 }
 
-/** Loses the primary for good and promotes its standby. Acknowledged writes must be on both before. */
-async function failOver({ primary, standby, address }: Scene): Promise<void> {
+/** Loses the primary for good and promotes its standby, which gets its address. Acknowledged writes must be on both before. */
+async function failOver({ primary, standby }: Scene): Promise<void> {
   await primary.query("alter system set synchronous_standby_names = '*'");
   await primary.query('select pg_reload_conf()');
   // Commits from before synchronous replication have time to arrive.
   await sleep(2000);
   await primary.stop('SIGQUIT');
   await standby.query('select pg_promote()');
-  address.pointTo(standby.port);
+  await standby.moveTo(primary.port);
   await sleep(1000);
 }
 

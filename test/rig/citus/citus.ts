@@ -1,82 +1,86 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { spread } from '../../../src/database/migrations/spread.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { freePorts } from '../servers/ports.ts';
-import { CitusNode, citusPrograms } from './node.ts';
+import { PostgresNode } from '../cluster/postgres.ts';
+import { freePort } from '../servers/ports.ts';
 
-interface Options {
-  /** Made for its data. */
-  folder: string;
+/** The programs of a PostgreSQL for which Citus is installed. */
+export const citusPrograms = (): string | undefined =>
+  process.env.PATH?.split(delimiter).find(
+    folder => existsSync(join(folder, 'postgres')) && existsSync(join(folder, '../lib/citus.so')),
+  );
+
+const settings = `shared_preload_libraries = 'citus'
+max_connections = 400
+max_worker_processes = 200
+max_prepared_transactions = 400
+wal_level = logical
+fsync = off
+# A statement of one node that another node sends has no limits of its own.
+lock_timeout = 2000
+# What a node left open when it died is ended so soon; the default is a minute.
+citus.recover_2pc_interval = '2s'
+`;
+
+async function startNode(folder: string): Promise<PostgresNode> {
+  const programs = citusPrograms();
+  if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
+  const port = await freePort();
+  const name = `node${port}`;
+  const node = new PostgresNode({ name, programs, folder: join(folder, name), port, settings });
+  await node.create();
+  return node;
 }
 
 /** A coordinator and two workers. */
 export class Citus {
-  readonly nodes: CitusNode[];
+  readonly nodes: [PostgresNode, PostgresNode, PostgresNode];
 
-  private constructor(nodes: CitusNode[]) {
+  private constructor(nodes: Citus['nodes']) {
     this.nodes = nodes;
   }
 
-  /** Starts empty nodes. */
-  static async start({ folder }: Options): Promise<Citus> {
-    const programs = citusPrograms();
-    if (!programs) throw new OperatorError('No folder on the PATH has a PostgreSQL with Citus.');
+  /** Starts empty nodes, in a new folder. */
+  static async start(folder: string): Promise<Citus> {
     mkdirSync(folder);
-    const ports = await freePorts(3);
-    const citus = new Citus(
-      ports.map((port, n) => new CitusNode(programs, join(folder, `node${n + 1}`), port)),
-    );
-    return citus.orStop(() => Promise.all(citus.nodes.map(node => node.create())));
+    return new Citus(await Promise.all([startNode(folder), startNode(folder), startNode(folder)]));
   }
 
   /** Starts nodes with a database whose tables are spread. */
-  static async open(database: string, options: Options): Promise<Citus> {
-    const citus = await Citus.start(options);
-    return citus.orStop(async () => {
-      await citus.createDatabase(database);
-      const url = citus.coordinator.urlOf(database);
-      const opened = openPostgres({ url, connections: 1 }, pino({ level: 'silent' }));
-      await opened.ready;
-      await spread(opened.writes);
-      await opened.close();
-    });
+  static async open(folder: string, database?: string): Promise<Citus> {
+    const citus = await Citus.start(folder);
+    const url = await citus.createDatabase(database);
+    const opened = openPostgres({ url, connections: 1 }, pino({ level: 'silent' }));
+    await opened.ready;
+    await spread(opened.writes);
+    await opened.close();
+    return citus;
   }
 
-  private async orStop(work: () => Promise<unknown>): Promise<Citus> {
-    try {
-      await work();
-      return this;
-    } catch (error) {
-      await this.stop();
-      throw error;
-    }
-  }
-
-  get coordinator(): CitusNode {
-    return this.nodes[0] as CitusNode;
+  get coordinator(): PostgresNode {
+    return this.nodes[0];
   }
 
   async stop(): Promise<void> {
     // The coordinator first: it ends what is open on the others.
-    for (const node of this.nodes) await node.stop('SIGINT');
+    for (const node of this.nodes) await node.stop();
   }
 
-  /** Creates a database on every node, ready to be spread. */
-  async createDatabase(name: string): Promise<void> {
-    await Promise.all(
-      this.nodes.map(async node => {
-        await node.query('postgres', `create database ${name}`);
-        await node.query(name, 'create extension citus');
-      }),
-    );
-    const [{ port }, ...workers] = this.nodes as [CitusNode, ...CitusNode[]];
+  /** Creates a database on every node, ready to be spread; returns its URL. */
+  async createDatabase(name = 'triport'): Promise<string> {
+    for (const node of this.nodes) {
+      await node.query(`create database ${name}`, 'postgres');
+      await node.query('create extension citus', name);
+    }
+    const [{ port }, ...workers] = this.nodes;
     const join = [
       `select citus_set_coordinator_host('127.0.0.1', ${port})`,
       ...workers.map(worker => `select citus_add_node('127.0.0.1', ${worker.port})`),
     ];
-    for (const step of join) await this.coordinator.query(name, step);
+    for (const step of join) await this.coordinator.query(step, name);
+    return this.coordinator.urlOf(name);
   }
 }

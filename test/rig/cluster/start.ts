@@ -58,7 +58,7 @@ async function startCluster({ values }: Arguments<typeof options>, io: Io): Prom
     return close();
   });
   try {
-    const databaseUrl = (await startingCitus)?.url ?? DATABASE_URL;
+    const databaseUrl = (await startingCitus)?.coordinator.urlOf() ?? DATABASE_URL;
     const prepared = await Cluster.prepare({ ...choices, databaseUrl });
     // Otherwise it would start after all is closed.
     if (interrupted) return await prepared.close();
@@ -79,14 +79,10 @@ async function startCitus(io: Io) {
   const folder = mkdtempSync(join(tmpdir(), 'triport-citus-'));
   // Under root, PostgreSQL runs as another user, which needs access.
   chmodSync(folder, 0o755);
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   io.out(`Starting Citus, in ${folder}`);
-  const citus = await Citus.open('triport', { folder: join(folder, 'nodes') }).catch(error => {
-    remove();
-    throw error;
-  });
-  const stop = () => citus.stop().finally(remove);
-  return { url: citus.coordinator.urlOf('triport'), stop };
+  const citus = await Citus.open(join(folder, 'nodes'));
+  return citus;
 }
 
 function describe(cluster: Cluster, { DATABASE_URL, RATE_LIMIT_MAX }: Io['env']): string {

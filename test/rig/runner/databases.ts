@@ -7,7 +7,7 @@ import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { migrate } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { Citus } from '../citus/citus.ts';
-import { makeServer } from '../cluster/postgres.ts';
+import { LocalPostgres } from '../cluster/postgres.ts';
 import { freePort } from '../servers/ports.ts';
 
 const silent = pino({ level: 'silent' });
@@ -38,11 +38,11 @@ export async function makeDataFolder(folder: string): Promise<string> {
 
 /** A Citus of three nodes with a template database, migrated and spread. */
 export async function startCitus(folder: string) {
-  const citus = await Citus.open('triport_template', { folder: join(folder, 'citus') });
+  const citus = await Citus.open(join(folder, 'citus'), 'triport_template');
   // The daemons of Citus stay connected, and a database in use is no template.
   for (const node of citus.nodes) {
-    await node.query('postgres', 'alter database triport_template with allow_connections false');
-    await node.query('postgres', endSessions);
+    await node.query('alter database triport_template with allow_connections false', 'postgres');
+    await node.query(endSessions, 'postgres');
   }
   return {
     urls: citus.nodes.map(node => node.urlOf('postgres')),
@@ -53,20 +53,16 @@ export async function startCitus(folder: string) {
 const endSessions =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'triport_template'";
 
-/** A PostgreSQL server with a migrated template database that tests clone. */
+/** A PostgreSQL server with a migrated template database that tests clone. It asks for passwords. */
 export async function startServer(folder: string) {
-  const port = await freePort();
-  const server = makeServer(join(folder, 'postgres'), port, [
-    'fsync=off',
-    'max_connections=400',
-    'max_prepared_transactions=20',
-  ]);
-  await server.initialise();
-  await server.start();
-  await server.createDatabase('triport_template');
-  const url = `postgres://triport:triport@127.0.0.1:${port}`;
-  const template = openPostgres({ url: `${url}/triport_template`, connections: 1 }, silent);
+  const server = new LocalPostgres('postgres', folder, await freePort());
+  await server.create();
+  await server.query(`alter role triport password 'triport'`);
+  writeFileSync(join(server.folder, 'pg_hba.conf'), 'host all all 127.0.0.1/32 password\n');
+  await server.query('select pg_reload_conf()');
+  await server.query('create database triport_template');
+  const template = openPostgres({ url: server.urlOf('triport_template'), connections: 1 }, silent);
   await template.ready;
   await template.close();
-  return { url: `${url}/postgres`, stop: () => server.stop() };
+  return { url: server.urlOf('postgres'), stop: () => server.stop() };
 }

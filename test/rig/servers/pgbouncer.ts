@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { Part } from '../cluster/part.ts';
+import { answersQueries, owner } from '../cluster/postgres.ts';
 import { has } from '../openCluster.ts';
-import { makeFolder, until } from '../process.ts';
+import { makeFolder } from '../process.ts';
 import { freePort } from './ports.ts';
-import { queryPostgres } from './postgresServer.ts';
 
 export const hasPgBouncer = has('pgbouncer');
 export const sessions = 3;
@@ -40,15 +39,16 @@ max_client_conn = 500
 `,
   );
   chmodSync(file, 0o644);
-  // PgBouncer refuses to run as root.
-  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-  const child = spawn('pgbouncer', [file], { ...nobody, stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
   const url = `postgres://triport@127.0.0.1:${listen}/pooled`;
-  await until('PgBouncer answers', () => queryPostgres(url, 'select 1').then(Boolean, () => false));
+  const pooler = new Part({
+    name: 'pgbouncer',
+    command: 'pgbouncer',
+    args: [file],
+    log: join(folder, 'log'),
+    ready: () => answersQueries(url),
+    owner,
+  });
+  t.teardown(() => pooler.stop('SIGKILL'));
+  await pooler.start();
   return url;
 }

@@ -1,16 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import { Part } from '../cluster/part.ts';
+import { makeFolder } from '../process.ts';
 import { freePort } from './ports.ts';
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  // A frozen process handles SIGTERM only after SIGCONT.
-  child.kill('SIGCONT');
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
@@ -20,33 +14,34 @@ export const refusals = {
   'is full': { begin: 'config set maxmemory 1', end: 'config set maxmemory 0' },
 };
 
-/** Starts a Redis without persistence that a test can kill, restart and freeze. */
-export async function startRedis(t: Test) {
-  const port = await freePort();
-  let child: ChildProcess | undefined;
-  async function start() {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const ready = Promise.withResolvers<void>();
-    child.stdout?.on('data', text => String(text).includes('Ready to accept') && ready.resolve());
-    await ready.promise;
+/** A Redis without persistence. */
+export class LocalRedis extends Part {
+  readonly url: string;
+  readonly #port: number;
+
+  constructor(folder: string, port: number) {
+    super({
+      name: 'redis',
+      command: 'redis-server',
+      args: ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      log: join(folder, 'redis.log'),
+      ready: written => written().includes('Ready to accept'),
+    });
+    this.url = `redis://127.0.0.1:${port}`;
+    this.#port = port;
   }
-  await start();
-  t.teardown(() => child && stop(child));
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    start,
-    command: async (line: string) => {
-      const [name = '', ...words] = line.split(' ');
-      const client = new Redis(port);
-      await client.call(name, ...words);
-      client.disconnect();
-    },
-    kill: async () => {
-      child?.kill('SIGKILL');
-      if (child) await once(child, 'exit');
-    },
-    freeze: () => void child?.kill('SIGSTOP'),
-    thaw: () => void child?.kill('SIGCONT'),
-  };
+
+  async command(line: string): Promise<void> {
+    const [name = '', ...words] = line.split(' ');
+    const client = new Redis(this.#port);
+    await client.call(name, ...words);
+    client.disconnect();
+  }
+}
+
+export async function startRedis(t: Test) {
+  const redis = new LocalRedis(makeFolder(t), await freePort());
+  t.teardown(() => redis.stop());
+  await redis.start();
+  return redis;
 }
