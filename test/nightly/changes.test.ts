@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { changeMuch, mistakesIn, noMistakes, readInPieces } from '../rig/changes.ts';
+import { followChanges } from '../rig/changes.ts';
+import { answers } from '../rig/cluster/part.ts';
 import { openLocalPostgres } from '../rig/openCluster.ts';
 import { type Service, spawnService, until } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
@@ -22,25 +23,7 @@ t.test(`${many} changes under faults: a reader that is cut each second gets each
     });
   const servers = ports.map(start) as [Service, Service];
   const urls = ports.map(port => `http://127.0.0.1:${port}`);
-  const isReady = (url: string) =>
-    fetch(`${url}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  for (const url of urls) await until('it is ready', () => isReady(url), 60);
-  const reader = readInPieces(() => urls);
-  await reader.begun;
-  const read = (text: string) => postgres.query(text).catch(() => []);
-  const written = async () => {
-    const [row] = await read('select count(*)::int as total from audit_log where version is not null');
-    return Number(row?.total ?? 0);
-  };
-  let isOver = false;
-  const writing = changeMuch(
-    () => urls,
-    () => isOver,
-    16,
-  );
+  for (const url of urls) await until('it is ready', () => answers(`${url}/health/ready`));
   const faults = [
     async () => {
       await servers[1].kill();
@@ -58,19 +41,5 @@ t.test(`${many} changes under faults: a reader that is cut each second gets each
       await redis.start();
     },
   ];
-  for (const [i, fault] of faults.entries()) {
-    await until('a part is written', async () => (await written()) > (many / 4) * (i + 1), 300);
-    await fault();
-  }
-  await until('all is written', async () => (await written()) > many, 300);
-  isOver = true;
-  await writing;
-  const rows = await read(
-    `select record_id || ' ' || version as one from audit_log where version is not null`,
-  );
-  const committed = rows.map(({ one }) => String(one));
-  await until('the reader is done', () => new Set(reader.seen).size >= committed.length, 120);
-  await reader.stop();
-  t.comment(`${committed.length} changes, ${reader.cuts()} pieces`);
-  t.same(mistakesIn(reader.seen, committed), noMistakes);
+  await followChanges(t, { urls: () => urls, query: text => postgres.query(text), many, faults });
 });

@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
 import { openEvents } from '../helper/eventStream.ts';
+import { any } from '../helper/values/random.ts';
+import { ask, json } from './cluster/ask.ts';
+import { until } from './process.ts';
 
 /** Milliseconds after which a reader is cut. */
 const cutAfter = 1000;
@@ -8,7 +12,7 @@ const cutAfter = 1000;
  * A reader of the stream of changes that is cut every second and goes on after its last id, at one server after the
  * other. Returns what it saw, in order.
  */
-export function readInPieces(urls: () => string[]) {
+function readInPieces(urls: () => string[]) {
   const seen: string[] = [];
   const begun = Promise.withResolvers<void>();
   let [cuts, isOver] = [0, false];
@@ -48,17 +52,13 @@ export function readInPieces(urls: () => string[]) {
   };
 }
 
-const any = <T>(values: T[]) => values[Math.floor(Math.random() * values.length)] as T;
-
 async function send(url: string, method: string, path: string, body?: object) {
-  const sent = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  const response = await fetch(`${url}${path}`, { method, ...sent });
-  const text = await response.text();
-  return response.ok && text !== '' ? JSON.parse(text) : undefined;
+  const answer = await ask(`${url}${path}`, { ...(body && json(body)), method });
+  return answer.status < 300 ? answer.body : undefined;
 }
 
 /** Changes the same records through all servers, until told to stop. Requests may fail. */
-export async function changeMuch(urls: () => string[], isOver: () => boolean, writers = 8): Promise<void> {
+async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<void> {
   let made = 0;
   const newUser = (url: string) =>
     send(url, 'POST', '/api/users', { name: 'Ada', email: `w${++made}.${Date.now()}@example.com` });
@@ -87,11 +87,11 @@ export async function changeMuch(urls: () => string[], isOver: () => boolean, wr
   const loop = async () => {
     while (!isOver()) await write(any(urls())).catch(() => sleep(20));
   };
-  await Promise.all(Array.from({ length: writers }, loop));
+  await Promise.all(Array.from({ length: 16 }, loop));
 }
 
 /** What is wrong with what a reader saw, given what was committed; both as `<id> <version>`. */
-export function mistakesIn(seen: string[], committed: string[]) {
+function mistakesIn(seen: string[], committed: string[]) {
   const [set, known] = [new Set(seen), new Set(committed)];
   const last = new Map<string, number>();
   const unordered = seen.filter(one => {
@@ -107,4 +107,38 @@ export function mistakesIn(seen: string[], committed: string[]) {
     'never committed': [...set].filter(one => !known.has(one)).length,
   };
 }
-export const noMistakes = { missing: 0, 'sent twice': 0, 'out of order': 0, 'never committed': 0 };
+const noMistakes = { missing: 0, 'sent twice': 0, 'out of order': 0, 'never committed': 0 };
+
+interface Followed {
+  /** The servers, as they are now. */
+  urls: () => string[];
+  query: (text: string) => Promise<Record<string, unknown>[]>;
+  many: number;
+  /** They come one after the other while changes are made. */
+  faults: (() => Promise<unknown>)[];
+}
+
+/** Makes many changes under faults: a reader that is cut each second gets each once, in order. */
+export async function followChanges(t: Test, { urls, query, many, faults }: Followed): Promise<void> {
+  const reader = readInPieces(urls);
+  await reader.begun;
+  const read = (columns: string) =>
+    query(`select ${columns} from audit_log where version is not null`).catch(() => []);
+  const written = (least: number) =>
+    until('a part is written', async () => Number((await read('count(*)'))[0]?.count) > least, 300);
+  let isOver = false;
+  const writing = changeMuch(urls, () => isOver);
+  for (const [i, fault] of faults.entries()) {
+    await written((many / (faults.length + 1)) * (i + 1));
+    await fault();
+  }
+  await written(many);
+  isOver = true;
+  await writing;
+  const committed = (await read(`record_id || ' ' || version as one`)).map(({ one }) => String(one));
+  await until('the reader is done', () => new Set(reader.seen).size >= committed.length, 120);
+  await reader.stop();
+  t.comment(`${committed.length} changes, ${reader.cuts()} pieces`);
+  t.same(mistakesIn(reader.seen, committed), noMistakes);
+  t.ok(reader.cuts() > 3);
+}
