@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
@@ -9,6 +7,7 @@ import { createKey } from '../../src/services/apiKeys.ts';
 import { users } from '../../src/services/users.ts';
 import { testLog } from './database.ts';
 import { newPerson } from './records.ts';
+import { serve } from './servers/serve.ts';
 
 /** A context that may do everything. */
 export const inside = (database: Pick<Database, 'writes'>, now = () => new Date()) =>
@@ -32,18 +31,15 @@ export async function openIssuer(t: Test, algorithm = 'ES256') {
   let kid = 'first';
   let away = false;
   let reads = 0;
-  const server = createServer(async (_request, response) => {
+  const { url } = await serve(t, async (_request, response) => {
     reads++;
     if (away) return void response.writeHead(500).end();
     response.end(JSON.stringify({ keys: [{ ...(await exportJWK(pair.publicKey)), kid, use: 'sig' }] }));
-  }).listen(0, '127.0.0.1');
-  await new Promise(resolve => server.once('listening', resolve));
-  t.teardown(() => new Promise(resolve => server.close(resolve)));
-
+  });
   return {
     settings: {
       AUTH_MODE: 'required',
-      AUTH_JWKS_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
+      AUTH_JWKS_URL: `${url}/jwks`,
       AUTH_ISSUER: issuer,
       AUTH_AUDIENCE: audience,
     } as const,

@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { main } from '../../scripts/client.ts';
+import { makeFolder } from '../rig/process.ts';
 import { run as runCommand } from './command.ts';
 
 const run = promisify(execFile);
 
 /** The folder of a client project, which shares only the installed packages. */
 export function makeProject(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'triport-client-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = makeFolder(t);
   symlinkSync(realpathSync('node_modules'), join(folder, 'node_modules'));
   return folder;
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import type { Test } from 'tap';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
@@ -181,12 +180,13 @@ export async function buildReceiver(
 
   /** The first event that the query selects, once it has this status. */
   async function eventually(query: string, status: string) {
-    for (const end = Date.now() + 60_000; Date.now() < end; ) {
-      const { body } = await app.call('GET', `/api/webhook-events?${query}`, 200);
-      if (body.data[0]?.status === status) return body.data[0];
-      await sleep(25);
-    }
-    throw new Error(`No event with ${query} became ${status}`);
+    let found: { status: string } | undefined;
+    await until(`an event with ${query} is ${status}`, async () => {
+      found = (await app.call('GET', `/api/webhook-events?${query}`, 200)).body.data[0];
+      return found?.status === status;
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: tests read all its members
+    return found as any;
   }
   return { ...app, metrics, jobs, restart, deliver, eventually };
 }

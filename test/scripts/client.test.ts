@@ -1,6 +1,4 @@
 import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSchema, getIntrospectionQuery, graphql } from 'graphql';
@@ -14,6 +12,7 @@ import { inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { makeProject, problemsOf, writeClient } from '../helper/clientProject.ts';
 import { run } from '../helper/command.ts';
+import { serve } from '../helper/servers/serve.ts';
 import { statusEvent } from '../helper/webhooks.ts';
 
 const page = 'docs/client.md';
@@ -100,14 +99,8 @@ t.test('it sends its key, and the errors of access and of the rate limit have th
 });
 
 /** A server that answers every request so. Returns its origin. */
-async function answering(t: Test, status: number, type: string, text: string): Promise<string> {
-  const server = createServer((_, response) =>
-    response.writeHead(status, { 'Content-Type': type }).end(text),
-  );
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const answering = async (t: Test, status: number, type: string, text: string) =>
+  (await serve(t, (_, response) => response.writeHead(status, { 'Content-Type': type }).end(text))).url;
 
 t.test('a call throws when the answer is the page of a proxy: no type says what is in it', async t => {
   const { createClient } = await load('api/client.ts');

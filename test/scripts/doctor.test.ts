@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import t, { type Test } from 'tap';
 import { main } from '../../scripts/doctor.ts';
 import { run } from '../helper/command.ts';
 import { backend, createPostgres } from '../helper/database.ts';
+import { serve } from '../helper/servers/serve.ts';
 import { queryPostgres } from '../rig/cluster/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from '../rig/servers/pgbouncer.ts';
 import { hasRedis, refusals, startRedis } from '../rig/servers/redis.ts';
@@ -182,13 +180,10 @@ t.test('the issuer of tokens', { skip: needsNone }, async t => {
   const { publicKey } = await generateKeyPair('RS256', { extractable: true });
   let keys: unknown = { keys: [await exportJWK(publicKey)] };
   let [seconds, issuer] = [0, ''];
-  const server = createServer(({ url }, response) => {
+  const { url: origin, close } = await serve(t, ({ url }, response) => {
     response.setHeader('date', new Date(Date.now() + seconds * 1000).toUTCString());
     response.end(JSON.stringify(url === '/jwks' ? keys : { issuer }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   issuer = origin;
   const env = {
     ...production,
@@ -206,7 +201,6 @@ t.test('the issuer of tokens', { skip: needsNone }, async t => {
     keys = other;
     await expect(t, 'problem issuer_keys', env);
   }
-  server.close();
-  server.closeAllConnections();
+  close();
   await expect(t, 'problem issuer', env);
 });

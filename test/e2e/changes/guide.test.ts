@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createClient } from 'graphql-sse';
 import t from 'tap';
 import { blocksOf } from '../../docs/handbook.ts';
+import { serve } from '../../helper/servers/serve.ts';
 import { openBrowser, openPage } from '../../rig/pages/browser.ts';
 import { call, makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
@@ -16,13 +15,10 @@ t.test(
   'the examples of docs/changes.md keep a copy, and show changes, over a restart of the server',
   async t => {
     const folder = makeFolder(t);
-    const files = createServer(({ url = '' }, response) => {
+    const { url: site } = await serve(t, ({ url = '' }, response) => {
       response.setHeader('content-type', url.endsWith('.js') ? 'text/javascript' : 'text/html');
       response.end(url === '/favicon.ico' ? '' : readFileSync(join(folder, url)));
-    }).listen(0, '127.0.0.1');
-    t.teardown(() => files.close());
-    await new Promise(resolve => files.once('listening', resolve));
-    const site = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+    });
     const env = { DATA_DIR: makeDataFolder(t), PORT: String(await freePort()), CORS_ORIGINS: site };
     let service = await startService(t, env);
     const written = blocksOf(page).filter(({ file }) => file);

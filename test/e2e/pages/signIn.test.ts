@@ -1,19 +1,12 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { blocksOf } from '../../docs/handbook.ts';
 import { openIssuer } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
+import { serve } from '../../helper/servers/serve.ts';
 import { openBrowser, openPage } from '../../rig/pages/browser.ts';
 
 t.test('the browser example of docs/sign-in.md registers a person and writes what is theirs', async t => {
-  const pages = createServer((_request, response) => void response.end('<title>shop</title>')).listen(
-    0,
-    '127.0.0.1',
-  );
-  await new Promise(resolve => pages.once('listening', resolve));
-  t.teardown(() => pages.close());
-  const page = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const { url: page } = await serve(t, (_, response) => void response.end('<title>shop</title>'));
   const issuer = await openIssuer(t);
   const { app } = await build(t, { settings: { ...issuer.settings, CORS_ORIGINS: page } });
   const api = await app.listen({ port: 0, host: '127.0.0.1' });

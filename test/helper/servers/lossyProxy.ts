@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Test } from 'tap';
+import { serve } from './serve.ts';
 
 /** What a proxy does with the answer of the service. */
 type Fault = (answer: Response | undefined, response: ServerResponse) => void;
@@ -8,13 +8,11 @@ type Fault = (answer: Response | undefined, response: ServerResponse) => void;
 /** A service behind a proxy that treats each request by the next fault. Returns its origin and how many came. */
 export async function serveBehind(t: Test, origin: string, faults: Fault[]) {
   let requests = 0;
-  const server = createServer(async (request, response) => {
+  const { url } = await serve(t, async (request, response) => {
     const fault = faults[requests++];
     fault?.(await forward(origin, request), response);
   });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests };
+  return { origin: url, count: () => requests };
 }
 
 async function forward(origin: string, request: IncomingMessage): Promise<Response> {
