@@ -34,20 +34,17 @@ t.test('reads from a replica that lags', { skip }, async t => {
   let created = 0;
   const create = async (at: { url: string }, from: string) => {
     const body = json({ name: 'Ada', email: `${++created}@example.com` });
-    const { status, text } = await ask(`${at.url}/api/users`, { ...body, from });
-    t.equal(status, 201);
-    return JSON.parse(text).id as string;
+    const answer = await ask(`${at.url}/api/users`, { ...body, from });
+    t.equal(answer.status, 201);
+    return answer.body.id as string;
   };
   const sees = async (at: { url: string }, id: string, from: string) =>
     (await ask(`${at.url}/api/users/${id}`, { from })).status === 200;
   const total = async (at: { url: string }, from: string) =>
-    JSON.parse((await ask(`${at.url}/api/users?limit=1`, { from })).text).meta.total as number;
+    (await ask(`${at.url}/api/users?limit=1`, { from })).body.meta.total as number;
   const query = async (at: { url: string }, id: string, from: string) => {
-    const { text } = await ask(`${at.url}/api/graphql`, {
-      ...json({ query: `{user(id:"${id}"){id}}` }),
-      from,
-    });
-    return JSON.parse(text).data.user !== null;
+    const sent = { ...json({ query: `{user(id:"${id}"){id}}` }), from };
+    return (await ask(`${at.url}/api/graphql`, sent)).body.data.user !== null;
   };
 
   /** Reads for as long as the replica lags; every read must find the record. */
@@ -82,11 +79,8 @@ t.test('reads from a replica that lags', { skip }, async t => {
 
   await t.test('a GraphQL mutation counts as a write', async t => {
     const text = 'mutation { createUser(input: {name: "A", email: "graphql@example.com"}) { id } }';
-    const { text: answer } = await ask(`${one.url}/api/graphql`, {
-      ...json({ query: text }),
-      from: '127.0.0.9',
-    });
-    const { id } = JSON.parse(answer).data.createUser;
+    const { body } = await ask(`${one.url}/api/graphql`, { ...json({ query: text }), from: '127.0.0.9' });
+    const { id } = body.data.createUser;
     created++;
     t.equal(await sees(two, id, '127.0.0.9'), true);
     t.equal(await sees(two, id, otherClient), false);

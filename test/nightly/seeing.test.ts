@@ -2,12 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { paymentEvent, signatureOf } from '../helper/webhooks.ts';
+import { paymentEvent } from '../helper/webhooks.ts';
 import { ask, json } from '../rig/cluster/ask.ts';
-import { type Cluster, webhookSecret } from '../rig/cluster/cluster.ts';
+import type { Cluster } from '../rig/cluster/cluster.ts';
 import type { Series } from '../rig/cluster/prometheus.ts';
 import { has, openCluster } from '../rig/openCluster.ts';
 import { until } from '../rig/process.ts';
+import { deliver } from '../rig/sender.ts';
 
 const programs = ['prometheus', 'promtool', 'nginx', 'redis-server'];
 const skip = !programs.every(has) && `one of ${programs.join(', ')} is not installed`;
@@ -30,19 +31,13 @@ interface Panel {
 
 /** Sends one request of every kind that a panel shows. */
 async function use({ url }: Cluster, i: number) {
-  const pay = (body: string, signature: string) =>
-    ask(`${url}/api/webhooks/stripe`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
-      body,
-    });
   const event = JSON.stringify(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }));
   const answers = [
     await ask(`${url}/api/users?limit=5`),
     await ask(`${url}/api/users`, json({ name: 'Ada', email: `${i}@example.com` })),
     await ask(`${url}/api/graphql`, json({ query: '{ users { name posts { title } } }' })),
-    await pay(event, signatureOf(event, { key: webhookSecret })),
-    await pay(event, signatureOf(event, { key: 'whsec_of_another' })),
+    await deliver(url, event),
+    await deliver(url, event, { key: 'whsec_of_another' }),
   ];
   return answers.map(({ status }) => status);
 }

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import type { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { ask, json } from './cluster/ask.ts';
 import { inherited, until } from './cluster/part.ts';
 import { flags } from './runner/pool.ts';
 
@@ -128,48 +129,12 @@ export const untilReady = (service: Service, seconds?: number) =>
 
 export { until };
 
-export interface Reply {
-  status: number;
-  headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
-  body: any;
-  text: string;
-  seconds: number;
-}
-
-const closingAgent = new Agent({ keepAlive: false });
-
-/** Sends one request; rejects only when the connection is lost before the complete answer. */
-export function call(
+/** Sends one request, with a body as JSON. */
+export const call = (
   { port }: { port: number },
   method: string,
   path: string,
   body?: unknown,
-  agent = closingAgent,
-): Promise<Reply> {
-  const started = performance.now();
-  const payload = body === undefined ? undefined : JSON.stringify(body);
-  const headers =
-    payload === undefined
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, method, path, headers, agent }, reply => {
-      let text = '';
-      reply.setEncoding('utf8').on('data', chunk => {
-        text += chunk;
-      });
-      reply.on('error', reject).on('end', () => {
-        const json = reply.headers['content-type']?.includes('json');
-        resolve({
-          status: reply.statusCode ?? 0,
-          headers: reply.headers,
-          text,
-          body: json ? JSON.parse(text) : undefined,
-          seconds: (performance.now() - started) / 1000,
-        });
-      });
-    });
-    sent.on('error', reject).end(payload);
-  });
-}
+  agent: Agent | false = false,
+) =>
+  ask(`http://127.0.0.1:${port}${path}`, { ...(body !== undefined && json(body as object)), method, agent });

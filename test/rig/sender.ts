@@ -1,20 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paymentEvent, secret, signatureOf } from '../helper/webhooks.ts';
+import { type Answer, ask } from './cluster/ask.ts';
 
 export const secrets = JSON.stringify({ stripe: [secret] });
 
-/** Sends one payment to a running service and returns the status, or undefined without an answer. */
-export async function pay(url: string, id: string, customer: string): Promise<number | undefined> {
-  const body = JSON.stringify(paymentEvent({ id, customer }));
-  const headers = { 'content-type': 'application/json', 'stripe-signature': signatureOf(body) };
-  try {
-    const answer = await fetch(`${url}/api/webhooks/stripe`, { method: 'POST', headers, body });
-    await answer.text();
-    return answer.status;
-  } catch {
-    return undefined;
-  }
-}
+/** Sends a body to a running service, as the provider does. */
+export const deliver = (
+  url: string,
+  body: string,
+  { key = secret, from = '127.0.0.1', headers = {} as Record<string, string> } = {},
+) =>
+  ask(`${url}/api/webhooks/stripe`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'stripe-signature': signatureOf(body, { key }),
+      ...headers,
+    },
+    body,
+    from,
+  });
+
+/** Sends one payment and returns the status, or undefined without an answer. */
+export const pay = (url: string, id: string, customer: string): Promise<number | undefined> =>
+  deliver(url, JSON.stringify(paymentEvent({ id, customer }))).then(
+    ({ status }) => status,
+    () => undefined,
+  );
 
 /** Sends payments of different customers, `atOnce` at a time, and returns the acknowledged ones. */
 export async function payMany(
@@ -44,11 +56,10 @@ export async function payMany(
 
 /** The number of records in a list, or -1 if the request fails. */
 export async function total(url: string, path: string): Promise<number> {
-  const answer = await fetch(`${url}${path}`);
-  if (!answer.ok) return -1;
-  const { meta } = (await answer.json()) as { meta: { total?: number } };
+  const { status, body } = await ask(`${url}${path}`);
+  if (status !== 200) return -1;
   // Logs have no total.
-  return meta.total ?? (await all(url, path)).length;
+  return body.meta.total ?? (await all(url, path)).length;
 }
 
 /** Every record of a list. */
@@ -56,11 +67,9 @@ export async function total(url: string, path: string): Promise<number> {
 export async function all(url: string, path: string): Promise<any[]> {
   const records = [];
   for (let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}limit=100`; next; ) {
-    const answer: Response = await fetch(`${url}${next}`);
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    const { data } = (await answer.json()) as any;
-    records.push(...data);
-    next = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    const { headers, body }: Answer = await ask(`${url}${next}`);
+    records.push(...body.data);
+    next = /<([^>]*)>; rel="next"/.exec(`${headers.link}`)?.[1];
   }
   return records;
 }

@@ -1,27 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { longestLists } from '../../helper/values/longest.ts';
-import { paymentEvent, signatureOf } from '../../helper/webhooks.ts';
+import { paymentEvent } from '../../helper/webhooks.ts';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';
 import { ask } from '../../rig/cluster/ask.ts';
-import { type Cluster, webhookSecret } from '../../rig/cluster/cluster.ts';
+import type { Cluster } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
 import { until } from '../../rig/process.ts';
+import { deliver } from '../../rig/sender.ts';
 
 const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600' };
 /** A different client address for each number. */
 const clientOf = (number: number) => `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
 
-function pay(cluster: Cluster, body: string | Buffer, from: string, headers: Record<string, string> = {}) {
-  const signature = signatureOf(body.toString(), { key: webhookSecret });
-  return ask(`${cluster.url}/api/webhooks/stripe`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'stripe-signature': signature, ...headers },
-    body,
-    from,
-  });
-}
+const unavailable = {
+  status: 503,
+  headers: { 'retry-after': '1', 'content-type': 'application/json' },
+  body: { error: { status: 503, details: { code: 'unavailable' } } },
+};
 
 const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
 t.test('behind nginx', { skip: noPrograms }, async t => {
@@ -45,27 +41,23 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
 
   t.test('signed bodies arrive byte for byte', async t => {
     const from = '127.0.0.4';
+    const send = (body: string, headers = {}) => deliver(cluster.url, body, { from, headers });
     const event = (id: string) => paymentEvent({ id, customer: 'cus_bytes' });
     const odd = `\r\n\t ${JSON.stringify(event('evt_odd'), null, 3)}\n\n`.replace(
       'Ada',
       'Ад\u00e4 \u{1F30D}',
     );
-    t.match(await pay(cluster, odd, from), { status: 200, text: 'OK' });
+    t.match(await send(odd), { status: 200, text: 'OK' });
     const large = JSON.stringify({ ...event('evt_large'), filler: 'ä'.repeat(1_000_000) });
-    t.match(await pay(cluster, large, from), { status: 200 });
-    t.match(
-      await pay(cluster, JSON.stringify(event('evt_chunked')), from, { 'transfer-encoding': 'chunked' }),
-      {
-        status: 200,
-      },
-    );
-    const tooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(2_500_000) }), from);
-    t.match(JSON.parse(tooLarge.text), { error: { status: 413 } }, 'refused by the service');
-    const farTooLarge = await pay(cluster, JSON.stringify({ filler: 'x'.repeat(4_000_000) }), from);
-    t.match(JSON.parse(farTooLarge.text), { error: { status: 413 } }, 'nginx refuses with the same error');
+    t.match(await send(large), { status: 200 });
+    const chunked = { 'transfer-encoding': 'chunked' };
+    t.match(await send(JSON.stringify(event('evt_chunked')), chunked), { status: 200 });
+    // The service refuses the first, nginx the second.
+    for (const length of [2_500_000, 4_000_000])
+      t.match(await send('x'.repeat(length)), { body: { error: { status: 413 } } });
     await until('a worker activates the subscription', async () => {
-      const { status, text } = await ask(`${cluster.url}/api/subscriptions/cus_bytes`, { from });
-      return status === 200 && JSON.parse(text).status === 'active';
+      const { body } = await ask(`${cluster.url}/api/subscriptions/cus_bytes`, { from });
+      return body.status === 'active';
     });
   });
 
@@ -74,14 +66,16 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     t.notOk(cluster.logIncludes('nginx', 'too big header'));
     t.notOk(cluster.logIncludes('nginx', 'temporarily disabled'), 'all servers are still in rotation');
     const url = `${cluster.url}/api/users?limit=1`;
-    const tooLong = { status: 431, headers: { 'content-type': 'application/json' } };
+    const tooLong = {
+      status: 431,
+      headers: { 'content-type': 'application/json' },
+      body: { error: { status: 431, details: { code: 'headers_too_large' } } },
+    };
     for (const answer of [
       await ask(`${url}&name=${'x'.repeat(20_000)}`, { from: '127.0.0.6' }),
       await ask(url, { headers: { 'x-long': 'x'.repeat(20_000) }, from: '127.0.0.6' }),
-    ]) {
+    ])
       t.match(answer, tooLong, 'nginx refuses what is too long with the error of the service');
-      t.match(JSON.parse(answer.text), { error: { status: 431, details: { code: 'headers_too_large' } } });
-    }
   });
 
   t.test('replacing every server under load loses neither a request nor an event', async t => {
@@ -104,14 +98,8 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     );
     t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
     await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
-    for (const path of ['/api/users', '/api/users', '/api/graphql']) {
-      const { status, headers, text } = await ask(cluster.url + path);
-      t.match(
-        { status, headers },
-        { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } },
-      );
-      t.match(JSON.parse(text), { error: { status: 503, details: { code: 'unavailable' } } });
-    }
+    for (const path of ['/api/users', '/api/users', '/api/graphql'])
+      t.match(await ask(cluster.url + path), unavailable);
     await Promise.all(cluster.servers.map(server => server.start()));
     await until(
       'requests are served again',
@@ -133,16 +121,14 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
   t.equal(answers.filter(({ status }) => status === 200).length, limit);
   t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
   const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
-  t.match(await pay(cluster, event, from), { status: 200, text: 'OK' });
+  t.match(await deliver(cluster.url, event, { from }), { status: 200, text: 'OK' });
   await sendLongRequests(t, cluster);
   t.notOk(cluster.logIncludes('haproxy', 'is DOWN'), 'all servers are still in rotation');
   await cluster.servers[0]?.stop('SIGKILL');
   const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
   t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
   await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
-  const refused = await ask(url, { from: '127.0.0.4' });
-  t.match(refused, { status: 503, headers: { 'retry-after': '1', 'content-type': 'application/json' } });
-  t.match(JSON.parse(refused.text).error, { status: 503, details: { code: 'unavailable' } });
+  t.match(await ask(url, { from: '127.0.0.4' }), unavailable);
 });
 
 /**
@@ -151,12 +137,13 @@ t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not inst
  */
 async function sendLongRequests(t: Test, cluster: Cluster): Promise<void> {
   const from = '127.0.0.8';
-  const { text } = await ask(`${cluster.url}/docs/json`, { from });
+  const long = (characters: number) => encodeURIComponent('\u{1F600}'.repeat(characters));
   const paths = [
     `/api/posts?title=${encodeURIComponent('漢'.repeat(300))}`,
-    ...longestLists(JSON.parse(text)),
+    `/api/posts?title=${long(500)}`,
+    `/api/users?name=${long(200)}&sort=-name`,
+    `/api/users?name=${long(200)}&after=`,
   ];
-  t.ok(paths.length >= 7, `${paths.length} long requests`);
   for (const path of paths) {
     t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
     t.equal((await fetch(cluster.url + path)).status, 200, "Node's own fetch accepts the headers");

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { createPostgres } from '../../helper/database.ts';
+import type { Answer } from '../../rig/cluster/ask.ts';
 import { freeze } from '../../rig/pair.ts';
 import {
   call,
   makeDataFolder,
   makeFolder,
-  type Reply,
   type Service,
   spawnService,
   startService,
@@ -20,7 +20,7 @@ import {
 /** Sends requests over one keep-alive connection, without a pause, until the server closes it. */
 async function sendRequests(service: Service, client: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const replies: Reply[] = [];
+  const replies: Answer[] = [];
   try {
     for (let i = 0; replies.at(-1)?.headers.connection !== 'close'; i++)
       replies.push(
@@ -110,7 +110,7 @@ t.test('SIGTERM waits for a slow request, and for nothing after it', async t => 
   t.teardown(() => sql.end());
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
-  let slow: Promise<Reply> | undefined;
+  let slow: Promise<Answer> | undefined;
   await sql.begin(async tx => {
     await tx`select 1 from users for update`;
     slow = call(service, 'PUT', `/api/users/${user.id}`, { ...ada, name: 'Ada King' }, agent);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { Answer } from '../../rig/cluster/ask.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { call, type Reply, type Service, startService, until, untilReady } from '../../rig/process.ts';
+import { call, type Service, startService, until, untilReady } from '../../rig/process.ts';
 import { all, pay, secrets } from '../../rig/sender.ts';
 
 const refused = {
@@ -11,19 +12,19 @@ const refused = {
   body: { error: { status: 503, details: { code: 'unavailable' } } },
 };
 
-const summarize = ({ status, seconds, text }: Reply) => `${status} after ${seconds} s: ${text}`;
+const summarize = ({ status, seconds, text }: Answer) => `${status} after ${seconds} s: ${text}`;
 
 /** Clients that read, create and replace, and a provider that sends payments, in parallel until they are stopped. */
 function makeLoad(service: Service, round: string) {
   let running = true;
-  const replies: Reply[] = [];
+  const replies: Answer[] = [];
   const lost: string[] = [];
   const created: string[] = [];
   /** The customers of acknowledged payments. */
   const paid: string[] = [];
   /** The last acknowledged replacement of each record. */
   const replaced = new Map<string, number>();
-  async function repeat(work: (i: number) => Promise<Reply>) {
+  async function repeat(work: (i: number) => Promise<Answer>) {
     for (let i = 0; running; i++, await sleep(5))
       await work(i).then(
         reply => replies.push(reply),

@@ -60,15 +60,14 @@ for (const [transport, send] of Object.entries(transports))
       t.match(body, { id: /^[-0-9a-f]{36}$/, title: 'Held', version: 1 });
       t.match(answer, { status: transport === 'REST' ? 201 : 200 });
       if (transport === 'REST') t.match(answer.headers, { etag: '"1"', location });
-      const { text } = await ask(`${survivor.url}/api/posts/${id}`);
-      t.match(JSON.parse(text), body, 'it is the record');
+      const stored = await ask(`${survivor.url}/api/posts/${id}`);
+      t.match(stored.body, body, 'it is the record');
       t.same(await countPosts(pair, 'Held'), once);
       t.same(essence(await send(survivor, pair)), essence(answer), 'and so again');
     },
   );
 
-function bodyOf({ text }: Answer) {
-  const parsed = JSON.parse(text);
-  const body = parsed.data?.createPost ?? parsed;
+function bodyOf(answer: Answer) {
+  const body = answer.body.data?.createPost ?? answer.body;
   return { body, id: body.id, location: `/api/posts/${body.id}` };
 }

@@ -10,10 +10,8 @@ interface Read {
 
 const each = 150;
 
-const send = async (url: string, method: string, body: object, headers = {}) => {
-  const { text } = await ask(url, { ...json(body, headers), method });
-  return JSON.parse(text);
-};
+const send = async (url: string, method: string, body: object, headers = {}) =>
+  (await ask(url, { ...json(body, headers), method })).body;
 
 /** Each way to change only what was read, and what the answer to a late change looks like. */
 const ways = [
@@ -37,7 +35,7 @@ const ways = [
 async function count(server: Service, id: string): Promise<string[]> {
   const late: string[] = [];
   for (let done = 0, attempt = 0; done < each && attempt < 20 * each; attempt++) {
-    const read: Read = JSON.parse((await ask(`${server.url}/api/users/${id}`)).text);
+    const read: Read = (await ask(`${server.url}/api/users/${id}`)).body;
     const refusal = await ways[attempt % 3]?.(server, id, read, `${Number(read.name) + 1}`);
     if (refusal) late.push(refusal);
     else done++;
@@ -51,8 +49,8 @@ t.test(`two clients change a record ${2 * each} times through two servers: no up
   const late = (await Promise.all(servers.map(server => count(server, authorId)))).flat();
   t.comment(`${late.length} came too late`);
   t.same([...new Set(late)].toSorted(), ['409 stale', '412 version_mismatch', 'CONFLICT']);
-  const { text } = await ask(`${servers[0].url}/api/users/${authorId}`);
-  t.match(JSON.parse(text), { name: `${2 * each}`, version: 1 + 2 * each });
+  const { body } = await ask(`${servers[0].url}/api/users/${authorId}`);
+  t.match(body, { name: `${2 * each}`, version: 1 + 2 * each });
   const entries = `select count(*)::int from audit_log where action = 'user.change' and record_id = '${authorId}'`;
   t.same(await query(entries), [{ count: 2 * each }]);
 });

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
+import { any } from '../../helper/values/random.ts';
 import { type Cluster, projectFolder } from '../cluster/cluster.ts';
 import type { Part } from '../cluster/part.ts';
 import type { LocalPostgres } from '../cluster/postgres.ts';
@@ -20,8 +21,6 @@ export interface Fault<S = Scene> {
   unnoticed?: boolean;
   run: (scene: S) => Promise<void>;
 }
-
-const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)] as T;
 
 /** Kills a part and restarts it, as a supervisor would. */
 async function kill(part: Part): Promise<void> {
@@ -41,7 +40,7 @@ async function restart({ cluster }: Scene): Promise<void> {
 
 async function killAnything({ cluster, seconds }: Scene): Promise<void> {
   const parts = [...cluster.servers, ...cluster.workers, cluster.redis, cluster.balancer];
-  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(500)) await kill(pick(parts));
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(500)) await kill(any(parts));
 }
 
 async function killWorkers({ cluster, seconds }: Scene): Promise<void> {
@@ -87,7 +86,7 @@ async function holdSockets({ cluster, seconds }: Scene): Promise<void> {
   const sockets: Socket[] = [];
   const ports = cluster.serverUrls.map(url => Number(new URL(url).port));
   for (let i = 0; i < 10_000; i++) {
-    const socket = connect(pick(ports), '127.0.0.1').on('error', () => {});
+    const socket = connect(any(ports), '127.0.0.1').on('error', () => {});
     socket.write('POST /api/users HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n{');
     sockets.push(socket);
     if (i % 500 === 0) await sleep(20);

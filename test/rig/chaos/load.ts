@@ -1,16 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { readProviders } from '../../../src/config/providers.ts';
-import { sign } from '../../../src/webhooks/signature.ts';
+import { paymentEvent } from '../../helper/webhooks.ts';
 import { type Answer, ask, json } from '../cluster/ask.ts';
-import { webhookSecret } from '../cluster/cluster.ts';
-
-const provider = readProviders(JSON.stringify({ stripe: [webhookSecret] })).providers.get('stripe');
-const sample = readFileSync(
-  new URL('../../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
-  'utf8',
-);
+import { deliver } from '../sender.ts';
 
 /** Clients and a payment provider that keep sending during faults and record what was acknowledged. */
 export class Load {
@@ -62,18 +54,8 @@ export class Load {
 
   /** Like a provider, sends an unacknowledged event again, and some acknowledged ones twice. */
   async #pay(id: string): Promise<void> {
-    const event = JSON.parse(sample);
-    event.id = `evt_${id}`;
-    event.data.object.customer = `cus_${id}`;
-    const body = Buffer.from(JSON.stringify(event));
-    if (!provider) throw new Error('No provider.');
-    const send = (from: string) => {
-      const headers = { ...sign(provider, body, { now: new Date(), id: event.id }) } as Record<
-        string,
-        string
-      >;
-      return ask(`${this.#url}/api/webhooks/stripe`, { method: 'POST', headers, body, from });
-    };
+    const body = JSON.stringify(paymentEvent({ id: `evt_${id}`, customer: `cus_${id}` }));
+    const send = (from: string) => deliver(this.#url, body, { from });
     const acknowledged = (await this.#send(send, isOk)) || (await this.#send(send, isOk));
     if (acknowledged) this.customers.push(`cus_${id}`);
     if (acknowledged && Math.random() < 0.2) await this.#send(send, isOk);

@@ -1,12 +1,16 @@
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  /** The text, if it is JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
+  body: any;
   /** The bytes of the body as they were sent. */
   size: number;
+  seconds: number;
 }
 
 interface Sent {
@@ -15,15 +19,18 @@ interface Sent {
   headers?: Record<string, string>;
   /** The local address to send from; any address of 127.0.0.0/8 works. */
   from?: string;
+  /** Without one, the connection is new. */
+  agent?: Agent | false;
 }
 
-/** Sends one request on a new connection; rejects without a complete answer. */
+/** Sends one request; rejects only without a complete answer. */
 export function ask(
   url: string,
-  { method = 'GET', body, headers = {}, from = '127.0.0.1' }: Sent = {},
+  { method = 'GET', body, headers = {}, from = '127.0.0.1', agent = false }: Sent = {},
 ): Promise<Answer> {
+  const started = performance.now();
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, localAddress: from, agent: false }, reply => {
+    const sent = request(url, { method, headers, localAddress: from, agent }, reply => {
       const parts: Buffer[] = [];
       reply.on('data', part => parts.push(part));
       reply.on('error', reject);
@@ -31,7 +38,17 @@ export function ask(
         const sent = Buffer.concat(parts);
         const isCompressed = reply.headers['content-encoding'] === 'gzip' && sent.length > 0;
         const text = (isCompressed ? gunzipSync(sent) : sent).toString();
-        resolve({ status: reply.statusCode ?? 0, headers: reply.headers, text, size: sent.length });
+        const isJson = reply.headers['content-type']?.includes('json') && text !== '';
+        resolve({
+          status: reply.statusCode ?? 0,
+          headers: reply.headers,
+          text,
+          get body() {
+            return isJson ? JSON.parse(text) : undefined;
+          },
+          size: sent.length,
+          seconds: (performance.now() - started) / 1000,
+        });
       });
     });
     sent.on('error', reject).end(body);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkPort } from '../../../src/process/ports.ts';
+import { secrets } from '../sender.ts';
 import { freePorts } from '../servers/ports.ts';
 import { LocalRedis } from '../servers/redis.ts';
 import { Balancer, type BalancerKind } from './balancer.ts';
@@ -13,7 +14,6 @@ import { Prometheus } from './prometheus.ts';
 
 /** The root folder of the project. */
 export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url));
-export const webhookSecret = 'whsec_cluster_0123456789';
 
 interface Options {
   balancer?: BalancerKind;
@@ -59,7 +59,7 @@ export class Cluster {
       AUTH_MODE: 'open',
       DATABASE_URL: this.databaseUrl,
       REDIS_URL: this.redis.url,
-      WEBHOOK_SECRETS: JSON.stringify({ stripe: [webhookSecret] }),
+      WEBHOOK_SECRETS: secrets,
       WORKER: 'apart',
       TRUST_PROXY: '127.0.0.1',
       // HAProxy checks twice a second, so it has noticed by then that a server is stopping.

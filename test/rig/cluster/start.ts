@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type Arguments, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
 import { Load } from '../chaos/load.ts';
 import { Citus } from '../citus/citus.ts';
-import { Cluster, webhookSecret } from './cluster.ts';
+import { secrets } from '../sender.ts';
+import { Cluster } from './cluster.ts';
 import { onInterrupt } from './ending.ts';
 
 const usage = `npm run cluster -- [--port 8080] [--servers 3] [--balancer nginx|haproxy] [--citus] [--prometheus] [--rolling]
@@ -88,7 +89,6 @@ async function startCitus(io: Io) {
 function describe(cluster: Cluster, { DATABASE_URL, RATE_LIMIT_MAX }: Io['env']): string {
   const { url, folder } = cluster;
   const database = DATABASE_URL ? '' : `DATABASE_URL=${cluster.databaseUrl} `;
-  const secrets = `WEBHOOK_SECRETS='{"stripe":["${webhookSecret}"]}'`;
   return `${cluster.balancer.name.padEnd(9)} ${url}
 servers   ${cluster.serverUrls.join('  ')}
 workers   ${cluster.workers.length}
@@ -98,7 +98,7 @@ database  ${DATABASE_URL ? 'from DATABASE_URL' : cluster.databaseUrl}${cluster.p
 In another terminal:
   curl ${url}/api/users
   curl ${url}/api/users --json '{"name":"Ada Lovelace","email":"ada@example.com"}'
-  ${secrets} npm run webhook -- send payment_intent.succeeded --url ${url}
+  WEBHOOK_SECRETS='${secrets}' npm run webhook -- send payment_intent.succeeded --url ${url}
   ${database}npm run -s keys -- create --name me --scopes admin
   tail -f ${folder}/*.log
 Ctrl-C stops and removes everything.`;
