@@ -8,7 +8,7 @@ import { follow } from '../../src/services/changes/follow.ts';
 import { posts } from '../../src/services/posts.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { backend, testLog } from '../helper/database.ts';
+import { backend, hold, testLog } from '../helper/database.ts';
 import { listen, openFeed } from '../helper/eventStream.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 
@@ -22,14 +22,9 @@ t.test(
     const { id: authorId } = await newUser();
     const { next, close } = await follow();
     await next(1, () => true);
-    const [hasWritten, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const late = database.writes.transaction(async db => {
-      const created = await posts.create({ ...inside(database), db }, { title: 'Late', authorId });
-      hasWritten.resolve();
-      await mayCommit.promise;
-      return created;
-    });
-    await hasWritten.promise;
+    const commit = await hold(database, db =>
+      posts.create({ ...inside(database), db }, { title: 'Late', authorId }),
+    );
     const early = await newUser();
     const [first] = await next(1);
     t.equal(first?.data.id, early.id, 'what is committed is sent');
@@ -37,8 +32,7 @@ t.test(
     // A reader that comes back stands between the two.
     const stream = await follow('', { 'last-event-id': first?.id ?? '' });
     await stream.next(1, () => true);
-    mayCommit.resolve();
-    const { id } = await late;
+    const { id } = await commit();
     const last = await newUser();
     t.same(
       (await stream.next(2)).map(({ data }) => data.id),

@@ -3,7 +3,7 @@ import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
-import { backend, lockUser } from '../helper/database.ts';
+import { backend, hold, lockUser } from '../helper/database.ts';
 import { keyed } from '../helper/events/replays.ts';
 import { until } from '../rig/process.ts';
 
@@ -53,14 +53,12 @@ test('a change of a user does not wait for new posts by that user', async t => {
 });
 
 test('/health/ready is 503 while no connection is free (it was 200 while all writes waited)', async t => {
-  const end = Promise.withResolvers<void>();
-  const holders = Array.from({ length: 4 }, () => database.writes.transaction(() => end.promise));
+  const holders = Array.from({ length: 4 }, () => hold(database, async () => {}));
   await until('no connection is free', () => !database.hasConnections());
   const { error } = (await call('GET', '/health/ready', 503)).body;
   t.match(error.message, /All connections/);
   await call('GET', '/api/users', 200);
-  end.resolve();
-  await Promise.all(holders);
+  for (const release of await Promise.all(holders)) await release();
   await until('a connection is free', () => database.hasConnections());
   await call('GET', '/health/ready', 200);
 });

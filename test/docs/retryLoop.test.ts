@@ -1,20 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { build } from '../helper/app.ts';
 import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/servers/lossyProxy.ts';
+import { makeFolder } from '../rig/process.ts';
 import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;
 
 /** The function that the guide shows. */
 async function sendOfGuide(t: Test): Promise<Send> {
-  const folder = mkdtempSync(join(tmpdir(), 'triport-retry-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
   const block = blocksOf('docs/safe-writes.md').find(({ file }) => file === 'retry.ts');
-  const path = join(folder, 'retry.ts');
+  const path = join(makeFolder(t), 'retry.ts');
   writeFileSync(path, block?.text ?? '');
   return (await import(pathToFileURL(path).href)).send;
 }

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { count, eq, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
-import { users } from '../../drizzle/tables/users.ts';
+import { count, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { announced } from '../../src/database/announcements/announced.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -95,18 +94,21 @@ export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8'
   return url.href;
 }
 
-/** Locks the row of a user as another session would, and returns a function that releases it. */
-export async function lockUser({ writes }: Database, id: string, lock: 'update' | 'no key update') {
-  const gate = Promise.withResolvers<void>();
-  const locked = Promise.withResolvers<void>();
+/** Does this in a transaction that stays open, with its locks, until the returned function is called. */
+export async function hold<T>({ writes }: Database, work: (tx: Connection) => Promise<T>) {
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = writes.transaction(async tx => {
-    await orm(tx).select().from(users).where(eq(users.id, id)).for(lock);
-    locked.resolve();
-    await gate.promise;
+    const result = await work(tx);
+    begun.resolve();
+    await end.promise;
+    return result;
   });
-  await locked.promise;
-  return async () => {
-    gate.resolve();
-    await holding;
+  await Promise.race([begun.promise, holding]);
+  return () => {
+    end.resolve();
+    return holding;
   };
 }
+
+export const lockUser = (database: Database, id: string, lock: 'update' | 'no key update') =>
+  hold(database, tx => tx.rows(`select from users where id = '${id}' for ${lock}`, []));

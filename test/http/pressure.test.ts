@@ -1,32 +1,18 @@
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { build } from '../helper/app.ts';
-import { backend, createPostgres, testLog } from '../helper/database.ts';
+import { backend, createPostgres, hold, testLog } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 
 /** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */
-async function holdUsers({ writes }: Database) {
-  const held = Promise.withResolvers<void>();
-  const end = Promise.withResolvers<void>();
-  const holding = writes.transaction(async tx => {
-    await orm(tx).execute(sql`lock table users in access exclusive mode`);
-    held.resolve();
-    await end.promise;
-  });
-  await held.promise;
-  return async () => {
-    end.resolve();
-    await holding;
-  };
-}
+const holdUsers = (database: Database) =>
+  hold(database, tx => tx.rows('lock table users in access exclusive mode', []));
 
 const refused = { status: 503, headers: { 'retry-after': '1' } };
 
@@ -103,15 +89,12 @@ t.test(
     t.teardown(() => database.close());
     await database.ready;
     const { call } = await build(t, { database });
-    const end = Promise.withResolvers<void>();
-    const holders = [1, 2].map(() => database.writes.transaction(async () => end.promise));
-    await until('all are held', () => database.load?.().writing === 2);
+    const releases = [await hold(database, async () => {}), await hold(database, async () => {})];
     const body = { name: 'Ada', email: 'ada@example.com' };
     t.match(await call('POST', '/api/users', 503, { body }), refused);
     t.match(database.load?.(), { connections: 3, reading: 0, writing: 2 });
     await call('GET', '/api/users', 200);
-    end.resolve();
-    await Promise.all(holders);
+    await Promise.all(releases.map(release => release()));
     await call('POST', '/api/users', 201, { body });
   },
 );
