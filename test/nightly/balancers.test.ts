@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { ask } from '../rig/cluster/ask.ts';
-import { Balancer, render } from '../rig/cluster/balancer.ts';
+import { render } from '../rig/cluster/balancer.ts';
 import { answers, Part } from '../rig/cluster/part.ts';
-import { has } from '../rig/openCluster.ts';
+import { has, openBalancer } from '../rig/openCluster.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
 
@@ -95,7 +95,7 @@ async function metric(url: string, label: string): Promise<number> {
 t.test('nginx with TLS', { skip: !has('nginx') && 'nginx is not installed' }, async t => {
   const service = await startBackend(t);
   const folder = makeFolder(t);
-  const [port, secure] = [await freePort(), await freePort()];
+  const secure = await freePort();
   mkdirSync(join(folder, 'tls'));
   const [key, certificate] = ['tls.key', 'tls.crt'].map(name => join(folder, 'tls', name));
   const args = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost
@@ -107,9 +107,7 @@ t.test('nginx with TLS', { skip: !has('nginx') && 'nginx is not installed' }, as
     text.replace('listen 8443', `listen 127.0.0.1:${secure}`).replaceAll('/etc/triport', folder),
   );
   const servers = [service.port, service.port, service.port];
-  const balancer = new Balancer({ kind: 'nginx', folder, port, servers });
-  t.teardown(() => balancer.stop());
-  await balancer.start();
+  const { url } = await openBalancer(t, 'nginx', servers, folder);
 
   /** The response to a client that trusts this certificate alone. */
   const get = (path: string, options = {}) =>
@@ -130,8 +128,5 @@ t.test('nginx with TLS', { skip: !has('nginx') && 'nginx is not installed' }, as
   t.match(await get('/api/users', { maxVersion: 'TLSv1.2' }), { status: 200, protocol: 'TLSv1.2' });
   await t.rejects(get('/', { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' }));
   await t.rejects(get('/', { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' }), 'no forward secrecy');
-  t.ok(
-    await answers(`http://127.0.0.1:${port}/health/ready`),
-    'within the network, plain HTTP works as well',
-  );
+  t.ok(await answers(`${url}/health/ready`), 'within the network, plain HTTP works as well');
 });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
+import { Balancer, type BalancerKind } from './cluster/balancer.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
 import { makeFolder } from './process.ts';
@@ -14,10 +15,20 @@ export const folderOf = (program: string) =>
   process.env.PATH?.split(delimiter).find(folder => existsSync(join(folder, program)));
 
 /** Opens a cluster and closes it when the test ends. */
-export async function openCluster(t: Test, choices: Parameters<typeof Cluster.open>[0] = {}) {
-  const cluster = await Cluster.open(choices);
+export async function openCluster(t: Test, choices: Parameters<typeof Cluster.prepare>[0] = {}) {
+  const cluster = await Cluster.prepare(choices);
   t.teardown(() => cluster.close());
+  await cluster.start();
   return cluster;
+}
+
+/** A balancer with the configuration of deploy/ in front of these servers. */
+export async function openBalancer(t: Test, kind: BalancerKind, servers: number[], folder = makeFolder(t)) {
+  const port = await freePort();
+  const balancer = new Balancer({ kind, folder, port, servers });
+  t.teardown(() => balancer.stop());
+  await balancer.start();
+  return { port, url: `http://127.0.0.1:${port}` };
 }
 
 /** Starts a PostgreSQL server with an empty database for one test. */

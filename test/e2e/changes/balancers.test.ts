@@ -3,10 +3,9 @@ import { createClient } from 'graphql-ws';
 import t from 'tap';
 import { openEvents } from '../../helper/eventStream.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { Balancer, type BalancerKind } from '../../rig/cluster/balancer.ts';
-import { has } from '../../rig/openCluster.ts';
-import { makeDataFolder, makeFolder, startService } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import type { BalancerKind } from '../../rig/cluster/balancer.ts';
+import { has, openBalancer } from '../../rig/openCluster.ts';
+import { makeDataFolder, startService } from '../../rig/process.ts';
 
 /** Longer than the balancers wait for a server that says nothing. */
 const quiet = 21_000;
@@ -19,11 +18,7 @@ t.test(
     const env = { DATA_DIR: makeDataFolder(t), TRUST_PROXY: '127.0.0.1', AUTH_MODE: 'open' };
     const service = await startService(t, env);
     const open = async (kind: BalancerKind) => {
-      const port = await freePort();
-      const balancer = new Balancer({ kind, folder: makeFolder(t), port, servers: [service.port] });
-      t.teardown(() => balancer.stop());
-      await balancer.start();
-      const url = `http://127.0.0.1:${port}`;
+      const { port, url } = await openBalancer(t, kind, [service.port]);
       const stream = await openEvents(t, `${url}/api/changes`);
       const client = createClient({ url: `ws://127.0.0.1:${port}/api/graphql`, retryAttempts: 0 });
       t.teardown(() => void client.dispose());
@@ -33,7 +28,6 @@ t.test(
       t.equal((await ask(`${url}/api/users`, { headers: plain })).status, 200, 'any other upgrade is none');
       return { kind, stream, result };
     };
-    // One after the other: both could be told the same free port.
     const opened = [await open('nginx'), await open('haproxy')];
     await sleep(quiet);
     const { text } = await ask(`${service.url}/api/users`, json({ name: 'Ada', email: 'ada@example.com' }));

@@ -1,30 +1,18 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { Balancer, type BalancerKind } from '../../rig/cluster/balancer.ts';
-import { has } from '../../rig/openCluster.ts';
-import { createPost, type Pair, startPair } from '../../rig/pair.ts';
-import { makeFolder } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { has, openBalancer } from '../../rig/openCluster.ts';
+import { createPost, startPair } from '../../rig/pair.ts';
 
 const patch = (value: object, headers = {}) => ({ ...json(value, headers), method: 'PATCH' });
-
-/** A balancer with the configuration that the project ships, in front of a pair. */
-async function openBalancer(t: Test, kind: BalancerKind, { servers: [first, second] }: Pair) {
-  const port = await freePort();
-  // It has three servers.
-  const servers = [first.port, second.port, first.port];
-  const balancer = new Balancer({ kind, folder: makeFolder(t), port, servers });
-  t.teardown(() => balancer.stop());
-  await balancer.start();
-  return { url: `http://127.0.0.1:${port}` };
-}
 
 const gzip = { 'accept-encoding': 'gzip, br' };
 
 for (const kind of ['nginx', 'haproxy'] as const)
   t.test(`behind ${kind}`, { skip: !has(kind) && `${kind} is not installed` }, async t => {
     const pair = await startPair(t, { TRUST_PROXY: '127.0.0.1' });
-    const balancer = await openBalancer(t, kind, pair);
+    const [one, two] = pair.servers;
+    // It has three servers.
+    const balancer = await openBalancer(t, kind, [one.port, two.port, one.port]);
 
     await t.test('tags stay strong, and conditions arrive', async t => {
       // Long enough to be worth compressing.

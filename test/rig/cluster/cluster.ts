@@ -81,12 +81,6 @@ export class Cluster {
       this.prometheus = new Prometheus({ folder: this.folder, port: ports.prometheus, targets });
   }
 
-  static async open(options: Options = {}): Promise<Cluster> {
-    const cluster = await Cluster.prepare(options);
-    await cluster.start();
-    return cluster;
-  }
-
   /** Creates a cluster without starting it, so that it can be closed during the start. */
   static async prepare(options: Options = {}): Promise<Cluster> {
     return new Cluster(options, await findPorts(options));
@@ -95,12 +89,7 @@ export class Cluster {
   /** Starts all parts, until it is closed. */
   async start(): Promise<void> {
     this.#starting = this.#startParts();
-    try {
-      await this.#starting;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+    await this.#starting;
   }
 
   async #startParts(): Promise<void> {
@@ -113,10 +102,6 @@ export class Cluster {
       () => this.prometheus?.start(),
     ];
     for (const step of steps) if (!this.#closing) await step();
-  }
-
-  get closing(): boolean {
-    return this.#closing;
   }
 
   /** Replaces every server one by one, as a deployment does. */

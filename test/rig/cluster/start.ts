@@ -2,11 +2,11 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Arguments, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
+import { exit } from '../../../src/process/exit.ts';
 import { Load } from '../chaos/load.ts';
 import { Citus } from '../citus/citus.ts';
 import { secrets } from '../sender.ts';
 import { Cluster } from './cluster.ts';
-import { onInterrupt } from './ending.ts';
 
 const usage = `npm run cluster -- [--port 8080] [--servers 3] [--balancer nginx|haproxy] [--citus] [--prometheus] [--rolling]
 
@@ -53,11 +53,13 @@ async function startCluster({ values }: Arguments<typeof options>, io: Io): Prom
     const citus = await startingCitus?.catch(() => undefined);
     await citus?.stop();
   }
-  onInterrupt(() => {
+  function interrupt() {
+    if (interrupted) return;
     interrupted = true;
     io.out('Stopping.');
-    return close();
-  });
+    void close().finally(() => exit(0));
+  }
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   try {
     const databaseUrl = (await startingCitus)?.coordinator.urlOf() ?? DATABASE_URL;
     const prepared = await Cluster.prepare({ ...choices, databaseUrl });
@@ -66,8 +68,8 @@ async function startCluster({ values }: Arguments<typeof options>, io: Io): Prom
     cluster = prepared;
     io.out(`Starting, in ${cluster.folder}`);
     await cluster.start();
-    if (!cluster.closing) io.out(describe(cluster, io.env));
-    if (!cluster.closing && values.rolling) await restartUnderLoad(cluster, io);
+    if (!interrupted) io.out(describe(cluster, io.env));
+    if (!interrupted && values.rolling) await restartUnderLoad(cluster, io);
   } catch (error) {
     await close();
     throw error;
