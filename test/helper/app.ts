@@ -4,10 +4,6 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import type { Log } from '../../src/core/log.ts';
-import type { Database } from '../../src/database/database.ts';
-import type { Metrics } from '../../src/telemetry/metrics.ts';
-import type { Handlers } from '../../src/webhooks/handlers/handler.ts';
 import { Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
@@ -26,41 +22,19 @@ export interface Answer {
   headers: Record<string, string>;
 }
 
+type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { settings?: Partial<Settings> };
+
 /** A whole application on a database of its own, closed when the test ends. */
-export async function build(
-  t: Test,
-  {
-    settings = {},
-    database,
-    callWorkers,
-    metrics,
-    handlers,
-    now,
-    log = testLog,
-    // A busy machine would be mistaken for an overloaded service.
-    maxDelay = Number.POSITIVE_INFINITY,
-  }: {
-    settings?: Partial<Settings>;
-    database?: Database;
-    callWorkers?: () => void;
-    metrics?: Metrics;
-    handlers?: Handlers;
-    now?: () => Date;
-    log?: Log;
-    maxDelay?: number;
-  } = {},
-) {
+export async function build(t: Test, { settings = {}, database, ...others }: Choices = {}) {
   const used = database ?? (await openTestDatabase(t));
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,
-    log,
-    maxDelay,
-    ...(callWorkers && { callWorkers }),
-    ...(metrics && { metrics }),
-    ...(handlers && { handlers }),
-    ...(now && { now }),
+    log: testLog,
+    // A busy machine would be mistaken for an overloaded service.
+    maxDelay: Number.POSITIVE_INFINITY,
+    ...others,
   });
   t.teardown(() => app.close());
   const contract = new Contract((await app.documentWriter()).swagger());

@@ -136,19 +136,17 @@ export async function buildReceiver(
   const calls = openCalls(database);
   const metrics = openMetrics(database);
   const given = {
+    database,
+    metrics,
+    log,
     ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
     ...(now && { now }),
   };
   const parts = {
-    ...{
-      settings: { ...readSettings({ NODE_ENV: 'test' }), ...used },
-      database,
-      calls,
-      metrics,
-      log,
-      retries,
-    },
     ...given,
+    settings: { ...readSettings({ NODE_ENV: 'test' }), ...used },
+    calls,
+    retries,
     ...(handle && { handlers: handling('payment_intent.succeeded', oneByOne(handle)) }),
   };
   /** A worker; a second one is as after a restart. */
@@ -158,7 +156,7 @@ export async function buildReceiver(
     return jobs;
   };
   const jobs = restart();
-  const app = await build(t, { settings: used, database, callWorkers: calls.call, metrics, log, ...given });
+  const app = await build(t, { ...given, settings: used, callWorkers: calls.call });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(

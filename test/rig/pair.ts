@@ -74,8 +74,8 @@ export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof ty
 }
 
 /** Stops a server where it stands, as a machine does that is about to die. */
-export async function freeze({ child, pid }: Service) {
+export async function freeze({ child }: Service) {
   child.kill('SIGSTOP');
-  const state = () => execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  const state = () => execFileSync('ps', ['-o', 'stat=', '-p', String(child.pid)], { encoding: 'utf8' });
   await until('the server stands still', () => state().startsWith('T'));
 }

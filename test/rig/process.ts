@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Agent } from 'node:http';
@@ -13,20 +13,7 @@ import { flags } from './runner/pool.ts';
 
 const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
 
-export interface Service {
-  child: ChildProcess;
-  pid: number;
-  port: number;
-  url: string;
-  /** Its log lines so far. */
-  lines: { msg: string; level: number }[];
-  /** What it wrote to stderr. */
-  errors: () => string;
-  /** Its exit code, or the name of the signal that ended it. */
-  ended: Promise<number | string>;
-  /** Sends a signal, SIGKILL by default, and waits for the exit. */
-  kill: (signal?: NodeJS.Signals) => Promise<number | string>;
-}
+export type Service = ReturnType<typeof spawnService>;
 
 export function makeFolder(t: Test, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'triport-e2e-'));
@@ -49,7 +36,7 @@ export function spawnService(
   env: Record<string, string>,
   nodeOptions: string[] = [],
   script = 'src/main.ts',
-): Service {
+) {
   const defaults = {
     HOST: '127.0.0.1',
     PORT: '0',
@@ -62,20 +49,24 @@ export function spawnService(
     env: { ...inherited(), ...defaults, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
+  const ended: Promise<number | string> = once(child, 'close').then(([code, signal]) => code ?? signal);
   let errors = '';
   child.stderr.on('data', chunk => {
     errors += chunk;
   });
-  const service: Service = {
+  const service = {
     child,
-    pid: child.pid ?? 0,
+    /** Known once it listens. */
     port: 0,
     url: '',
-    lines: [],
+    /** Its log lines so far. */
+    lines: [] as { msg: string; level: number }[],
+    /** What it wrote to stderr. */
     errors: () => errors,
+    /** Its exit code, or the name of the signal that ended it. */
     ended,
-    kill: (signal = 'SIGKILL') => {
+    /** Sends a signal and waits for the exit. */
+    kill: (signal: NodeJS.Signals = 'SIGKILL') => {
       child.kill(signal);
       return ended;
     },

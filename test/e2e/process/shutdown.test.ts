@@ -63,8 +63,7 @@ t.test('SIGTERM under load: accepted requests are answered, and the exit code is
   await sleep(1000);
 
   const signalled = Date.now();
-  service.child.kill('SIGTERM');
-  t.equal(await service.ended, 0);
+  t.equal(await service.kill('SIGTERM'), 0);
   const seconds = (Date.now() - signalled) / 1000;
   t.ok(seconds < 10, `it took ${seconds} s`);
   const results = await Promise.all(clients);
@@ -152,8 +151,7 @@ t.test('SIGINT shuts down like SIGTERM', async t => {
   const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
   const client = sendRequests(service, 1);
   await sleep(300);
-  service.child.kill('SIGINT');
-  t.equal(await service.ended, 0);
+  t.equal(await service.kill('SIGINT'), 0);
   t.equal((await client).lost, undefined);
 });
 
@@ -165,14 +163,12 @@ t.test('a second signal ends the process at once', async t => {
   await until('shutdown has started', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
   await sleep(800);
   t.equal(service.child.exitCode, null, 'it waits for the unfinished request');
-  service.child.kill('SIGTERM');
-  t.equal(await service.ended, 1, 'not 0, as after a complete shutdown');
+  t.equal(await service.kill('SIGTERM'), 1, 'not 0, as after a complete shutdown');
 });
 
 t.test('a signal during the start ends the service with 0', async t => {
   const service = spawnService(t, { DATA_DIR: makeFolder(t) });
   await until('it creates its database', () => service.lines.length > 0);
-  service.child.kill('SIGTERM');
-  t.equal(await service.ended, 0);
+  t.equal(await service.kill('SIGTERM'), 0);
   t.equal(service.port, 0);
 });

@@ -23,8 +23,7 @@ t.test('an embedded database is restored into an empty folder', async t => {
   const service = await fill(t, from);
   t.match(await run('backup', [file], from), { code: 1, output: /Another process uses the data folder/ });
   t.notOk(existsSync(file));
-  service.child.kill('SIGTERM');
-  t.equal(await service.ended, 0);
+  t.equal(await service.kill('SIGTERM'), 0);
 
   t.match(await run('backup', [file], from), { code: 0 });
   t.match(await run('backup', [file], from), { code: 1, output: /already exists/ });
@@ -71,8 +70,7 @@ t.test('a PostgreSQL database is restored into an empty one', { skip }, async t 
   const [from, to] = [await startInstalled(t), await startInstalled(t)];
   const file = join(makeFolder(t), 'backup.dump');
   const service = await fill(t, from);
-  service.child.kill('SIGTERM');
-  await service.ended;
+  await service.kill('SIGTERM');
   const contents = await contentsOf(t, from);
   t.match(await run('backup', [file], from), { code: 0 });
   t.match(await run('restore', [file], to), { code: 0 });

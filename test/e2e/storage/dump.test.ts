@@ -32,8 +32,7 @@ t.test(
       await startInstalled(t),
     ];
     const service = await fill(t, { DATABASE_URL: from });
-    service.child.kill('SIGTERM');
-    await service.ended;
+    await service.kill('SIGTERM');
     const contents = await contentsOf(t, { DATABASE_URL: from });
     const folder = makeFolder(t);
 

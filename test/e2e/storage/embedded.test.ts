@@ -41,8 +41,7 @@ t.test('a process killed while it creates the database does not block the next s
   for (const moment of moments) {
     const killed = spawnService(t, { DATA_DIR });
     await moment();
-    killed.child.kill('SIGKILL');
-    t.equal(await killed.ended, 'SIGKILL');
+    t.equal(await killed.kill(), 'SIGKILL');
     t.equal(killed.port, 0, 'it was not serving yet');
   }
   const service = await startService(t, { DATA_DIR });

@@ -26,28 +26,15 @@ import { makeFolder, until } from '../process.ts';
 
 const call = promisify(execFile);
 
-interface Layer {
-  step: string;
-  bytes: number;
+interface Step {
+  created_by: string;
+  empty_layer?: boolean;
 }
-
-export interface Image {
-  config: { User: string; Cmd: string[]; Env: string[]; Volumes: object; Healthcheck: { Test: string[] } };
-  layers: Layer[];
-  /** Runs a command in the container, as the image's user unless another is named. */
-  run: (
-    command: string[],
-    env?: Record<string, string>,
-  ) => Promise<{ code: number | string; output: string }>;
-  /** Starts a command, and waits until it has written this. */
-  start: (command: string[], env: Record<string, string>, written: RegExp) => Promise<Started>;
+interface Description {
+  config: { Cmd: string[]; Volumes: object; Healthcheck: { Test: string[] } };
+  history: Step[];
 }
-
-export interface Started {
-  /** What `docker stop` signals: the process 1 of the container. */
-  pid: number;
-  ended: Promise<number | string>;
-}
+export type Image = Awaited<ReturnType<typeof buildImage>>;
 
 /** Why no image can be built here. */
 export function reasonAgainstImages(): string | undefined {
@@ -58,7 +45,7 @@ export function reasonAgainstImages(): string | undefined {
 }
 
 /** Builds a Dockerfile on a base that this machine makes of its own Debian mirror, Node and npm. */
-export async function buildImage(t: Test, dockerfile: string): Promise<Image> {
+export async function buildImage(t: Test, dockerfile: string) {
   const folder = makeFolder(t, placeFor(tmpdir()));
   const store = storeIn(folder);
   const buildah = async (...args: string[]) =>
@@ -84,8 +71,10 @@ export async function buildImage(t: Test, dockerfile: string): Promise<Image> {
   const container = { prefix: [...store, 'run', ...isolated, name, '--'], outputs };
   return {
     ...describeImage(join(folder, 'pushed')),
-    run: (command, env = {}) => runIn(container, command, env),
-    start: (command, env, written) => startIn(t, container, command, env, written),
+    /** Runs a command in the container, as the image's user. */
+    run: (command: string[], env: Env = {}) => runIn(container, command, env),
+    /** Starts a command, and waits until it has written this. */
+    start: (command: string[], env: Env, written: RegExp) => startIn(t, container, command, env, written),
   };
 }
 
@@ -152,17 +141,22 @@ function npmMounts(folder: string): string[] {
 }
 
 /** Reads the manifest and the configuration of an image that was pushed into a folder. */
-function describeImage(folder: string): Pick<Image, 'config' | 'layers'> {
+function describeImage(folder: string) {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
   const manifest = read('manifest.json');
-  const { config, history } = read(manifest.config.digest.replace('sha256:', ''));
-  const steps = history.filter(({ empty_layer: empty }: { empty_layer?: boolean }) => !empty);
-  const layers = manifest.layers.map(({ size }: { size: number }, i: number) => ({
-    step: steps[i].created_by.replace(/^\/bin\/sh -c (#\(nop\) )?/, '').trim(),
+  const { config, history }: Description = read(manifest.config.digest.replace('sha256:', ''));
+  const steps = history.filter(({ empty_layer: empty }) => !empty);
+  const sizes: { size: number }[] = manifest.layers;
+  const layers = sizes.map(({ size }, i) => ({
+    step: String(steps[i]?.created_by)
+      .replace(/^\/bin\/sh -c (#\(nop\) )?/, '')
+      .trim(),
     bytes: size,
   }));
   return { config, layers };
 }
+
+type Env = Record<string, string>;
 
 interface Container {
   /** The arguments of buildah before a command. */
@@ -172,7 +166,7 @@ interface Container {
 }
 
 /** Spawns a command whose output goes to a file, because buildah may exit before it has passed all of it on. */
-function spawnIn({ prefix, outputs }: Container, command: string[], env: Record<string, string>) {
+function spawnIn({ prefix, outputs }: Container, command: string[], env: Env) {
   const name = randomUUID();
   // The shell becomes the command, so its id is that of the command.
   const script = 'echo $$ >"/output/$0.pid"; exec env "$@" >"/output/$0" 2>&1';
@@ -190,7 +184,7 @@ function spawnIn({ prefix, outputs }: Container, command: string[], env: Record<
   return { child, ended, output, pid, kill };
 }
 
-async function runIn(container: Container, command: string[], env: Record<string, string>) {
+async function runIn(container: Container, command: string[], env: Env) {
   const { ended, output, kill } = spawnIn(container, command, env);
   const timer = setTimeout(kill, 60_000);
   const code = await ended;
@@ -198,17 +192,12 @@ async function runIn(container: Container, command: string[], env: Record<string
   return { code, output: output() };
 }
 
-async function startIn(
-  t: Test,
-  container: Container,
-  command: string[],
-  env: Record<string, string>,
-  written: RegExp,
-): Promise<Started> {
+async function startIn(t: Test, container: Container, command: string[], env: Env, written: RegExp) {
   const { child, ended, output, pid, kill } = spawnIn(container, command, env);
   t.teardown(kill);
   const what = command.join(' ');
   await until(`${what} has started`, () => written.test(output()) || child.exitCode !== null, 60);
   if (child.exitCode !== null) throw new Error(`${what} ended with ${child.exitCode}: ${output()}`);
+  /** What `docker stop` signals: the process 1 of the container. */
   return { pid: pid(), ended };
 }
