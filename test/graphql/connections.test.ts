@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { User } from '../../schemas/user.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 
 const { ask, errorsOf, call, post, newUser, newPost, statements } = await buildGraphQL(t);
@@ -20,87 +21,46 @@ interface Connection {
 }
 const page =
   'edges { cursor node { id } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount';
-const listOf = async (path: string): Promise<string[]> =>
-  (await call('GET', `/api/${path}&limit=100`, 200)).body.data.map(({ id }: { id: string }) => id);
 
-t.test('a connection has the records and the order of the REST list, in both directions', async t => {
-  for (const [field, type, list, args, query, owner] of [
-    ['usersConnection', 'UserSort', 'users', '', ''],
-    ['usersConnection', 'UserSort', 'users', '', '&sort=-name'],
-    ['usersConnection', 'UserSort', 'users', ', name: "Name 1"', '&sort=email&name=Name+1'],
-    ['postsConnection', 'PostSort', 'posts', '', '&sort=title'],
-    ['postsConnection', 'PostSort', 'posts', ', status: draft', '&sort=-title&status=draft'],
-    ['postsConnection', 'PostSort', 'posts', `, author: "${ada.id}"`, `&author=${ada.id}`],
-    [
-      'postsConnection',
-      'PostSort',
-      'posts',
-      '',
-      `&sort=-title&author=${ada.id}`,
-      `owner: user(id: "${ada.id}")`,
-    ],
-  ]) {
-    const expected = await listOf(`${list}?${query}`);
-    const sort = /sort=(-?)(\w+)/.exec(query ?? '');
-    const order = sort ? `${sort[2]}${sort[1] ? '_desc' : ''}` : null;
-    for (const [size, cursor] of [
-      ['first', 'after'],
-      ['last', 'before'],
-    ]) {
-      const selected = `page: ${field}(${size}: $size, ${cursor}: $cursor, sort: $sort${args}) { ${page} }`;
-      const document = `query($size: Int, $cursor: String, $sort: ${type}) {
-        ${owner ? `${owner} { ${selected} }` : selected}
-      }`;
-      const pages: string[][] = [];
-      for (let next: string | null = ''; next !== null; ) {
-        const { data, errors } = await ask(document, {
-          size: 7,
-          cursor: next || null,
-          sort: order ?? 'createdAt',
-        });
-        t.same(errors, undefined);
-        const { edges, nodes, pageInfo, totalCount }: Connection = (data.owner ?? data).page;
-        t.equal(totalCount, expected.length);
-        t.same(
-          edges.map(({ node }) => node),
-          nodes,
-        );
-        t.equal(pageInfo.startCursor, edges[0]?.cursor);
-        t.equal(pageInfo.endCursor, edges.at(-1)?.cursor);
-        const forward = size === 'first';
-        const [ahead, back] = forward
-          ? [pageInfo.hasNextPage, pageInfo.hasPreviousPage]
-          : [pageInfo.hasPreviousPage, pageInfo.hasNextPage];
-        t.equal(back, next !== '', 'there is a page behind, except at the start');
-        pages.push(nodes.map(({ id }) => id));
-        next = ahead ? (forward ? pageInfo.endCursor : pageInfo.startCursor) : null;
+t.test(
+  'a connection has the records, the order and the cursors of the REST list, in both directions',
+  async t => {
+    const ofAda = { owner: `owner: user(id: "${ada.id}")`, query: `&author=${ada.id}` };
+    for (const { list, args = '', query = '', owner } of [
+      { list: 'users', args: 'sort: name_desc', query: '&sort=-name' },
+      { list: 'users', args: 'sort: email, name: "Name 1"', query: '&sort=email&name=Name+1' },
+      { list: 'posts' },
+      { list: 'posts', args: 'sort: title_desc, status: draft', query: '&sort=-title&status=draft' },
+      { list: 'posts', args: `author: "${ada.id}"`, query: ofAda.query },
+      { list: 'posts', args: 'sort: title', query: `&sort=title${ofAda.query}`, owner: ofAda.owner },
+    ])
+      for (const [size, word] of [
+        ['first', 'after'],
+        ['last', 'before'],
+      ]) {
+        const selected = `page: ${list}Connection(${size}: 7, ${word}: $cursor, ${args}) { ${page} }`;
+        const document = `query($cursor: String) { ${owner ? `${owner} { ${selected} }` : selected} }`;
+        const { total } = (await call('GET', `/api/${list}?${query}`, 200)).body.meta;
+        for (let cursor = ''; cursor !== null; ) {
+          const rest = (await call('GET', `/api/${list}?limit=7&${word}=${cursor}${query}`, 200)).body;
+          const { data } = await ask(document, { cursor });
+          const { edges, nodes, pageInfo, totalCount }: Connection = (data.owner ?? data).page;
+          const ids = rest.data.map(({ id }: { id: string }) => ({ id }));
+          t.same(
+            [nodes, edges.map(({ node }) => node), totalCount],
+            [ids, ids, total],
+            `${list} ${query} ${word}`,
+          );
+          const { previous, next } = rest.meta;
+          const [startCursor, endCursor] = [edges[0]?.cursor, edges.at(-1)?.cursor];
+          const more = { hasPreviousPage: previous !== null, hasNextPage: next !== null };
+          t.same(pageInfo, { ...more, startCursor, endCursor });
+          t.same([previous ?? startCursor, next ?? endCursor], [startCursor, endCursor]);
+          cursor = word === 'after' ? next : previous;
+        }
       }
-      if (size === 'last') pages.reverse();
-      t.same(pages.flat(), expected, `${field} ${query} ${size}`);
-    }
-  }
-});
-
-t.test('a cursor works in REST and in GraphQL, with the same sort and filters', async t => {
-  const rest = (await call('GET', '/api/posts?limit=3&sort=title&status=draft&after=', 200)).body;
-  const document =
-    'query($after: String) { page: postsConnection(first: 3, after: $after, sort: title, status: draft) { edges { cursor } nodes { id } } }';
-  const first: Connection = (await ask(document)).data.page;
-  t.equal(first.edges.at(-1)?.cursor, rest.meta.next);
-  const second: Connection = (await ask(document, { after: rest.meta.next })).data.page;
-  const there = await call(
-    'GET',
-    `/api/posts?limit=3&sort=title&status=draft&after=${first.edges[2]?.cursor}`,
-    200,
-  );
-  t.same(
-    second.nodes.map(({ id }) => id),
-    there.body.data.map(({ id }: { id: string }) => id),
-  );
-  t.match(await errorsOf(`{ postsConnection(after: "${rest.meta.next}") { totalCount } }`), [
-    { extensions: { code: 'BAD_USER_INPUT', details: [{ path: '/after' }] } },
-  ]);
-});
+  },
+);
 
 t.test('a page has 20 records if nothing is said, and any number from 0 to 100', async t => {
   const { data } = await ask(`{
@@ -112,30 +72,22 @@ t.test('a page has 20 records if nothing is said, and any number from 0 to 100',
     back: usersConnection(before: "") { nodes { id } }
     empty: usersConnection(name: "nobody") { ${page} }
   }`);
-  const ids = await listOf('users?');
+  const listed: User[] = (await call('GET', '/api/users?limit=100', 200)).body.data;
+  const ids = listed.map(({ id }) => id);
   const idsOf = ({ nodes }: Connection) => nodes.map(({ id }) => id);
   t.same(idsOf(data.none), ids.slice(0, 20));
   t.same(idsOf(data.nothing), ids.slice(0, 20));
   t.same(idsOf(data.all), ids);
   t.same(data.all.pageInfo, { hasNextPage: false, hasPreviousPage: false });
   t.same(idsOf(data.back), ids.slice(-20), 'an empty cursor is an end of the list');
-  const none = { startCursor: null, endCursor: null };
-  const empty = { edges: [], nodes: [] };
-  t.same(data.zero, {
-    ...empty,
-    totalCount: 27,
-    pageInfo: { hasNextPage: true, hasPreviousPage: false, ...none },
-  });
-  t.same(data.zeroLast, {
-    ...empty,
-    totalCount: 27,
-    pageInfo: { hasNextPage: false, hasPreviousPage: true, ...none },
-  });
-  t.same(data.empty, {
-    ...empty,
-    totalCount: 0,
-    pageInfo: { hasNextPage: false, hasPreviousPage: false, ...none },
-  });
+  for (const [name, totalCount, hasNextPage, hasPreviousPage] of [
+    ['zero', 27, true, false],
+    ['zeroLast', 27, false, true],
+    ['empty', 0, false, false],
+  ] as const) {
+    const pageInfo = { hasNextPage, hasPreviousPage, startCursor: null, endCursor: null };
+    t.same(data[name], { edges: [], nodes: [], totalCount, pageInfo }, name);
+  }
 });
 
 t.test('sizes out of range, and arguments that exclude each other, are refused by name', async t => {
@@ -150,12 +102,6 @@ t.test('sizes out of range, and arguments that exclude each other, are refused b
     ['last: 1, after: ""', 'after', 'cannot be combined with "last"'],
     ['after: "", before: ""', 'before', 'cannot be combined with "after"'],
     ['after: "x"', 'after', 'is not a cursor of this list with these filters and this sort'],
-    ['name: ""', 'name', 'must be 1 to 200 characters long'],
-    [
-      'createdSince: "today"',
-      'createdSince',
-      'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
-    ],
   ])
     t.match(
       await errorsOf(`{ usersConnection(${args}) { totalCount } }`),
@@ -184,13 +130,13 @@ t.test('the connections of many users are read together, each with its own recor
   const count = async (first: number) => {
     statements.length = 0;
     await post(
-      'query($first: Int) { usersConnection(first: $first) { nodes { postsConnection(first: 2, status: draft) { totalCount edges { cursor node { author { name } } } } } } }',
+      'query($first: Int) { usersConnection(first: $first) { nodes { postsCount postsConnection(first: 2, status: draft) { totalCount edges { cursor node { author { name } } } } } } }',
       { first },
     );
     return statements.length;
   };
-  t.equal(await count(2), 4, 'the users, their posts, the filtered totals, the authors');
-  t.equal(await count(20), 4);
+  t.equal(await count(2), 5, 'the users, their posts, both totals, the authors');
+  t.equal(await count(20), 5);
   const { data } = await ask(`{
     users(limit: 3) {
       id
