@@ -36,12 +36,10 @@ t.test('an invalid input gets the same messages as in REST', async t => {
       message,
     })),
   );
-  const [unknownAuthor] = (
-    await ask(
-      'mutation { createPost(input: { title: "A", authorId: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90" }) { id } }',
-    )
-  ).errors;
-  t.same(unknownAuthor.extensions.details, [{ path: '/input/authorId', message: 'is the id of no user' }]);
+  const post = 'createPost(input: { title: "A", authorId: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90" }) { id }';
+  t.match((await ask(`mutation { ${post} }`)).errors, [
+    { extensions: { details: [{ path: '/input/authorId', message: 'is the id of no user' }] } },
+  ]);
 });
 
 t.test('a taken address is a conflict, and the other mutations keep their results', async t => {
@@ -60,32 +58,27 @@ t.test('a mutation with expectedVersion changes only that version', async t => {
   const { id } = await newUser();
   const path = `/api/users/${id}`;
   const { body: record } = await call('PATCH', path, 200, { body: { name: 'A' } });
-  const inputs = {
-    replaceUser: ', input: { name: "B", email: "b@example.com" }',
-    updateUser: ', input: { name: "C" }',
-    deleteUser: '',
-  };
-  const send = (field: keyof typeof inputs, expected: number | null) =>
-    ask(
-      `mutation($expected: Int) {
-        ${field}(id: "${id}", expectedVersion: $expected${inputs[field]}) ${inputs[field] && '{ version }'}
-      }`,
-      { expected },
-    );
-  for (const field of ['replaceUser', 'updateUser', 'deleteUser'] as const)
+  const [replace, update] = ['replaceUser', 'updateUser'].map(
+    field =>
+      `${field}(id: $id, expectedVersion: $expected, input: { name: "B", email: "b@b.c" }) { version }`,
+  );
+  const remove = 'deleteUser(id: $id, expectedVersion: $expected)';
+  const send = (field = '', expected: number | null = null) =>
+    ask(`mutation($id: ID!, $expected: Int) { field: ${field} }`, { id, expected });
+  for (const field of [replace, update, remove])
     for (const wrong of [1, 3]) {
       const { data, errors } = await send(field, wrong);
-      t.same(data, { [field]: null });
-      const { code, version, details } = errors[0].extensions;
-      t.same([code, version, details], ['CONFLICT', 2, { code: 'version_mismatch', version: 2 }]);
-      t.match(errors[0].message, /version 2, which expectedVersion excludes/);
+      t.same(data, { field: null });
+      const details = { code: 'version_mismatch', version: 2 };
+      t.match(errors, [
+        { message: /2, which expectedVersion/, extensions: { code: 'CONFLICT', version: 2, details } },
+      ]);
       t.same((await call('GET', path, 200)).body, record, 'nothing was written');
     }
-  t.same((await send('replaceUser', 2)).data, { replaceUser: { version: 3 } });
-  t.same((await send('updateUser', null)).data, { updateUser: { version: 4 } }, 'null is no condition');
-  t.same((await send('deleteUser', 4)).data, { deleteUser: id });
-  const { errors } = await send('deleteUser', 4);
-  t.match(errors, [{ extensions: { code: 'NOT_FOUND' } }], 'absent is not a conflict');
+  t.same((await send(replace, 2)).data, { field: { version: 3 } });
+  t.same((await send(update, null)).data, { field: { version: 3 } }, 'null is no condition');
+  t.same((await send(remove, 3)).data, { field: id });
+  t.match((await send(remove, 3)).errors, [{ extensions: { code: 'NOT_FOUND' } }], 'absent is no conflict');
 });
 
 t.test('an input that was read before another change is a CONFLICT with the current version', async t => {
@@ -99,4 +92,22 @@ t.test('an input that was read before another change is a CONFLICT with the curr
     ]);
   const current = await ask(update, { id, input: { version: 2, name: 'Mine' } });
   t.same(current, { data: { updateUser: { name: 'Mine' } } });
+});
+
+t.test('a mutation sees what an earlier one in the same request wrote', async t => {
+  const user = await newUser({ name: 'Ada' });
+  const post = await newPost({ authorId: user.id, title: 'A' });
+  const { data } = await ask(
+    `mutation($user: ID!, $post: ID!) {
+      before: updatePost(id: $post, input: { title: "B" }) { author { name } }
+      rename: updateUser(id: $user, input: { name: "Countess" }) { posts { title } }
+      after: updatePost(id: $post, input: { title: "C" }) { title author { name } }
+    }`,
+    { user: user.id, post: post.id },
+  );
+  t.same(data, {
+    before: { author: { name: 'Ada' } },
+    rename: { posts: [{ title: 'B' }] },
+    after: { title: 'C', author: { name: 'Countess' } },
+  });
 });
