@@ -19,40 +19,33 @@ t.test('the media type is the one that the client prefers', async t => {
 });
 
 t.test('a refused document has no data: 400 for the new media type and 200 for the old', async t => {
-  for (const [query, code] of [
-    ['{', 'GRAPHQL_PARSE_FAILED'],
-    ['{ nobody }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['query($id: ID!) { user(id: $id) { id } }', 'BAD_USER_INPUT'],
-  ] as const) {
-    const old = await call('POST', url, 200, { body: { query } });
-    const { body } = await call('POST', url, 400, { body: { query }, headers: modern });
-    t.match(body, { errors: [{ message: String, locations: [{ line: 1 }], extensions: { code } }] });
-    t.equal(body.errors[0].extensions.requestId.length, 36);
-    t.notOk('data' in body || 'data' in old.body);
-  }
-});
-
-t.test('bug: an operation that cannot be determined was 400 for the old media type too', async t => {
   const two = 'query A { usersCount } query B { usersCount }';
-  for (const [query, operationName, code] of [
-    [two, 'C', 'BAD_REQUEST'],
-    [two, 'toString', 'BAD_REQUEST'],
-    [two, '', 'BAD_REQUEST'],
-    ['fragment F on User { id }', '', 'BAD_REQUEST'],
-    ['subscription S { usersCount }', 'S', 'GRAPHQL_VALIDATION_FAILED'],
+  for (const [code, query, operationName] of [
+    ['GRAPHQL_PARSE_FAILED', '{'],
+    ['GRAPHQL_VALIDATION_FAILED', '{ nobody }'],
+    ['GRAPHQL_VALIDATION_FAILED', 'subscription S { usersCount }', 'S'],
+    ['BAD_USER_INPUT', 'query($id: ID!) { user(id: $id) { id } }'],
+    ['BAD_REQUEST', two, 'C'],
+    ['BAD_REQUEST', two, 'toString'],
+    ['BAD_REQUEST', two, ''],
+    ['BAD_REQUEST', 'fragment F on User { id }', ''],
   ] as const) {
-    const body = { query, operationName };
-    const refused = { errors: [{ message: String, extensions: { code } }] };
+    const body = { query, ...(operationName !== undefined && { operationName }) };
     for (const [status, headers] of [
-      [200, { accept: 'application/json' }],
+      [200, {}],
       [400, modern],
-    ] as const) {
-      const posted = await call('POST', url, status, { body, headers });
-      const got = await call('GET', get(body), status, { headers });
-      t.match(posted.body, refused);
-      t.match(got.body, refused);
-      t.notOk('data' in posted.body || 'data' in got.body);
-    }
+    ] as const)
+      for (const answer of [
+        await call('POST', url, status, { body, headers }),
+        await call('GET', get(body), status, { headers }),
+      ]) {
+        t.match(
+          answer.body,
+          { errors: [{ message: String, extensions: { code, requestId: /^.{36}$/ } }] },
+          query,
+        );
+        t.notOk('data' in answer.body);
+      }
   }
 });
 
@@ -66,20 +59,13 @@ t.test('a mutation by GET is 405 with Allow, and does nothing', async t => {
   await call('HEAD', get({ query: '{ usersCount }' }), 200);
 });
 
-t.test('null counts as absent, and invalid members are reported', async t => {
+t.test('invalid members are reported', async t => {
   const query = '{ usersCount }';
-  await call('POST', url, 200, { body: { query, operationName: null, variables: null, extensions: null } });
   const { body } = await call('POST', url, 400, { body: { query, variables: [], variabels: {} } });
-  t.same(
-    body.errors[0].extensions.details.map(({ path, message }: { path: string; message: string }) => [
-      path,
-      message,
-    ]),
-    [
-      ['/variabels', 'is not known; did you mean "variables"?'],
-      ['/variables', 'must be an object or null'],
-    ],
-  );
+  t.match(body.errors[0].extensions.details, [
+    { path: '/variabels', message: 'is not known; did you mean "variables"?' },
+    { path: '/variables', message: 'must be an object or null' },
+  ]);
   for (const variables of ['[]', '{', '"x"', '3'])
     t.match((await call('GET', get({ query, variables }), 400)).body, {
       errors: [{ extensions: { details: [{ path: '/variables', message: 'must be a JSON object' }] } }],
