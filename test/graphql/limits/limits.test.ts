@@ -1,3 +1,4 @@
+import { parse } from 'graphql';
 import t from 'tap';
 import { buildGraphQL, fill } from '../../helper/graphql.ts';
 
@@ -8,9 +9,6 @@ function nested(levels: number, open = 'user(id: "x")'): string {
 }
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
-
-/** For what takes seconds on a busy machine: 50,000 records. */
-const patient = { REQUEST_TIMEOUT: 60 };
 
 // One application for all tests without settings of their own: none of them writes.
 const { ask, errorsOf } = await buildGraphQL(t);
@@ -86,22 +84,6 @@ t.test('cost: a limit given as null counts as no limit, whatever its default', a
   t.match(await errorsOf(query, { l: null }), [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }]);
 });
 
-t.test('records: what is read is counted, because a list without a limit can be of any length', async t => {
-  const { post, call, database } = await buildGraphQL(t, patient);
-  await fill(database, 980, 50);
-  const query = '{ users { id posts { id } } }';
-  const { data } = (await post(query)).body;
-  t.equal(data.users.length, 980, '980 and 49,000 are 49,980');
-  for (let i = 0; i < 21; i++)
-    await call('POST', '/api/posts', 201, { body: { title: 'One more', authorId: data.users[3].id } });
-  t.match((await post(query)).body.errors, [
-    {
-      path: ['users', 0, 'posts'],
-      extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 50_001, maximum: 50_000 },
-    },
-  ]);
-});
-
 t.test(
   'records: one that is in the response many times counts each time (bug: a short query was a 500)',
   async t => {
@@ -117,12 +99,14 @@ t.test(
   },
 );
 
-t.test('records: an author, a count and an empty list count as one each', async t => {
-  const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000, ...patient });
+t.test('records: an author, a count, a node of a connection and an empty list count as one each', async t => {
+  // 50,000 records take seconds on a busy machine.
+  const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000, REQUEST_TIMEOUT: 60 });
   await fill(database, 1000, 2);
   const lookups = [
-    times(8, i => `empty${i}: posts(limit: 1, page: 9) { id }`),
+    times(6, i => `empty${i}: posts(limit: 1, page: 9) { id }`),
     times(3, i => `both${i}: postsConnection(first: 1, title: "none") { totalCount }`),
+    'page: postsConnection(first: 2) { nodes { id } }',
   ].join(' ');
   const query = (counts: number) =>
     `{ users { posts { author { ${lookups} ${times(counts, i => `count${i}: postsCount`)} } } } }`;
@@ -131,7 +115,10 @@ t.test('records: an author, a count and an empty list count as one each', async 
     '1,000 users, 2,000 posts and authors, and 22 lookups for each',
   );
   t.match((await post(query(9))).body.errors, [
-    { path: ['users', Number, 'posts'], extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: 50_001 } },
+    {
+      path: ['users', Number, 'posts'],
+      extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: Number, maximum: 50_000 },
+    },
   ]);
 });
 
@@ -194,17 +181,7 @@ t.test('fragments that include each other are refused', async t => {
 });
 
 t.test('a JSON syntax tree is not accepted as a query', async t => {
-  const selections = times(
-    50,
-    i =>
-      `{"kind":"Field","alias":{"kind":"Name","value":"a${i}"},"name":{"kind":"Name","value":"usersCount"}}`,
-  ).replaceAll('} {', '},{');
-  const tree = `{"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","selectionSet":{"kind":"SelectionSet","selections":[${selections}]}}]}`;
-  JSON.parse(tree);
+  const tree = JSON.stringify(parse('{ usersCount }', { noLocation: true }));
   for (const query of [tree, '5', 'null', '[]', '"x"', '{}'])
-    t.match(
-      await errorsOf(query),
-      [{ extensions: { code: /GRAPHQL_PARSE_FAILED|TOKEN_LIMIT_EXCEEDED/ } }],
-      query.slice(0, 9),
-    );
+    t.match(await errorsOf(query), [{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }], query);
 });
