@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient as createSseClient } from 'graphql-sse';
 import { type Client, createClient as createSocketClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
-import { bearer, makeKey } from '../helper/access.ts';
+import { bearer, makeKey, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { listen, openEvents, openFeed } from '../helper/eventStream.ts';
@@ -195,26 +195,35 @@ for (const transport of transports)
     t.match(await users.end(), transport === 'events' ? { message: /Connection closed/ } : { code: 4403 });
   });
 
-t.test('customerSubscriptionChanged follows the subscription of a customer', async t => {
+t.test("a customer's subscription is created by its first event and changed by later ones", async t => {
   const service = await buildReceiver(t);
-  const { url } = await listen(t, service);
+  const { url, follow } = await listen(t, service);
   const query = `subscription ($customer: ID, $after: String) {
     customerSubscriptionChanged(customer: $customer, after: $after) { action id version subscription { customer items { id status } } }
   }`;
   const variables = { ...(await positionNow(t, url)), customer: 'cus_2' };
   const changes = collect(clientOf(t, 'socket', url), query, variables);
+  const stream = await follow(`?resource=subscription&customer=cus_2&after=${variables.after}`);
   for (const customer of ['cus_1', 'cus_2'])
     await service.deliver(paymentEvent({ id: `evt_${customer}`, customer }));
+  const [created] = await stream.next(1);
+  const { body: record } = await service.call('GET', '/api/subscriptions/cus_2', 200);
+  t.match(created, { event: 'subscription.create' });
+  const told = { resource: 'subscription', id: 'stripe:cus_2', action: 'create', version: 1, changed: [] };
+  t.same(created?.data, { ...told, at: created?.data.at, record });
+  const { id, action, version } = told;
+  const subscription = { customer: 'cus_2', items: [{ id: null, status: 'active' }] };
   t.same(await changes.next(1), [
-    {
-      data: {
-        customerSubscriptionChanged: {
-          action: 'create',
-          id: 'stripe:cus_2',
-          version: 1,
-          subscription: { customer: 'cus_2', items: [{ id: null, status: 'active' }] },
-        },
-      },
-    },
+    { data: { customerSubscriptionChanged: { action, id, version, subscription } } },
   ]);
+  const object = { id: 'sub_1', customer: 'cus_2', status: 'canceled' };
+  await service.deliver({
+    id: 'evt',
+    type: 'customer.subscription.deleted',
+    created: seconds(0),
+    data: { object },
+  });
+  const [changed] = await stream.next(1);
+  t.match(changed, { event: 'subscription.change', data: { version: 2, record: { status: 'canceled' } } });
+  t.same(changed?.data.changed, ['items', 'status']);
 });
