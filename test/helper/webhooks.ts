@@ -16,6 +16,7 @@ import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { openCalls } from '../../src/webhooks/calls.ts';
 import type { Handler, Handlers, IncomingEvent } from '../../src/webhooks/handlers/handler.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
+import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { takeBatch } from '../../src/webhooks/queue.ts';
 import type { WorkerDependencies } from '../../src/webhooks/worker.ts';
@@ -94,10 +95,15 @@ export async function workTogether(context: Context, workers: number, all: Handl
   });
 }
 
-/** The provider of these tests. */
-export const [[, stripeProvider]] = [...readProviders(JSON.stringify({ stripe: [secret] })).providers] as [
-  [string, Provider],
-];
+const { providers } = readProviders(JSON.stringify({ stripe: [secret] }));
+
+/** Stores an event as its delivery does. */
+export const receive = (context: Context, event: object) =>
+  receiveEvent(context, handlers, {
+    provider: providers.get('stripe') as Provider,
+    headers: {},
+    body: Buffer.from(JSON.stringify(event)),
+  });
 
 interface Choices {
   settings?: Partial<Settings>;

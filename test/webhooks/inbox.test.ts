@@ -1,17 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import t from 'tap';
-import { count } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { type Connection, orm } from '../../src/database/connection.ts';
+import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
-import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { inside } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { buildReceiver, paymentEvent, signatureOf, stripeProvider } from '../helper/webhooks.ts';
-import { secrets } from '../rig/sender.ts';
+import { countRows, openTestDatabase } from '../helper/database.ts';
+import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/webhooks.ts';
 
 t.test('a real payment event activates the subscription', async t => {
   const { call, eventually } = await buildReceiver(t);
@@ -49,18 +44,11 @@ t.test('a repeated event changes nothing', async t => {
   t.same(after.data[1], { ...events.body.data[0], deliveries: 3 }, 'only counted');
 });
 
-const delivery = (id: string) => ({
-  provider: stripeProvider,
-  headers: {},
-  body: Buffer.from(JSON.stringify(paymentEvent({ id }))),
-});
-
 t.test('an event that cannot be added to the queue is neither stored nor acknowledged', async t => {
-  const { call, database } = await build(t, { settings: { WEBHOOK_SECRETS: secrets } });
+  const { call, database, deliver, jobs } = await buildReceiver(t);
+  await jobs.close();
   await database.writes.rows('alter table webhook_queue rename to elsewhere', []);
-  const raw = JSON.stringify(paymentEvent());
-  const headers = { 'stripe-signature': signatureOf(raw) };
-  await call('POST', '/api/webhooks/stripe', 500, { raw, headers });
+  await deliver(paymentEvent(), 500);
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0);
 });
 
@@ -83,7 +71,7 @@ t.test('deliveries at the same time share a statement, and one failure does not 
   await database.writes.rows(refuseFirst, []);
   const { context, sizes } = watchInserts(database);
   const results = await Promise.allSettled(
-    [1, 2, 3, 3].map(n => receiveEvent(context, handlers, delivery(`evt_${n}`))),
+    [1, 2, 3, 3].map(n => receive(context, paymentEvent({ id: `evt_${n}` }))),
   );
   t.same(sizes, [3, 1, 1, 1, 1], 'one statement at first, then one for each delivery');
   t.same(results.map(result => (result.status === 'fulfilled' ? result.value?.outcome : 'refused')).sort(), [
@@ -92,19 +80,14 @@ t.test('deliveries at the same time share a statement, and one failure does not 
     'refused',
     'repeated',
   ]);
-  const [stored] = await orm(database.writes).select({ total: count() }).from(webhookEvents);
-  t.equal(stored?.total, 2);
+  t.equal(await countRows(database.writes, webhookEvents), 2);
 });
 
 t.test('bug: a repeated delivery was logged with the id of an event that does not exist', async t => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const { call } = await build(t, { log, settings: { WEBHOOK_SECRETS: secrets } });
-  const send = (id: string) => {
-    const raw = JSON.stringify(paymentEvent({ id }));
-    const headers = { 'stripe-signature': signatureOf(raw) };
-    return call('POST', '/api/webhooks/stripe', 200, { raw, headers });
-  };
+  const { call, deliver } = await buildReceiver(t, { log });
+  const send = (id: string) => deliver(paymentEvent({ id }));
   await send('evt_1');
   // Two new events and two repeated ones in one transaction.
   await Promise.all(['evt_1', 'evt_2', 'evt_2', 'evt_3'].map(send));

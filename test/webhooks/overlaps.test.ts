@@ -5,8 +5,6 @@ import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { recordWrites } from '../../src/services/audit.ts';
 import { dismissEvent, replayEvent } from '../../src/webhooks/events.ts';
-import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
@@ -15,7 +13,7 @@ import {
   buildReceiver,
   handling,
   paymentEvent,
-  stripeProvider,
+  receive,
   workThrough,
   workTogether,
 } from '../helper/webhooks.ts';
@@ -25,10 +23,8 @@ import { until } from '../rig/process.ts';
 async function openQueue(t: Test, customers: string[]) {
   const database = await openTestDatabase(t);
   const context = inside(database);
-  for (const [n, customer] of customers.entries()) {
-    const body = Buffer.from(JSON.stringify(paymentEvent({ id: `evt_${n}`, customer })));
-    await receiveEvent(context, handlers, { provider: stripeProvider, headers: {}, body });
-  }
+  for (const [n, customer] of customers.entries())
+    await receive(context, paymentEvent({ id: `evt_${n}`, customer }));
   const take = (isAlone = false) => takeBatch(context.db, newId(Date.now()), isAlone);
   const waiting = () => countRows(context.db, webhookQueue);
   return { database, context, take, waiting };
@@ -144,9 +140,7 @@ t.test(
     await context.db.rows(`delete from webhook_events where event_id = 'evt_0'`, []);
     t.match(await processBatch(context, counting(), lost), [{ customer: 'cus_2' }]);
     t.equal(await take(), undefined, 'it is not tried again at once');
-    const body = Buffer.from(JSON.stringify(paymentEvent({ id: 'evt_0', customer: 'cus_1' })));
-    const delivery = { provider: stripeProvider, headers: {}, body };
-    t.match(await receiveEvent(context, handlers, delivery), { outcome: 'received' });
+    t.match(await receive(context, paymentEvent({ id: 'evt_0' })), { outcome: 'received' });
     await until('it is processed', async () => {
       await workThrough(context, counting());
       return (await effectsOf(context)).includes('cus_1');
@@ -185,10 +179,8 @@ test('events of a customer whom a worker serves wait for it, those of others do 
   });
   const working = processBatch(context, held, (await take()) as Batch);
   await isInside.promise;
-  for (const [n, customer] of ['cus_1', 'cus_2'].entries()) {
-    const body = Buffer.from(JSON.stringify(paymentEvent({ id: `later_${n}`, customer })));
-    await receiveEvent(context, handlers, { provider: stripeProvider, headers: {}, body });
-  }
+  for (const [n, customer] of ['cus_1', 'cus_2'].entries())
+    await receive(context, paymentEvent({ id: `later_${n}`, customer }));
   t.match(await processBatch(context, counting(), (await take()) as Batch), [{ customer: 'cus_2' }]);
   t.equal(await waiting(), 2);
   gate.resolve();

@@ -6,13 +6,12 @@ import { type Connection, workInside } from '../../src/database/connection.ts';
 import { getSubscription } from '../../src/services/subscriptions/read.ts';
 import { dismissEvent, replayEvent } from '../../src/webhooks/events.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
-import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
 import { createPostgres, isDistributed } from '../helper/database.ts';
 import { lifeOf } from '../helper/events/stripeLife.ts';
-import { stripeProvider } from '../helper/webhooks.ts';
+import { receive } from '../helper/webhooks.ts';
 
 /** A connection, and the shards that each of its statements asked, as the database tells them. */
 async function openWatched(t: Test) {
@@ -45,12 +44,7 @@ async function openWatched(t: Test) {
       return value;
     },
   };
-  const context = inside({ writes: db });
-  const receive = (event: object) => {
-    const delivery = { provider: stripeProvider, headers: {}, body: Buffer.from(JSON.stringify(event)) };
-    return receiveEvent(context, handlers, delivery);
-  };
-  return { context, receive, asked, commits };
+  return { context: inside({ writes: db }), asked, commits };
 }
 
 const skip = !isDistributed && 'needs a distributed database: npm test -- citus';
@@ -63,7 +57,7 @@ t.test(
   'no statement of a delivery or its processing asks another shard than those of its events',
   { skip },
   async t => {
-    const { context, asked, receive } = await openWatched(t);
+    const { context, asked } = await openWatched(t);
     /** Does the work of so many events. */
     async function step<T>(name: string, events: number, work: () => Promise<T>): Promise<T> {
       asked.length = 0;
@@ -76,12 +70,12 @@ t.test(
       return result;
     }
     async function deliver(event: object) {
-      await step('a delivery', 1, () => receive(event));
+      await step('a delivery', 1, () => receive(context, event));
       t.ok(
         asked.some(({ shards }) => shards.size > 0),
         'shards are seen at all',
       );
-      await step('a repeated delivery', 1, () => receive(event));
+      await step('a repeated delivery', 1, () => receive(context, event));
     }
 
     // Prepared statements get another plan after some executions.
@@ -104,7 +98,7 @@ t.test(
 
 // Bug: the event was committed on its node, and then its place in the queue. A crash in between lost the event.
 t.test('what is written on several nodes is committed in two phases', { skip }, async t => {
-  const { context, receive, commits } = await openWatched(t);
+  const { context, commits } = await openWatched(t);
   const phasesOf = async (work: () => Promise<unknown>) => {
     commits.length = 0;
     await work();
@@ -112,13 +106,13 @@ t.test('what is written on several nodes is committed in two phases', { skip }, 
   };
   const inTwo = ['PREPARE TRANSACTION'];
   for (const event of lifeOf('cus_1')) {
-    t.same(await phasesOf(() => receive(event)), inTwo, 'an event and its place in the queue');
+    t.same(await phasesOf(() => receive(context, event)), inTwo, 'an event and its place in the queue');
     const first = await take(context);
     t.same(await phasesOf(() => giveUp(context, first, new Error('once'), retries)), inTwo, 'a failure');
     const batch = await take(context, true);
     t.same(await phasesOf(() => processBatch(context, handlers, batch)), inTwo, 'an event and its effect');
   }
-  const { id = '' } = (await receive({ id: 'evt_ignored', type: 'customer.created' })) ?? {};
+  const { id } = await receive(context, { id: 'evt_ignored', type: 'customer.created' });
   t.same(await phasesOf(() => replayEvent(context, id)), inTwo, 'a replay');
   const batch = await take(context);
   for (let n = 0; n <= retries.most; n++)
