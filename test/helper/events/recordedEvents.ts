@@ -141,7 +141,8 @@ export const recorded: Record<Name, Recorded> = {
       return {
         'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        'webhook-signature': webhook.sign('msg_p5jXN8AQM9LWM0D4loKWxJek', at, raw),
+        // Several signatures, as while a secret is replaced.
+        'webhook-signature': `v1a,xyz ${webhook.sign('msg_p5jXN8AQM9LWM0D4loKWxJek', at, raw)}`,
       };
     },
     verify: async (raw, headers) => webhook.verify(raw, headers) !== undefined,
