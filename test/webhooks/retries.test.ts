@@ -5,16 +5,16 @@ import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { countRows } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
+const atOnce = { delay: 0, delayMax: 0 };
+const late = { delay: 3600, delayMax: 3600 };
+
 t.test('a handler that throws nine times and then succeeds takes effect once', async t => {
   let calls = 0;
   const handle = async () => {
     calls++;
     if (calls < 10) throw new Error(`not yet\0, ${calls}`);
   };
-  const { call, deliver, eventually } = await buildReceiver(t, {
-    handle,
-    retries: { delay: 0, delayMax: 0 },
-  });
+  const { call, deliver, eventually } = await buildReceiver(t, { handle, retries: atOnce });
   await deliver(paymentEvent());
   const event = await eventually('customer=cus_1', 'processed');
   t.match(event, { attempts: 10, lastError: null });
@@ -62,8 +62,7 @@ t.test('a replay of an event that waits for its next attempt makes it due at onc
   const handle = async () => {
     throw new Error('always');
   };
-  const retries = { delay: 3600, delayMax: 3600 };
-  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries });
+  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries: late });
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
@@ -84,10 +83,7 @@ t.test('a failed or dead event can be dismissed: it is not tried again, and coun
   const handle = async () => {
     if (broken) throw new Error('malformed');
   };
-  const { call, database, deliver, eventually } = await buildReceiver(t, {
-    handle,
-    retries: { delay: 3600, delayMax: 3600 },
-  });
+  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries: late });
   const paths = (event: { id: string }, what: string) => `/api/webhook-events/${event.id}/${what}`;
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
@@ -121,41 +117,33 @@ t.test('events are replayed and dismissed by filter, a dry run only counts, and 
   for (const end = Date.now() + 60_000; (await dead()) < 6 && Date.now() < end; ) await sleep(25);
   broken = false;
   t.match((await call('GET', '/api/webhook-backlog', 200)).body, { counts: { received: 0, dead: 6 } });
-  const [replay, dismiss] = ['replay', 'dismiss'].map(
-    what =>
-      async (body: object, status = 200) =>
-        (await call('POST', `/api/webhook-events/${what}`, status, { body })).body,
-  ) as [Send, Send];
+  const send = async (path: string, body: object, status = 200) =>
+    (await call('POST', `/api/webhook-events/${path}`, status, { body })).body;
 
-  t.same(await replay({ customer: 'cus_a', dryRun: true }), { replayed: 0, remaining: 4 });
-  t.same(await dismiss({ dryRun: true }), { dismissed: 0, remaining: 6 });
+  t.same(await send('replay', { customer: 'cus_a', dryRun: true }), { replayed: 0, remaining: 4 });
+  t.same(await send('dismiss', { dryRun: true }), { dismissed: 0, remaining: 6 });
   t.equal(await dead(), 6, 'a dry run only counts');
-  t.same(await replay({ customer: 'cus_a', status: 'failed' }), { replayed: 0, remaining: 0 });
-  t.same(await dismiss({ status: 'failed' }), { dismissed: 0, remaining: 0 });
-  t.same(await replay({ customer: 'cus_a' }), { replayed: 4, remaining: 0 });
-  t.same(await replay({ status: 'ignored' }), { replayed: 1, remaining: 0 });
-  t.same(await dismiss({}), { dismissed: 2, remaining: 0 });
+  t.same(await send('replay', { customer: 'cus_a', status: 'failed' }), { replayed: 0, remaining: 0 });
+  t.same(await send('dismiss', { status: 'failed' }), { dismissed: 0, remaining: 0 });
+  t.same(await send('replay', { customer: 'cus_a' }), { replayed: 4, remaining: 0 });
+  t.same(await send('replay', { status: 'ignored' }), { replayed: 1, remaining: 0 });
+  t.same(await send('dismiss', {}), { dismissed: 2, remaining: 0 });
   await eventually('customer=cus_a', 'processed');
   await eventually('type=charge.captured', 'ignored');
   t.equal(await count('/api/webhook-events?status=dismissed'), 2);
   t.equal(await count('/api/audit?action=event.replay'), 5);
   t.equal(await count('/api/audit?action=event.dismiss'), 2);
-  await replay({ status: 'processed' }, 400);
-  await replay({ staus: 'dead' }, 400);
-  await dismiss({ status: 'ignored' }, 400);
+  await send('replay', { status: 'processed' }, 400);
+  await send('replay', { staus: 'dead' }, 400);
+  await send('dismiss', { status: 'ignored' }, 400);
 });
-type Send = (body: object, status?: number) => Promise<unknown>;
 
 t.test("every log line about an event has the provider's id", async t => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const handle = () => Promise.reject(new Error('never'));
-  const { deliver, eventually } = await buildReceiver(t, {
-    handle,
-    log,
-    retries: { delay: 0, delayMax: 0 },
-    settings: { WEBHOOK_RETRIES: 1 },
-  });
+  const settings = { WEBHOOK_RETRIES: 1 };
+  const { deliver, eventually } = await buildReceiver(t, { handle, log, retries: atOnce, settings });
   await deliver(paymentEvent());
   await eventually('event=evt_1', 'dead');
   const about = lines.filter(({ msg }) => /webhook|event/.test(String(msg)));
@@ -163,11 +151,6 @@ t.test("every log line about an event has the provider's id", async t => {
     about.map(({ msg }) => String(msg).slice(0, 30)),
     ['webhook received', 'A webhook event failed and wil', 'A webhook event failed for the'],
   );
-  for (const line of about)
-    t.match(line, {
-      provider: 'stripe',
-      eventId: 'evt_1',
-      type: 'payment_intent.succeeded',
-      customer: 'cus_1',
-    });
+  const [provider, eventId, type, customer] = ['stripe', 'evt_1', 'payment_intent.succeeded', 'cus_1'];
+  for (const line of about) t.match(line, { provider, eventId, type, customer });
 });

@@ -47,8 +47,7 @@ t.test('old events are trimmed in batches, dead ones never', async t => {
   const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
     if (customer === 'cus_dead') throw new Error('never');
   };
-  const settings = { WEBHOOK_RETRIES: 0 };
-  const service = await buildReceiver(t, { handle, settings: { ...settings }, now: () => clock });
+  const service = await buildReceiver(t, { handle, settings: { WEBHOOK_RETRIES: 0 }, now: () => clock });
   const at = () => Math.floor(clock.getTime() / 1000);
   await service.deliver(paymentEvent({ id: 'old', customer: 'cus_old' }), 200, {}, at());
   await service.deliver({ id: 'old_ignored' }, 200, {}, at());
