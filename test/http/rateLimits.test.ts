@@ -81,6 +81,9 @@ t.test('with one hop the address that the proxy wrote counts, not those before i
   t.equal(await left('10.0.0.1', '203.0.113.8, 10.0.0.1, 198.51.100.1'), 0);
   t.equal(await left('10.0.0.1', '198.51.100.2'), 2);
   t.equal(await left('198.51.100.1'), 'none', 'without the header the address of the socket counts');
+  const networks = ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1'];
+  for (const [i, address] of networks.entries())
+    t.equal(await left('10.0.0.1', address), [2, 1, 2][i], 'an IPv6 /64 network is one client');
 });
 
 t.test('with two hops the last address but one is the client', async t => {
