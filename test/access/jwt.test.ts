@@ -5,15 +5,6 @@ import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';
 
-t.test('the keys of an issuer are not read again for each token', async t => {
-  const issuer = await openIssuer(t);
-  const { call } = await build(t, { settings: issuer.settings });
-  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
-  const readBefore = issuer.reads();
-  for (let i = 0; i < 5; i++) await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
-  t.equal(issuer.reads(), readBefore, 'known keys are kept');
-});
-
 t.test('keys rotate without a restart, and tokens of a withdrawn key are refused', async t => {
   const { settings, ...issuer } = await openIssuer(t);
   const check = new TokenVerifier(settings, { log: testLog, database: await openTestDatabase(t) });
@@ -29,12 +20,14 @@ t.test('keys rotate without a restart, and tokens of a withdrawn key are refused
   t.match(await check.find(await issuer.sign()), { id: 'someone' });
 });
 
-t.test('known keys keep working while the issuer is down', async t => {
+t.test('known keys are not read for each token, and keep working while the issuer is down', async t => {
   const { settings, ...issuer } = await openIssuer(t);
   const { app, call } = await build(t, { settings });
   await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  const readBefore = issuer.reads();
   issuer.goAway(true);
   await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign({ sub: 'another' })) });
+  t.equal(issuer.reads(), readBefore);
   t.equal((await app.inject({ url: '/api/users' })).statusCode, 401);
 });
 
