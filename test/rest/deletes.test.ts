@@ -5,22 +5,6 @@ import { build } from '../helper/app.ts';
 
 const { call, newUser, newPost, database } = await build(t);
 
-t.test('a DELETE may have a content-type without a body, or an empty object', async t => {
-  for (const raw of ['', '{}']) {
-    const { id } = await newUser();
-    const options = { raw, headers: { 'content-type': 'application/json' } };
-    const { headers } = await call('DELETE', `/api/users/${id}`, 204, options);
-    t.notOk(headers['content-type']);
-  }
-});
-
-t.test('a DELETE with a body is refused, not silently ignored', async t => {
-  const { id } = await newUser();
-  const { error } = (await call('DELETE', `/api/users/${id}`, 400, { body: { cascade: true } })).body;
-  t.equal(error.message, 'A DELETE must not have a body.');
-  await call('GET', `/api/users/${id}`, 200);
-});
-
 t.test('a user with posts is not deleted, and the error counts the posts', async t => {
   const { id } = await newUser();
   for (const total of [1, 2, 3]) {
@@ -57,18 +41,10 @@ t.test('a cascade over too many posts is refused with their number (bug: it was 
   t.equal((await call('GET', `/api/posts?author=${id}`, 200)).body.meta.total, 0);
 });
 
-t.test('cascade must be true or false, given once', async t => {
+t.test('cascade must be true or false', async t => {
   const { id } = await newUser();
-  const post = await newPost({ authorId: id });
   for (const value of ['1', 'TRUE', '']) {
-    const { error } = (await call('DELETE', `/api/users/${id}?cascade=${encodeURIComponent(value)}`, 400))
-      .body;
+    const { error } = (await call('DELETE', `/api/users/${id}?cascade=${value}`, 400)).body;
     t.same(error.details, [{ in: 'query', path: '/cascade', message: 'must be a boolean' }], value);
   }
-  const twice = (await call('DELETE', `/api/users/${id}?cascade=false&cascade=true`, 400)).body;
-  t.match(twice.error.details, [{ message: 'must be given once' }]);
-  const wrong = (await call('DELETE', `/api/users/${id}?cascad=true`, 400)).body;
-  t.match(wrong.error.details, [{ path: '/cascad', message: 'is not known; did you mean "cascade"?' }]);
-  await call('GET', `/api/users/${id}`, 200);
-  await call('DELETE', `/api/posts/${post.id}?cascade=true`, 204);
 });
