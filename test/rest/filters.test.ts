@@ -61,10 +61,3 @@ t.test('a repeated parameter is refused as ambiguous', async t => {
     t.match(error.details[0], { path: `/${query.split('=')[0]}`, message: 'must be given once' });
   }
 });
-
-t.test('a query that cannot be decoded is refused, not taken literally', async t => {
-  for (const value of ['%zz', '%', '%ff', '%e0%a4', '%ed%a0%80', 'a%2']) {
-    const { error } = (await call('GET', `/api/users?name=${value}`, 400)).body;
-    t.match(error, { message: 'The query is not valid percent-encoded UTF-8.' }, value);
-  }
-});

@@ -47,26 +47,17 @@ t.test('a malformed id in a body or a query is invalid', async t => {
   }
 });
 
-t.test('an empty id and an extra slash are a 404', async () => {
-  for (const path of ['/api/users/', '/api/posts/', '/api/', '/api', '/api//users', '//api/users'])
-    await call('GET', path, 404);
-  const { id } = await newUser();
-  await call('GET', `/api/users/${id}/`, 404);
-  await call('GET', `/api/users/${id}/posts`, 404);
-  await call('GET', `/API/users/${id}`, 404);
-});
-
 t.test('an id may be percent-encoded', async t => {
   const { id } = await newUser();
   const encoded = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
   t.equal((await call('GET', `/api/users/${encoded}`, 200)).body.id, id);
 });
 
-t.test('a path that cannot be decoded is a bad request, in the same envelope', async t => {
-  for (const id of ['%zz', '%', '%e0%a4', '%ff', '%c0%80', '%ed%a0%80']) {
-    const answer = await call('GET', `/api/users/${id}`, 400, { headers: { 'x-request-id': 'mine' } });
-    t.match(answer.body.error, { message: /percent-encoded/, details: { code: 'bad_request' } }, id);
-    t.equal(answer.headers['x-request-id'], 'mine');
-    t.equal(answer.headers['x-content-type-options'], 'nosniff');
-  }
+t.test('a path or a query that cannot be decoded is refused, not taken literally', async t => {
+  for (const text of ['%zz', '%', '%e0%a4', '%ff', '%c0%80', '%ed%a0%80', 'a%2'])
+    for (const path of [`/api/users/${text}`, `/api/users?name=${text}`]) {
+      const answer = await call('GET', path, 400, { headers: { 'x-request-id': 'mine' } });
+      t.match(answer.body.error, { message: /percent-encoded/, details: { code: 'bad_request' } }, path);
+      t.match(answer.headers, { 'x-request-id': 'mine', 'x-content-type-options': 'nosniff' });
+    }
 });
