@@ -2,13 +2,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { Database } from '../../src/database/database.ts';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { build } from '../helper/app.ts';
-import { backend, createPostgres, hold, testLog } from '../helper/database.ts';
+import { hold } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
-
-const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 
 /** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */
 const holdUsers = (database: Database) =>
@@ -80,21 +77,3 @@ t.test('requests are refused while the event loop lags, and no longer', async t 
   await call('GET', '/health/ready', 200);
   await until('requests are served again', async () => (await status()) === 200);
 });
-
-t.test(
-  'while every connection for writes is held, writes get 503 after a bounded wait and reads continue',
-  onPostgres,
-  async t => {
-    const database = openPostgres({ url: await createPostgres(t), connections: 2 }, testLog);
-    t.teardown(() => database.close());
-    await database.ready;
-    const { call } = await build(t, { database });
-    const releases = [await hold(database, async () => {}), await hold(database, async () => {})];
-    const body = { name: 'Ada', email: 'ada@example.com' };
-    t.match(await call('POST', '/api/users', 503, { body }), refused);
-    t.match(database.load?.(), { connections: 3, reading: 0, writing: 2 });
-    await call('GET', '/api/users', 200);
-    await Promise.all(releases.map(release => release()));
-    await call('POST', '/api/users', 201, { body });
-  },
-);

@@ -5,13 +5,13 @@ export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
 /** These measure response times under load, or make much, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|process\/shutdown|storage\/outage|changes\/(readers|resume)|writes\/keys|webhooks\/instances)|nightly\/chaos|database\/(strangers|driver\/connecting)|limits\/limits|rest\/conflicts|http\/pressure)\.test\.ts$/.test(
+  /(e2e\/(cluster\/(cluster|redis)|process\/shutdown|storage\/outage|changes\/(readers|resume)|writes\/keys|webhooks\/instances)|nightly\/chaos|database\/(locks|driver\/connecting)|limits\/limits|rest\/conflicts|http\/pressure)\.test\.ts$/.test(
     file,
   );
 
 /** The longest files run first, so that none of them runs by itself at the end. */
 const long =
-  /(guides|scripts\/client|retries|seed|fuzz|locks|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(kill|command))\.test\.ts$/;
+  /(guides|scripts\/client|retries|fuzz|connecting|limits|image|replicas|e2e\/(pages|storage)\/\w+|(kill|command))\.test\.ts$/;
 
 /**
  * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a
