@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -10,8 +8,6 @@ import { any, below, random } from '../helper/values/random.ts';
 /** One session of a database. The embedded database has one. */
 export interface Session {
   run: (text: string) => Promise<Record<string, unknown>[]>;
-  /** Loads rows by COPY. */
-  load: (table: string, lines: string[]) => Promise<void>;
 }
 
 /** An id of an earlier time, among the others, or of now, after all others. */
@@ -38,27 +34,15 @@ function sessionsOf(t: Test, url: string): () => Session {
   return () => {
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end({ timeout: 1 }));
-    return {
-      // Sent at once: the driver waits until somebody asks for the result.
-      run: async text => sql.unsafe(text),
-      load: async (table, lines) =>
-        pipeline(
-          Readable.from(lines.map(line => `${line}\n`)),
-          await sql.unsafe(`copy ${table} from stdin`).writable(),
-        ),
-    };
+    // Sent at once: the driver waits until somebody asks for the result.
+    return { run: async text => sql.unsafe(text) };
   };
 }
 
 async function embeddedSession(t: Test): Promise<() => Session> {
   const { embedded } = await openTestDatabase(t);
   if (!embedded) throw new Error('There is no embedded database.');
-  const run: Session['run'] = async text => (await embedded.query<Record<string, unknown>>(text)).rows;
-  const load = async (table: string, lines: string[]) =>
-    void (await embedded.query(`copy ${table} from '/dev/blob'`, [], {
-      blob: new Blob([`${lines.join('\n')}\n`]),
-    }));
-  return () => ({ run, load });
+  return () => ({ run: async text => (await embedded.query<Record<string, unknown>>(text)).rows });
 }
 
 /** Folds all changes that are committed. */
@@ -101,15 +85,8 @@ const insertPosts = (amount: number) => `
 const some = (table: string, amount: number) =>
   `(select id from ${table} where id >= '${anyId()}' order by id limit ${amount})`;
 
-/** The driver never ends a COPY that fails, so this is not for isolation levels under which any statement may fail. */
-function copyPosts({ load }: Session): Promise<void> {
-  const line = () =>
-    [anyId(), 'copied', any(['draft', 'published']), any(authors), 'now', 'now', '1'].join('\t');
-  return load('posts', Array.from({ length: 1 + below(300) }, line));
-}
-
-/** Every other way to write: one row and many, changes that move a row to another part, cascades. */
-const writes: (({ run, load }: Session) => Promise<unknown>)[] = [
+/** Every way to write: one row and many, changes that move a row to another part, cascades. */
+const writes: (({ run }: Session) => Promise<unknown>)[] = [
   ({ run }) => run(insertPosts(1)),
   ({ run }) => run(insertPosts(1 + below(40))),
   ({ run }) => run(insertPosts(any([1, 1200]))),
@@ -151,9 +128,7 @@ export async function writeOnce(
     if (below(4) === 0) await run('set constraints all immediate');
     for (let left = 1 + below(3); left > 0; left--) {
       await run('savepoint here');
-      const failed = await any(isolation === 'read committed' ? [...writes, copyPosts] : writes)(
-        session,
-      ).then(
+      const failed = await any(writes)(session).then(
         () => below(6) === 0,
         () => true,
       );
