@@ -12,21 +12,18 @@ import { openTestDatabase } from '../../helper/database.ts';
 t.test('a record may have members with the names that a statement of a list uses itself', async t => {
   const context = inside(await openTestDatabase(t));
   const { db } = context;
-  const names = ['bound', 'rest', 'start', 'page', 'record', 'limit', 'skip'];
-  const columns = Object.fromEntries(names.map(name => [name, text()]));
-  const orders = pgTable('orders', {
-    id: uuid().primaryKey(),
-    parent: uuid(),
-    total: text(),
-    skip: text(),
-    ...columns,
-  });
-  const texts = ['total', ...names].map(name => `"${name}" text`).join();
+  const names = ['total', 'bound', 'rest', 'start', 'page', 'record', 'limit', 'skip'] as const;
+  const columns = Object.fromEntries(names.map(name => [name, text()])) as Record<
+    (typeof names)[number],
+    ReturnType<typeof text>
+  >;
+  const orders = pgTable('orders', { id: uuid().primaryKey(), parent: uuid(), ...columns });
+  const texts = names.map(name => `"${name}" text`);
   await db.rows(`create table orders (id uuid primary key, parent uuid, ${texts})`, []);
   await db.rows(`select list_watch('orders', '{}')`, []);
   const [parent, other] = [newId(0), newId(0)];
-  const others = Object.fromEntries(names.map(name => [name, `its ${name}`]));
-  const order = { ...others, total: 'its total', id: newId(0), parent };
+  const order = { ...Object.fromEntries(names.map(name => [name, `its ${name}`])), id: newId(0), parent };
+  const filter = { total: 'its total', skip: 'its skip' };
   await orm(db).insert(orders).values(order);
   for (const counted of [[], undefined]) {
     const list = new PagedList<typeof order, 'parent' | 'total' | 'skip', 'createdAt' | 'total'>({
@@ -39,33 +36,17 @@ t.test('a record may have members with the names that a statement of a list uses
     });
     for (const sort of ['createdAt', '-total'] as const) {
       const query = { limit: 5, sort };
-      t.same(await list.page(context, query), {
-        data: [order],
-        meta: { page: 1, limit: 5, total: 1, totalPages: 1 },
-        hasNext: false,
-      });
-      t.same(
-        (await list.byNumber(context, { ...query, page: 2, total: 'its total', skip: 'its skip' })).meta
-          .total,
-        1,
-      );
+      const meta = { page: 1, limit: 5, total: 1, totalPages: 1 };
+      t.same(await list.page(context, query), { data: [order], meta, hasNext: false });
+      t.match(await list.byNumber(context, { ...query, page: 2, ...filter }), { meta: { total: 1 } });
       t.same((await list.page(context, { ...query, after: '' })).data, [order]);
-      for (const each of [query, { ...query, before: '', skip: 'its skip' }]) {
-        const pages = await list.ofEach(context, { filter: 'parent', ids: [parent, other] }, each, 10);
+      const each = { filter: 'parent' as const, ids: [parent, other] };
+      for (const one of [query, { ...query, before: '', skip: filter.skip }]) {
+        const pages = await list.ofEach(context, each, one, 10);
         t.same([pages.get(parent)?.data, pages.get(other)?.data], [[order], []]);
       }
-      const totals = await list.totalOfEach(
-        context,
-        { filter: 'parent', ids: [parent, other] },
-        { total: 'its total' },
-      );
-      t.same(
-        [...totals],
-        [
-          [parent, 1],
-          [other, 0],
-        ],
-      );
+      const totals = await list.totalOfEach(context, each, { total: filter.total });
+      t.same(Object.fromEntries(totals), { [parent]: 1, [other]: 0 });
     }
   }
 });
@@ -79,30 +60,20 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
     sorts: { attempts: [webhookEvents.attempts] },
   });
   const context = inside(await openTestDatabase(t));
-  await orm(context.db)
-    .insert(webhookEvents)
-    .values(
-      [2, 10, 1, 10, 9].map((attempts, i) => ({
-        ...newRecord(context),
-        attempts,
-        provider: 'p',
-        preset: 'p',
-        status: 'dead' as const,
-        fingerprint: Buffer.from([i]),
-        body: Buffer.from('{}'),
-      })),
-    );
+  const event = { provider: 'p', preset: 'p', status: 'dead' as const, body: Buffer.from('{}') };
+  for (const [i, attempts] of [2, 10, 1, 10, 9].entries())
+    await orm(context.db)
+      .insert(webhookEvents)
+      .values({ ...newRecord(context), ...event, attempts, fingerprint: Buffer.from([i]) });
   const query = { limit: 2, sort: '-attempts' } as const;
   const first = (await list.page(context, { ...query, after: '' })) as CursorPage<{ attempts: number }>;
   const second = await list.page(context, { ...query, after: first.meta.next ?? '' });
-  t.same(
-    [...first.data, ...second.data].map(({ attempts }) => attempts),
-    [10, 10, 9, 2],
+  t.match(
+    [...first.data, ...second.data],
+    [10, 10, 9, 2].map(attempts => ({ attempts })),
   );
   const nothing = { above: firstId, below: lastId };
   const forged = makeCursor(JSON.stringify(['attempts', '-attempts', nothing, []]), ['many', newId(0)]);
-  await t.rejects(list.page(context, { ...query, after: forged }), {
-    code: 'invalid',
-    details: [{ path: '/after' }],
-  });
+  const refused = { code: 'invalid', details: [{ path: '/after' }] };
+  await t.rejects(list.page(context, { ...query, after: forged }), refused);
 });
