@@ -11,18 +11,12 @@ type Variables = Record<string, unknown>;
 export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
   const { database, sent } = watchStatements(await openTestDatabase(t));
   const built = await build(t, { settings, database });
-  const post = (query: string, variables?: Variables, status = 200) =>
-    built.call('POST', '/api/graphql', status, { body: { query, ...(variables && { variables }) } });
-
+  const post = (query: string, variables?: Variables) =>
+    built.call('POST', '/api/graphql', 200, { body: { query, ...(variables && { variables }) } });
   const ask = async (query: string, variables?: Variables) => (await post(query, variables)).body;
-  /** The errors, without the ids of their requests. */
-  const errorsOf = async (query: string, variables?: Variables) =>
-    withoutId(await ask(query, variables)).errors;
+  const errorsOf = async (query: string, variables?: Variables) => (await ask(query, variables)).errors;
   return { ...built, database, statements: sent, post, ask, errorsOf };
 }
-
-const withoutId = (body: object) =>
-  JSON.parse(JSON.stringify(body, (name, value) => (name === 'requestId' ? undefined : value)));
 
 /** Inserts users with posts straight into the database: the API would take long for so many. */
 export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
