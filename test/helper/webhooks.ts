@@ -75,8 +75,8 @@ export const statusEvent = (
 export const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 
 /** Works on the queue as a worker does, until nothing is due. */
-export async function workThrough(context: Context, all: Handlers = handlers, most = 10): Promise<void> {
-  const retries = { most, delay: 3600, delayMax: 3600 };
+export async function workThrough(context: Context, all: Handlers = handlers): Promise<void> {
+  const retries = { most: 10, delay: 3600, delayMax: 3600 };
   for (const isAlone of [false, true]) {
     const take = () => takeBatch(context.db, newId(Date.now()), isAlone);
     for (let batch = await take(); batch; batch = await take()) {
@@ -109,8 +109,7 @@ interface Choices {
   settings?: Partial<Settings>;
   /** Replaces the real handler of payments; called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
-  /** Replaces the handlers of Stripe's events, those of the receiver too. */
-  handlers?: ReadonlyMap<string, Handler>;
+  handlers?: Handlers;
   now?: () => Date;
   log?: Log;
   /** By default, every retry comes after a second. */
@@ -132,37 +131,28 @@ export const handling = (type: string, handler: Handler): Handlers =>
 /** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildReceiver(
   t: Test,
-  { settings = {}, handle, handlers, now, log = testLog, retries = { delay: 1, delayMax: 1 } }: Choices = {},
+  { settings, handle, handlers, now, log = testLog, retries = { delay: 1, delayMax: 1 } }: Choices = {},
 ) {
-  const used: Partial<Settings> = {
-    WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
-    ...settings,
-  };
   const database = await openTestDatabase(t);
   const calls = openCalls(database);
-  const metrics = openMetrics(database);
-  const given = {
+  const used = handle ? handling('payment_intent.succeeded', oneByOne(handle)) : handlers;
+  const shared = {
+    settings: { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }), ...settings },
     database,
-    metrics,
+    metrics: openMetrics(database),
     log,
-    ...(handlers && { handlers: new Map([['stripe', handlers]]) }),
+    ...(used && { handlers: used }),
     ...(now && { now }),
-  };
-  const parts = {
-    ...given,
-    settings: { ...readSettings({ NODE_ENV: 'test' }), ...used },
-    calls,
-    retries,
-    ...(handle && { handlers: handling('payment_intent.succeeded', oneByOne(handle)) }),
   };
   /** A worker; a second one is as after a restart. */
   const restart = () => {
-    const jobs = startJobs(parts);
+    const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
+    const jobs = startJobs({ ...shared, settings, calls, retries });
     t.teardown(() => jobs.close());
     return jobs;
   };
   const jobs = restart();
-  const app = await build(t, { ...given, settings: used, callWorkers: calls.call });
+  const app = await build(t, { ...shared, callWorkers: calls.call });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(
@@ -192,5 +182,5 @@ export async function buildReceiver(
     // biome-ignore lint/suspicious/noExplicitAny: tests read all its members
     return found as any;
   }
-  return { ...app, metrics, jobs, restart, deliver, eventually };
+  return { ...app, metrics: shared.metrics, jobs, restart, deliver, eventually };
 }
