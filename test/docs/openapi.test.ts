@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { lint, loadConfig } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
@@ -48,6 +49,11 @@ t.test('the document is served as JSON and as YAML', async t => {
     'openapi.yaml is up to date: `npm run generate` writes it',
   );
   t.notMatch(text, /: [&*]\w+$/m, 'no anchors: they are hard to read');
+});
+
+t.test('the document follows the recommended rules of Redocly', async t => {
+  const config = await loadConfig({ configPath: 'redocly.yaml' });
+  t.same(await lint({ ref: 'openapi.yaml', config }), []);
 });
 
 t.test('a client that has the document already gets a 304, compressed or not', async t => {
