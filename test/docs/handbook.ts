@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import { has } from '../rig/openCluster.ts';
 
 export interface Block {
   kind: string;
@@ -107,12 +108,7 @@ const anonymous = (text: string) =>
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 
 /** The programs that the commands of pages need and that are not installed. */
-export async function missingPrograms(): Promise<string[]> {
-  const missing: string[] = [];
-  for (const program of ['curl', 'openssl'])
-    if ((await command(`command -v ${program}`)).code !== 0) missing.push(program);
-  return missing;
-}
+export const missing = ['curl', 'openssl'].filter(program => !has(program));
 
 interface Where {
   /** Only this section of the page. */

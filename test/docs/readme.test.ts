@@ -5,7 +5,7 @@ import { Settings } from '../../schemas/settings.ts';
 import { makeKey, openIssuer } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
 import { buildReceiver, secret } from '../helper/webhooks.ts';
-import { missingPrograms, runBlocks } from './handbook.ts';
+import { missing, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */
 const executed: Record<string, Partial<Settings>> = {
@@ -19,7 +19,6 @@ const executed: Record<string, Partial<Settings>> = {
   'docs/sign-in.md': { AUTH_MODE: 'required' },
 };
 const pages = [...globSync('*.md'), ...globSync('docs/**/*.md'), 'bench/README.md'];
-const missing = await missingPrograms();
 const skip =
   (backend === 'postgres' && 'the pages show the embedded database') ||
   (missing.length > 0 && `not installed: ${missing}`);

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { ask, json } from './cluster/ask.ts';
 import { inherited, until } from './cluster/part.ts';
 import { flags } from './runner/pool.ts';
 
-const pathOf = (script: string) => fileURLToPath(new URL(`../../${script}`, import.meta.url));
+/** A script of this project, or of a copy by its whole path. */
+const pathOf = (script: string) => resolve(import.meta.dirname, '../..', script);
 
 export type Service = ReturnType<typeof spawnService>;
 
@@ -29,6 +29,9 @@ export function makeDataFolder(t: Test): string {
   cpSync(process.env.TEST_DATA_FOLDER ?? '', folder, { recursive: true });
   return folder;
 }
+
+/** The option of Node that runs this module first. */
+export const preload = (module: string) => `--import=data:text/javascript,${encodeURIComponent(module)}`;
 
 /** Starts the service as `npm start` does, with only this environment, and kills it when the test ends. */
 export function spawnService(
@@ -99,8 +102,12 @@ export async function runCommand(
 }
 
 /** Starts the service and waits until it listens and, unless `ready` is false, is ready. */
-export async function startService(t: Test, env: Record<string, string>, { ready = true } = {}) {
-  const service = spawnService(t, env);
+export async function startService(
+  t: Test,
+  env: Record<string, string>,
+  { ready = true, script = 'src/main.ts' } = {},
+) {
+  const service = spawnService(t, env, [], script);
   await Promise.race([
     until('the service listens', () => service.port > 0, 180),
     service.ended.then(code => {

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
-import { serveMetrics } from '../../plugins/metrics.ts';
 import { orm } from '../../src/database/connection.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
@@ -83,20 +81,6 @@ t.test('waiting events are counted, with the age of the oldest', async t => {
 t.test('with METRICS_PORT there is no /metrics among the routes', async t => {
   const { app } = await build(t, { settings: { METRICS_PORT: 0 } });
   t.equal((await app.inject('/metrics')).statusCode, 404);
-});
-
-t.test('METRICS_PORT serves the metrics and the health of the process', async t => {
-  const metrics = new Metrics();
-  let isReady = false;
-  const server = await serveMetrics(metrics, { METRICS_PORT: 0, HOST: '127.0.0.1' }, () => isReady);
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  t.equal(await (await fetch(`${url}/metrics`)).text(), await metrics.read());
-  t.equal((await fetch(url)).status, 404);
-  t.equal((await fetch(`${url}/health/live`)).status, 200);
-  t.equal((await fetch(`${url}/health/ready`)).status, 503);
-  isReady = true;
-  t.equal((await fetch(`${url}/health/ready`)).status, 200);
 });
 
 t.test('the dashboard and the alerts use only metrics that exist', async t => {

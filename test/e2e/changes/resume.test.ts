@@ -1,21 +1,17 @@
 import t from 'tap';
 import { followChanges } from '../../rig/changes.ts';
 import { startPair } from '../../rig/pair.ts';
-import { startService } from '../../rig/process.ts';
+import { preload, startService } from '../../rig/process.ts';
 
 const many = 2000;
 /** Loaded by a server whose clock is a minute ahead. */
-const ahead = `data:text/javascript,const D=Date;globalThis.Date=class extends D{
-  constructor(...given){given.length>0?super(...given):super(D.now()+6e4)}static now(){return D.now()+6e4}}`;
+const ahead = preload(`const D=Date;globalThis.Date=class extends D{
+  constructor(...given){given.length>0?super(...given):super(D.now()+6e4)}static now(){return D.now()+6e4}}`);
 
 t.test(
   `${many} changes through two servers, one of them killed: a reader that is cut each second gets each once`,
   async t => {
-    const { servers, query, databaseUrl } = await startPair(
-      t,
-      {},
-      { NODE_OPTIONS: `--import=${ahead.replaceAll(/\s+/g, '%20')}` },
-    );
+    const { servers, query, databaseUrl } = await startPair(t, {}, { NODE_OPTIONS: ahead });
     const alive = servers.map(({ url }) => url);
     const replace = async () => {
       await servers[1].kill();

@@ -1,21 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import {
-  blocksOf,
-  copyProject,
-  missingPrograms,
-  runBlocks,
-  succeeds,
-  walk,
-  write,
-} from '../../docs/handbook.ts';
+import t from 'tap';
+import { blocksOf, copyProject, missing, runBlocks, succeeds, walk, write } from '../../docs/handbook.ts';
+import { startService } from '../../rig/process.ts';
 
 // The type check, the migration and the tests of what a guide adds take a while on a busy machine.
 
-const missing = await missingPrograms();
 /** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,7 +23,9 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   t.ok(steps.length > 3 && tried.length > 3, 'there are steps');
   await walk(t, steps, folder, tests);
   if (missing.length > 0) return t.comment(`not installed: ${missing}`);
-  await runBlocks(t, page, await startService(t), { heading, folder });
+  const script = join(folder, 'src/main.ts');
+  const { url } = await startService(t, { DATA_DIR: join(folder, 'data') }, { script });
+  await runBlocks(t, page, url, { heading, folder });
 });
 
 for (const [page, least, what] of [
@@ -74,26 +66,6 @@ t.test('all that the pages and the command add passes its tests and the checks',
   const lines = Object.entries(tests).map(([suite, files]) => `npm test -- ${suite} ${[...files].join(' ')}`);
   await Promise.all(['npm run check', ...lines].map(line => succeeds(t, line, folder)));
 });
-
-/** Starts the service of the copy as `npm start` does; returns its origin. */
-async function startService(t: Test): Promise<string> {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0' };
-  const service = spawn(process.execPath, ['src/main.ts'], { cwd: folder, env });
-  const ended = once(service, 'close');
-  t.teardown(() => {
-    service.kill();
-    return ended;
-  });
-  return new Promise((resolve, reject) => {
-    let output = '';
-    service.stdout.on('data', data => {
-      output += data;
-      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
-      if (origin) resolve(origin);
-    });
-    ended.then(() => reject(new Error(`The service ended: ${output}`)));
-  });
-}
 
 t.test('a step that does not fit the code is an error', async t => {
   const folder = t.testdir({ 'a.ts': 'one();\ntwo();\n' });

@@ -11,6 +11,7 @@ import {
   call,
   makeDataFolder,
   makeFolder,
+  preload,
   runCommand,
   spawnService,
   startService,
@@ -116,26 +117,19 @@ t.test('a database whose encoding is not UTF8 is refused before anything is crea
 });
 
 t.test('an unexpected error keeps its stack', async t => {
-  const hook = join(makeFolder(t), 'hook.mjs');
-  writeFileSync(hook, `process.loadEnvFile = () => { throw new Error('unforeseen'); };`);
+  const failing = preload(`process.loadEnvFile = () => { throw new Error('unforeseen'); };`);
   const folder = makeFolder(t);
   writeFileSync(join(folder, '.env'), '');
-  const { code, err } = await runCommand(
-    'scripts/migrate.ts',
-    [],
-    { NODE_OPTIONS: `--import=${hook}` },
-    folder,
-  );
+  const { code, err } = await runCommand('scripts/migrate.ts', [], { NODE_OPTIONS: failing }, folder);
   t.equal(code, 1);
   t.match(err, /^Error: unforeseen\n\s+at /);
 });
 
 t.test('what no request has asked for, and what the settings do not name, is not loaded', async t => {
-  const hook = `import { registerHooks } from 'node:module';
+  const naming = preload(`import { registerHooks } from 'node:module';
     const load = (url, context, next) => (console.error(url), next(url, context));
-    registerHooks({ load });`;
-  const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
-  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, flags);
+    registerHooks({ load });`);
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, [naming]);
   await until('it listens', () => service.port > 0, 90);
   await untilReady(service);
   const loaded = (name: string) => service.errors().includes(`/node_modules/${name}/`);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import t from 'tap';
 import { main as backup } from '../../../scripts/backup.ts';
 import { main as restore } from '../../../scripts/restore.ts';
-import { main as seed } from '../../../scripts/seed.ts';
 import { run as runInside } from '../../helper/command.ts';
 import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { call, makeFolder, runCommand, startService } from '../../rig/process.ts';
@@ -14,7 +13,7 @@ async function run(command: keyof typeof mains, args: string[], env: Record<stri
   const { code, out, err } = await runInside(mains[command], args, { PATH: process.env.PATH ?? '', ...env });
   return { code, output: out + err };
 }
-const mains = { backup, restore, seed };
+const mains = { backup, restore };
 
 t.test('an embedded database is restored into an empty folder', async t => {
   const [from, to] = [{ DATA_DIR: makeFolder(t) }, { DATA_DIR: makeFolder(t) }];
@@ -66,35 +65,26 @@ t.test('without the PostgreSQL programs the commands say what is missing', async
   });
 });
 
-t.test('a PostgreSQL database is restored into an empty one', { skip }, async t => {
+t.test('a PostgreSQL database is restored into an empty one, with its counts', { skip }, async t => {
   const [from, to] = [await startInstalled(t), await startInstalled(t)];
   const file = join(makeFolder(t), 'backup.dump');
   const service = await fill(t, from);
   await service.kill('SIGTERM');
+  await queryPostgres(from.DATABASE_URL, 'select list_fold(10000)');
+  await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
   const contents = await contentsOf(t, from);
   t.match(await run('backup', [file], from), { code: 0 });
   t.match(await run('restore', [file], to), { code: 0 });
   t.same(await contentsOf(t, to), contents);
   t.match(await run('restore', [file], to), { code: 1, output: /not empty: it has the table/ });
-});
 
-t.test('after a restore the counts are right, with changes that were not folded', { skip }, async t => {
-  const [from, to] = [await startInstalled(t), await startInstalled(t)];
-  const file = join(makeFolder(t), 'backup.dump');
-  t.match(await run('seed', ['--users', '300', '--posts', '3000'], from), { code: 0 });
-  for (let i = 0; i < 3; i++) {
-    await queryPostgres(from.DATABASE_URL, addUsers(`folded ${i}`, 1));
-    await queryPostgres(from.DATABASE_URL, 'select list_fold(10000)');
-  }
-  await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
-  t.match(await run('backup', [file], from), { code: 0 });
-  t.match(await run('restore', [file], to), { code: 0 });
-  const totals = `select (select total from list_position('users', 0, false))::int as total, (select count(*) from users)::int as actual`;
-  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 306, actual: 306 }]);
+  // Some changes were not folded.
+  const totals = `select total::int from list_position('users', 0, false)`;
+  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 33 }]);
   await queryPostgres(to.DATABASE_URL, addUsers('after', 5));
-  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
+  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 38 }]);
   await queryPostgres(to.DATABASE_URL, 'select list_fold(10000)');
-  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 311, actual: 311 }]);
+  t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 38 }]);
 });
 
 const addUsers = (name: string, count: number) => `insert into users (id, name, email, created_at, updated_at)

@@ -1,12 +1,10 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
 import { outcome } from '../../helper/servers/fakeServer.ts';
 import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { call, makeFolder, spawnService, startService } from '../../rig/process.ts';
+import { call, preload, spawnService, startService } from '../../rig/process.ts';
 
 t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });
@@ -58,21 +56,14 @@ t.test('a migration that changes the type of a column does not disturb a running
 });
 
 t.test('the service refuses to start on Postgres with an unpatched driver', async t => {
-  const folder = makeFolder(t);
-  const driver = join(folder, 'postgres');
-  cpSync(fileURLToPath(new URL('../../../node_modules/postgres', import.meta.url)), driver, {
-    recursive: true,
-  });
-  const index = join(driver, 'src', 'index.js');
-  writeFileSync(index, readFileSync(index, 'utf8').replace(/patch: 'triport-\d+',/, ''));
-  const hook = join(folder, 'hook.mjs');
-  writeFileSync(
-    hook,
-    `import { registerHooks } from 'node:module';
-     registerHooks({ resolve: (name, context, next) => name === 'postgres'
-       ? { url: ${JSON.stringify(pathToFileURL(index).href)}, shortCircuit: true } : next(name, context) });`,
-  );
-  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, ['--import', hook]);
+  const unpatched = preload(`import { registerHooks } from 'node:module';
+    const unpatch = source => String(source).replace(/patch: 'triport-\\d+',/, '');
+    const load = (url, context, next) => {
+      const { source, ...rest } = next(url, context);
+      return { ...rest, source: url.endsWith('/postgres/src/index.js') ? unpatch(source) : source };
+    };
+    registerHooks({ load });`);
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, [unpatched]);
   t.equal(await service.ended, 1);
   t.match(service.errors(), /The postgres driver is not patched: run `npx patch-package`/);
 });
