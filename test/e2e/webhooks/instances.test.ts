@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
-import { spawnService, startService, until } from '../../rig/process.ts';
+import { openCollector } from '../../helper/servers/collector.ts';
+import { call, spawnService, startService, until } from '../../rig/process.ts';
 import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
@@ -28,17 +29,21 @@ t.test('50 copies of one event at once on two instances: one row, one effect', a
   t.equal(subscription.createdAt, subscription.updatedAt);
 });
 
-t.test('a separate worker processes what the instances have stored', async t => {
+t.test('a separate worker processes what the instances have stored, in the same trace', async t => {
+  const collector = await openCollector(t);
   const env = {
     WEBHOOK_SECRETS: secrets,
     DATABASE_URL: await createPostgres(t, { empty: true }),
     WORKER: 'apart',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
   };
-  const service = await startService(t, env);
+  const service = await startService(t, { ...env, OTEL_SERVICE_NAME: 'receiver' });
   t.equal((await payMany(() => service.url, { from: 0, to: 100 })).size, 100);
   t.equal(await total(service.url, '/api/subscriptions'), 0, 'no worker is running yet');
   const METRICS_PORT = String(await freePort());
-  const worker = spawnService(t, { LOG_LEVEL: 'warn', METRICS_PORT, ...env }, [], 'src/worker.ts');
+  const own = { LOG_LEVEL: 'warn', METRICS_PORT, OTEL_SERVICE_NAME: 'worker' };
+  const worker = spawnService(t, { ...env, ...own }, [], 'src/worker.ts');
   const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
   await until('the worker has processed all of them', () => active(100), 60);
 
@@ -49,6 +54,16 @@ t.test('a separate worker processes what the instances have stored', async t => 
   await pay(service.url, 'evt_quiet', 'cus_quiet');
   await until('it has processed one more', () => active(101), 5);
   t.ok(Date.now() - before < 900, `the worker was woken: ${Date.now() - before} ms`);
+
+  const [{ id }] = await all(service.url, '/api/webhook-events?event=evt_quiet');
+  const { traceId } = (await call(service, 'GET', `/api/webhook-events/${id}`)).body;
+  const [arrival, processed] = await Promise.all(
+    ['POST /api/webhooks/:provider', 'process webhook event'].map(async name =>
+      (await collector.spansOf(traceId, name)).find(span => span.name === name),
+    ),
+  );
+  t.equal(arrival?.service, 'receiver');
+  t.match(processed, { service: 'worker', parentSpanId: arrival?.spanId });
   t.equal(await worker.kill('SIGTERM'), 0);
   t.same([worker.lines, worker.errors()], [[], '']);
 });
