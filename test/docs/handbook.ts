@@ -66,7 +66,7 @@ export function copyProject(): string {
 }
 
 /** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit what is there. */
-export function write(folder: string, { kind, file, text }: Block): void {
+function write(folder: string, { kind, file, text }: Block): void {
   const path = join(folder, file);
   if (kind !== 'diff') {
     if (existsSync(path)) {

@@ -1,14 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
 import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, runCommand } from '../../rig/process.ts';
-
-t.test('npm passes --help on', async t => {
-  const { stdout, status } = spawnSync('npm', ['run', '-s', 'repair', '--', '--help'], { encoding: 'utf8' });
-  t.equal(status, 0);
-  t.match(stdout, /^npm run repair: recounts/);
-});
 
 t.test('the exit code says whether it worked, and a result is alone on standard output', async t => {
   const env = { DATA_DIR: makeDataFolder(t) };
