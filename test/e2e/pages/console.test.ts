@@ -2,14 +2,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { makeUser } from '../../helper/access.ts';
 import { paymentEvent } from '../../helper/webhooks.ts';
-import {
-  accessibilityProblems,
-  phone,
-  rowsOf,
-  rowWith,
-  scrollsSideways,
-  wide,
-} from '../../rig/pages/browser.ts';
+import { inBothLooks, rowsOf, rowWith } from '../../rig/pages/browser.ts';
 import { startOperated } from '../../rig/pages/operated.ts';
 
 const { database, deliver, eventually, origin, repair, visit } = await startOperated(t, 'open');
@@ -29,25 +22,19 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
     keys: ['#keys', 'caption:text("Keys") ~ tbody tr'],
     audit: ['#audit', 'caption:text("Audit") ~ tbody tr'],
   } as const;
-  for (const [colorScheme, viewport] of [
-    ['light', wide],
-    ['dark', phone],
-  ] as const) {
-    const { page, errors } = await visit('', { colorScheme, viewport });
+  const open = visit.bind(undefined, '');
+  await inBothLooks(t, open, async (page, check, { colorScheme, viewport }) => {
     for (const [name, [view, content]] of Object.entries(views)) {
       await page.goto(`${origin}/console${view}`);
       await page.locator(content).first().waitFor({ state: 'attached' });
-      t.same(await accessibilityProblems(page), [], `${name}, ${colorScheme}`);
-      t.notOk(await scrollsSideways(page), `${name}, ${viewport.width} pixels`);
+      await check(name);
       const first = await rowsOf(page).first().boundingBox();
       t.ok(Number(first?.y) < viewport.height / 2, `${name}: the list begins in the upper half`);
       // The pictures of docs/console.md.
       const { SCREENSHOTS } = process.env;
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/console-${name}-${colorScheme}.png` });
     }
-    t.same(errors, []);
-    await page.close();
-  }
+  });
 });
 
 t.test('customers are listed by state, and each has a history of states with their events', async t => {

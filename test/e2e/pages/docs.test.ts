@@ -3,14 +3,7 @@ import t from 'tap';
 import { command } from '../../docs/handbook.ts';
 import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
-import {
-  accessibilityProblems,
-  openBrowser,
-  openPage,
-  phone,
-  scrollsSideways,
-  wide,
-} from '../../rig/pages/browser.ts';
+import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '../../rig/pages/browser.ts';
 import { until } from '../../rig/process.ts';
 
 const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
@@ -19,15 +12,10 @@ const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
 
 t.test('the pages are for everybody: light and dark, on a screen and on a phone', async t => {
-  for (const [colorScheme, viewport] of [
-    ['light', wide],
-    ['dark', phone],
-  ] as const) {
-    const name = `${colorScheme}, ${viewport.width} pixels`;
-    const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
+  const open = openPage.bind(undefined, browser, origin);
+  await inBothLooks(t, open, async (page, check, { colorScheme }) => {
     await page.goto(origin);
-    t.same(await accessibilityProblems(page), [], name);
-    t.notOk(await scrollsSideways(page), name);
+    await check();
     await page.goto(`${origin}/docs#/Users/updateUser`);
     const opened = operation(page, 'updateUser');
     await opened.getByText('Needs the scope write or own.').waitFor();
@@ -35,16 +23,13 @@ t.test('the pages are for everybody: light and dark, on a screen and on a phone'
     t.match(await shared.innerText(), /Errors: 400, 401, 403, 404/);
     const text = 'The request did not arrive in time.';
     t.notOk(await opened.getByText(text, { exact: true }).isVisible(), 'they are one line');
-    t.notOk(await scrollsSideways(page), name);
+    await check();
     for (const summary of await opened.locator('summary:visible').all()) await summary.click();
     await opened.getByText(text, { exact: true }).waitFor();
-    t.same(await accessibilityProblems(page), [], name);
-    t.notOk(await scrollsSideways(page), name);
+    await check();
     const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-    t.equal(colour === 'rgb(245, 247, 250)', colorScheme === 'light', `${name}: ${colour}`);
-    t.same(errors, [], name);
-    await page.close();
-  }
+    t.equal(colour === 'rgb(245, 247, 250)', colorScheme === 'light', String(colour));
+  });
 });
 
 t.test('a request is tried at once, and the code of another is copied and works', async t => {

@@ -2,14 +2,7 @@ import t from 'tap';
 import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
 import { fill } from '../../helper/graphql.ts';
-import {
-  accessibilityProblems,
-  openBrowser,
-  openPage,
-  phone,
-  scrollsSideways,
-  wide,
-} from '../../rig/pages/browser.ts';
+import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '../../rig/pages/browser.ts';
 import { until } from '../../rig/process.ts';
 
 const { app, call, database } = await build(t);
@@ -18,26 +11,19 @@ const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
 
 t.test('the tool runs its first query, light and dark, on a screen and on a phone', async t => {
-  for (const [colorScheme, viewport] of [
-    ['light', wide],
-    ['dark', phone],
-  ] as const) {
-    const { page, errors } = await openPage(browser, origin, { colorScheme, viewport });
-    const name = `${colorScheme}, ${viewport.width} pixels`;
+  const open = openPage.bind(undefined, browser, origin);
+  await inBothLooks(t, open, async (page, check, { colorScheme }) => {
     await page.goto(`${origin}/api/graphql`);
     await page.click('.graphiql-execute-button');
     await page.waitForSelector('.result-window :text("usersCount")');
     const result = await page.locator('.result-window').boundingBox();
-    t.ok(Number(result?.width) > 300, `${name}: there is room to read the result`);
+    t.ok(Number(result?.width) > 300, 'there is room to read the result');
     const colour = await page.evaluate(
       'getComputedStyle(document.querySelector(".graphiql-container")).backgroundColor',
     );
-    t.equal(/255, 255, 255|100%\)/.test(String(colour)), colorScheme === 'light', `${name}: ${colour}`);
-    t.notOk(await scrollsSideways(page), name);
-    t.same(await accessibilityProblems(page), [], name);
-    t.same(errors, [], name);
-    await page.close();
-  }
+    t.equal(/255, 255, 255|100%\)/.test(String(colour)), colorScheme === 'light', String(colour));
+    await check();
+  });
 });
 
 t.test('the second tab creates a user', async t => {

@@ -9,8 +9,8 @@ const executablePath = join(folderOf('chromium') ?? '', 'chromium');
 const args =
   '--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
-export const wide = { width: 1280, height: 900 };
-export const phone = { width: 390, height: 844 };
+const wide = { width: 1280, height: 900 };
+const phone = { width: 390, height: 844 };
 
 export async function openBrowser(t: Test) {
   const browser = await chromium.launch({ executablePath, args: args.split(' ') });
@@ -47,9 +47,33 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   // It breaks when an element goes meanwhile, such as a hint.
   return (await run().catch(run)) as string[];
 }
-/** Whether the page is wider than the screen: one must scroll sideways to read it. */
-export const scrollsSideways = (page: Page): Promise<boolean> =>
-  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+
+/**
+ * Opens a page light on a screen, and dark on a phone. `check` is for what is shown: everybody can use it, and nobody
+ * must scroll sideways to read it.
+ */
+export async function inBothLooks(
+  t: Test,
+  open: (options: BrowserContextOptions) => ReturnType<typeof openPage>,
+  visit: (page: Page, check: (what?: string) => Promise<void>, look: (typeof looks)[number]) => Promise<void>,
+) {
+  for (const look of looks) {
+    const { page, errors } = await open(look);
+    const name = `${look.colorScheme}, ${look.viewport.width} pixels`;
+    const check = async (what = '') => {
+      t.same(await accessibilityProblems(page), [], `${what} ${name}`);
+      const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+      t.notOk(await page.evaluate(isTooWide), `${what} ${name}`);
+    };
+    await visit(page, check, look);
+    t.same(errors, [], name);
+    await page.close();
+  }
+}
+const looks = [
+  { colorScheme: 'light', viewport: wide },
+  { colorScheme: 'dark', viewport: phone },
+] as const;
 
 /** The rows of the table of a page. */
 export const rowsOf = (page: Page) => page.locator('tbody tr');
