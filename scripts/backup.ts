@@ -1,5 +1,5 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
 import { withDatabase } from './lib/database.ts';
@@ -38,5 +38,4 @@ async function writeSnapshot({ embedded }: Database, file: string): Promise<void
   if (snapshot) writeFileSync(file, Buffer.from(await snapshot.arrayBuffer()));
 }
 
-export const main = mainOf({ usage, most: 1, run: backup });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, most: 1, run: backup });

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
 import { parse } from 'yaml';
-import { type Arguments, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { ServiceClient } from './lib/serviceClient.ts';
 
@@ -97,5 +97,4 @@ function writeFiles(folder: string, files: Record<string, string>): void {
     writeFileSync(join(folder, name), `${name.endsWith('.graphql') ? '#' : '//'} ${mark}\n${text}`);
 }
 
-export const main = mainOf({ usage, options, most: 1, run: writeClient });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, most: 1, run: writeClient });

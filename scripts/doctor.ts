@@ -1,4 +1,4 @@
-import { type Arguments, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
 import { SettingsError } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { printable, printableJson } from '../src/core/text.ts';
@@ -61,5 +61,4 @@ function failureOf(name: string, error: Error): string {
   return `${name} cannot be used (${message || code}): start it, open the firewalls, or correct the setting.`;
 }
 
-export const main = mainOf({ usage, options, run: examine });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, run: examine });

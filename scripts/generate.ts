@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { schemaText } from '../plugins/graphql/schema.ts';
 import { Settings } from '../schemas/settings.ts';
 import { buildApp } from '../src/app.ts';
-import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
@@ -87,5 +87,4 @@ async function generate({ values: { check } }: Arguments<typeof options>, io: Io
   io.out(`Written: ${names}`);
 }
 
-export const main = mainOf({ usage, options, run: generate });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, run: generate });

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
-import { type Arguments, commandNamed, type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Arguments, commandNamed, type Io, mainOf, UsageError } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { printable } from '../src/core/text.ts';
@@ -99,5 +99,4 @@ async function manageKeys(args: Flags, io: Io) {
   await withDatabase(io, parts => work(systemContext(parts, actor, 'command'), io), commandLog('error'));
 }
 
-export const main = mainOf({ usage, options, most: 2, run: manageKeys });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, most: 2, run: manageKeys });

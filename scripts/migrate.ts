@@ -1,4 +1,4 @@
-import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { spread } from '../src/database/migrations/spread.ts';
 import { withDatabase } from './lib/database.ts';
 
@@ -21,5 +21,4 @@ async function migrate({ values }: Arguments<typeof options>, io: Io) {
   });
 }
 
-export const main = mainOf({ usage, options, run: migrate });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, run: migrate });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
@@ -67,5 +67,4 @@ function run(...[program, ...args]: [string, ...string[]]): void {
   }
 }
 
-export const main = mainOf({ usage, options, most: 1, run: writeResource });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, most: 1, run: writeResource });

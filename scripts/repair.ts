@@ -1,4 +1,4 @@
-import { type Io, mainOf, runMain } from '../src/command.ts';
+import { type Io, mainOf } from '../src/command.ts';
 import { repairCounts } from '../src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
 
@@ -11,5 +11,4 @@ async function repair(_: unknown, io: Io) {
   await withDatabase(io, ({ db }) => repairCounts(db, io.out));
 }
 
-export const main = mainOf({ usage, run: repair });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, run: repair });

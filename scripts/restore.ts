@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { type Io, mainOf, runMain, UsageError } from '../src/command.ts';
+import { type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { refuseOtherEncodings } from '../src/database/migrations/migrations.ts';
@@ -65,5 +65,4 @@ async function refuseUnlessUsable(url: string): Promise<void> {
   }
 }
 
-export const main = mainOf({ usage, most: 1, run: restore });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, most: 1, run: restore });

@@ -1,4 +1,4 @@
-import { type Arguments, type Io, mainOf, runMain } from '../src/command.ts';
+import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { type Context, systemContext } from '../src/core/context.ts';
 import { recordResources } from '../src/resources.ts';
 import { countRecords } from '../src/services/resource.ts';
@@ -36,5 +36,4 @@ async function seedAndReport(io: Io, context: Context, size: ReturnType<typeof s
   io.out(`Done in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
-export const main = mainOf({ usage, options, run: fill });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, run: fill });

@@ -1,5 +1,5 @@
 import type { WebhookEventDetail } from '../schemas/event.ts';
-import { commandNamed, mainOf, runMain, UsageError } from '../src/command.ts';
+import { commandNamed, mainOf, UsageError } from '../src/command.ts';
 import { printable, printableJson } from '../src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
@@ -97,10 +97,9 @@ const commands: Record<string, (session: Session) => Promise<void>> = {
   dismiss: actOn('dismiss'),
 };
 
-export const main = mainOf({
+export const main = await mainOf(import.meta, {
   usage,
   options,
   most: 2,
   run: async (args, io) => commandNamed(commands, args.positionals[0])(openSession(args, io)),
 });
-if (import.meta.main) await runMain(main);

@@ -47,8 +47,8 @@ export class UsageError extends OperatorError {
   }
 }
 
-/** The entry of every command. A failure is one line on standard error, unless it is a bug, and the exit code 1. */
-export const mainOf =
+/** A failure of a command is one line on standard error, unless it is a bug, and the exit code 1. */
+const entryOf =
   <O extends Options>(command: Command<O>): Main =>
   async (args, io) => {
     try {
@@ -79,14 +79,17 @@ const processIo: Io = {
 };
 
 /** Runs a command as this process. */
-export async function runMain(main: Main): Promise<void> {
-  const code = await main(process.argv.slice(2), processIo);
+export async function runCommand<O extends Options>(command: Command<O>): Promise<void> {
+  const code = await entryOf(command)(process.argv.slice(2), processIo);
   // `process.exitCode` would wait for open connections.
   if (code !== 0) await exit(code);
 }
 
-/** For a program that no other file imports. */
-export const runCommand = <O extends Options>(command: Command<O>) => runMain(mainOf(command));
+/** The entry of a command. If its module is the program, the command is run. */
+export async function mainOf<O extends Options>(module: ImportMeta, command: Command<O>): Promise<Main> {
+  if (module.main) await runCommand(command);
+  return entryOf(command);
+}
 
 function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Arguments<O> {
   const read = parse(args, options ?? ({} as O));

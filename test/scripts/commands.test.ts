@@ -5,7 +5,7 @@ import { run } from '../helper/command.ts';
 
 const lines = Object.values<string>(manifest.scripts);
 const programs = [...globSync('scripts/*.ts'), 'test/rig/cluster/start.ts'].filter(program =>
-  readFileSync(program, 'utf8').includes('import.meta.main'),
+  readFileSync(program, 'utf8').includes('await mainOf('),
 );
 const mainOf = async (program: string) => (await import(`../../${program}`)).main;
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Arguments, type Io, mainOf, runMain, UsageError } from '../../../src/command.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '../../../src/command.ts';
 import { exit } from '../../../src/process/exit.ts';
 import { Load } from '../chaos/load.ts';
 import { Citus } from '../citus/citus.ts';
@@ -119,5 +119,4 @@ async function restartUnderLoad(cluster: Cluster, io: Io): Promise<void> {
   io.out(`All servers are new: ${report()}.`);
 }
 
-export const main = mainOf({ usage, options, run: startCluster });
-if (import.meta.main) await runMain(main);
+export const main = await mainOf(import.meta, { usage, options, run: startCluster });
