@@ -36,6 +36,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   refuseTakenNames(plan, files, list);
   const written = { ...files, 'src/resources.ts': list };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
+  run('biome', 'lint', '--write', '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
   run('biome', 'check', '--write', ...Object.keys(written));
   run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
   // The newest: an older one may have a name that ends the same.

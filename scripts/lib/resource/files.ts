@@ -2,7 +2,7 @@ import { OperatorError } from '../../../src/core/errors.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 
-/** The files of a resource by their paths; Biome formats them. */
+/** The files of a resource by their paths. Biome formats them, and removes the imports that they do not use. */
 export const filesOf = (plan: Plan): Record<string, string> => ({
   [`schemas/${plan.name}.ts`]: schemaFile(plan),
   [`drizzle/tables/${plan.plural}.ts`]: tableFile(plan),
@@ -26,24 +26,17 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
       .map(field => `${field.name}: 'Only ${nouns} with exactly this ${field.words}.'`),
     ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
   ];
-  return withImports(
-    {
-      '@sinclair/typebox': ['type Static'],
-      './common.ts': [parents.length > 0 && 'Id', ...fields.map(({ type }) => type.member)],
-      './contract.ts': [
-        'contractOf',
-        fields.some(({ type, isOptional }) => type.words && !isOptional) && 'orDefault',
-        [...fields, ...parents].some(({ isOptional }) => isOptional) && 'orNull',
-      ],
-    },
-    `export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
+  return `import type { Static } from '@sinclair/typebox';
+import { boolean, date, Id, json, number, oneOf, text, time, wholeNumber } from './common.ts';
+import { contractOf, orDefault, orNull } from './contract.ts';
+
+export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
   members: { ${members.join(', ')} },
   sorts: [${sorts.map(field => `'${field.name}'`).join(', ')}],
   filters: { ${filters.join(', ')} },
 });
 export type ${title} = Static<typeof ${name}.record>;
-`,
-  );
+`;
 }
 
 const memberOf = ({ type, words }: Field) => `${type.member}(${type.args(words)})`;
@@ -53,9 +46,6 @@ function inBody({ isOptional }: { isOptional: boolean }, member: string, words?:
   return words ? `orDefault(${member}, '${words[0]}')` : member;
 }
 
-/** The functions of drizzle/columns.ts; all others are Drizzle's. */
-const ownColumns = ['instant', 'json', 'textByCode'];
-
 /** The stored shape. */
 function tableFile(plan: Plan): string {
   const { name, plural, table, title, parents, fields } = plan;
@@ -64,27 +54,23 @@ function tableFile(plan: Plan): string {
     ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
   ];
   const rules = rulesOf(plan);
-  const used = [...fields.map(({ type }) => type.column), ...rules.map(rule => rule.split('(')[0] ?? '')];
-  const others = parents.filter(({ resource }) => resource.plural !== plural);
-  return withImports(
-    {
-      [`../../schemas/${name}.ts`]: [fields.some(({ type }) => type.words) && `type ${title}`],
-      '../columns.ts': ['recordColumns', ...used.filter(each => ownColumns.includes(each))],
-      '../orm.ts': [
-        'pgTable',
-        ...used.filter(each => !ownColumns.includes(each)),
-        used.includes('check') && 'sql',
-        parents.length > 0 && 'uuid',
-      ],
-      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.plural]])),
-    },
-    `export const ${plural} = pgTable(
+  return `import type { ${title} } from '../../schemas/${name}.ts';
+import { instant, json, recordColumns, textByCode } from '../columns.ts';
+import { boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+${importsOf(plan, ({ plural }) => plural)}
+
+export const ${plural} = pgTable(
   '${table}',
   { ...recordColumns(), ${columns.join(', ')} },
   ${rules.length > 0 ? `table => [${rules.join(', ')}],` : ''}
 );
-`,
-  );
+`;
+}
+
+/** Imports what each of the other parents calls so in the file beside this one. */
+function importsOf({ name, parents }: Plan, nameIn: (resource: Parent['resource']) => string): string {
+  const others = new Set(parents.map(({ resource }) => resource).filter(each => each.name !== name));
+  return [...others].map(each => `import { ${nameIn(each)} } from './${each.plural}.ts';`).join('\n');
 }
 
 /** Keys, indexes and checks. Each sort and filter has an index that ends in the id, which orders every list last. */
@@ -144,19 +130,16 @@ function serviceFile(plan: Plan): string {
     owner && `owner: '${owner.member}'`,
     isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
-  const others = parents.filter(({ resource }) => resource.name !== name);
   const options = rules.length > 0 ? `, { ${rules.join(', ')} }` : '';
-  return withImports(
-    {
-      [`../../drizzle/tables/${plural}.ts`]: [`${plural} as table`],
-      [`../../schemas/${name}.ts`]: [`${name} as contract`],
-      './deletions.ts': ['removalOf'],
-      ...Object.fromEntries(others.map(({ resource }) => [`./${resource.plural}.ts`, [resource.name]])),
-      './records.ts': ['changesOf', 'creationOf'],
-      './relations.ts': [parents.length > 0 && 'belongsTo'],
-      './resource.ts': ['type Operations', 'resourceOf'],
-    },
-    `export const ${name} = resourceOf('${plural}', contract, table${options});
+  return `import { ${plural} as table } from '../../drizzle/tables/${plural}.ts';
+import { ${name} as contract } from '../../schemas/${name}.ts';
+import { removalOf } from './deletions.ts';
+import { changesOf, creationOf } from './records.ts';
+import { belongsTo } from './relations.ts';
+import { type Operations, resourceOf } from './resource.ts';
+${importsOf(plan, ({ name }) => name)}
+
+export const ${name} = resourceOf('${plural}', contract, table${options});
 ${parents.map(parent => relationOf(plan, parent)).join('\n')}
 
 export const ${plural} = {
@@ -165,8 +148,7 @@ export const ${plural} = {
   ...changesOf(${name}),
   remove: removalOf(${name}),
 } satisfies Operations;
-`,
-  );
+`;
 }
 
 function relationOf({ name, plural }: Plan, { member, resource, children }: Parent): string {
@@ -189,13 +171,4 @@ export function withResource({ plural }: Plan, list: string): string {
   if (!end.test(list))
     throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
   return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(end, found => entry + found)}`;
-}
-
-/** A file that imports these names. */
-function withImports(modules: Record<string, (string | false)[]>, text: string): string {
-  const imports = Object.entries(modules).flatMap(([from, names]) => {
-    const used = [...new Set(names)].filter(name => name !== false);
-    return used.length > 0 ? `import { ${used.join(', ')} } from '${from}';` : [];
-  });
-  return `${imports.join('\n')}\n\n${text}`;
 }
