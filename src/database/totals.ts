@@ -6,7 +6,6 @@ import type { Database } from './database.ts';
 import { isLockedOut, isOutage } from './databaseErrors.ts';
 import { inLongTransaction } from './write.ts';
 
-
 /**
  * Counts every table again, while others read and write, and says so: on the embedded database everybody waits for
  * it.

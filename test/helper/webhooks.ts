@@ -98,12 +98,12 @@ export async function workTogether(context: Context, workers: number, all: Handl
 const { providers } = readProviders(JSON.stringify({ stripe: [secret] }));
 
 /** Stores an event as its delivery does. */
-export const receive = (context: Context, event: object) =>
-  receiveEvent(context, handlers, {
-    provider: providers.get('stripe') as Provider,
-    headers: {},
-    body: Buffer.from(JSON.stringify(event)),
-  });
+export async function receive(context: Context, event: object) {
+  const provider = providers.get('stripe') as Provider;
+  const body = Buffer.from(JSON.stringify(event));
+  const receipt = await receiveEvent(context, handlers, { provider, headers: {}, body });
+  return receipt as NonNullable<typeof receipt>;
+}
 
 interface Choices {
   settings?: Partial<Settings>;

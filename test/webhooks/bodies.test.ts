@@ -129,7 +129,7 @@ async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {
 async function openInbox(t: Test) {
   const context = inside(await openTestDatabase(t));
   const store = async (payload: object) => {
-    const { id = '' } = await receive(context, payload);
+    const { id } = await receive(context, payload);
     const [stored] = await orm(context.db).select().from(webhookEvents).where(eq(webhookEvents.id, id));
     return { ...(stored as typeof webhookEvents.$inferSelect), round: 0 };
   };

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { secret } from '../../helper/webhooks.ts';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';
 import type { Answer } from '../../rig/cluster/ask.ts';
-import { webhookSecret } from '../../rig/cluster/cluster.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
 import { openLocalPostgres } from '../../rig/openCluster.ts';
 import { call, type Service, startService, until, untilReady } from '../../rig/process.ts';
-import { pay } from '../../rig/sender.ts';
+import { pay, secrets } from '../../rig/sender.ts';
 
 const refused = {
   status: 503,
@@ -62,10 +60,7 @@ async function checkAfter(t: Test, service: Service, server: LocalPostgres, load
 t.test('while Postgres is away', async t => {
   const server = await openLocalPostgres(t);
   await server.stop();
-  const env = {
-    DATABASE_URL: server.url,
-    WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret, webhookSecret] }),
-  };
+  const env = { DATABASE_URL: server.url, WEBHOOK_SECRETS: secrets };
 
   await t.test('the service starts without it, refuses quickly, and recovers by itself', async t => {
     const service = await startService(t, env, { ready: false });

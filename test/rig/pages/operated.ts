@@ -14,12 +14,7 @@ export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
   };
   const service = await buildReceiver(t, {
     settings: { AUTH_MODE, WEBHOOK_RETRIES: 0 },
-    handlers: new Map([
-      [
-        'stripe',
-        new Map([...stripe, ['charge.dispute.created', { effect: '', handle }]]),
-      ],
-    ]),
+    handlers: new Map([['stripe', new Map([...stripe, ['charge.dispute.created', { effect: '', handle }]])]]),
   });
   for (const event of lifeOf('cus_ada')) {
     await service.deliver(event);
