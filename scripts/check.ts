@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process';
+import { mainOf } from '../src/command.ts';
+
+const usage = `npm run check: checks types, lint, format, and that the generated files are up to date. It has no options.
+
+Example: npm run check`;
+
+const steps = ['tsc', 'tsc -p plugins/console', 'biome check', 'node scripts/generate.ts --check'];
+
+/** Up to the first step that fails. */
+async function check(): Promise<number> {
+  for (const step of steps) {
+    const { status } = spawnSync(step, { shell: true, stdio: 'inherit' });
+    if (status !== 0) return status ?? 1;
+  }
+  return 0;
+}
+
+export const main = await mainOf(import.meta, { usage, run: check });
