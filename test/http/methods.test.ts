@@ -56,8 +56,10 @@ t.test('an unknown path is 404 for every method, whatever the body', async t => 
   for (const method of METHODS.filter(name => name !== 'CONNECT')) await call(method, '/api/nothing', 404);
   const headers = { 'content-type': 'application/json' };
   for (const raw of ['{', '', Buffer.alloc(1_000_000)]) await call('POST', '/nothing', 404, { raw, headers });
+  // An empty id.
+  for (const path of ['/api/users/', '/api/posts/']) await call('GET', path, 404);
   for (const path of [
-    ...['/users', '/api/users/', '/api/posts/', '/api/', '/api', '/api//users', '//api/users'],
+    ...['/users', '/api/', '/api', '/api//users', '//api/users'],
     ...[`/api/users/${user.id}/`, `/api/users/${user.id}/posts`, `/API/users/${user.id}`],
     '/api/users;page=2',
     '/api/users.json',
