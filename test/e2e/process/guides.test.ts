@@ -29,7 +29,7 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
 });
 
 for (const [page, least, what] of [
-  ['docs/add-a-provider.md', 5, 'a provider'],
+  ['docs/add-a-provider.md', 4, 'a provider'],
   ['docs/add-a-resource.md', 12, 'comments with a rule, and change resources later'],
 ] as const)
   t.test(`the steps of ${page} add ${what}`, async t => {
