@@ -1,10 +1,14 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import DataLoader from 'dataloader';
 import { getTableColumns, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Provider } from '../config/providers.ts';
 import type { Context } from '../core/context.ts';
 import { newId, timeOf } from '../core/ids.ts';
+import { keptIn } from '../core/kept.ts';
 import type { Connection } from '../database/connection.ts';
+import { databaseFailure, isOutage } from '../database/databaseErrors.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import { write } from '../database/write.ts';
@@ -12,7 +16,6 @@ import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handlers/handler.ts';
 import { eventKeyOf } from './queue.ts';
-import { maxWeight, sharedCommits } from './sharedCommits.ts';
 import type { Headers } from './signature.ts';
 
 /** A request whose signature was verified. */
@@ -25,11 +28,6 @@ interface Delivery {
 /** An event as it is stored. */
 type ReceivedEvent = NonNullable<ReturnType<typeof eventOf>>;
 
-/** Bytes of bodies in one statement: a few copies of them are in memory while it is sent. */
-const maxBytes = 8 * 1024 * 1024;
-
-const storeTogether = sharedCommits(store, ({ body }) => 1 + (body.length / maxBytes) * maxWeight);
-
 /**
  * Stores an event, and adds it to the queue, before it returns; undefined when the body is not JSON. Deliveries
  * that arrive during a commit share the next one. No scope is needed: the signature is the right.
@@ -38,7 +36,8 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
   const event = eventOf(context, handlers, delivery);
   if (!event) return undefined;
   const { id: newId, provider, eventId, type, customer, status } = event;
-  const id = await storeTogether(context.db, event).catch(error => {
+  const inbox = keptIn(inboxes, context.db, () => openInbox(context.db));
+  const id = await inbox.load(event).catch(error => {
     context.log.warn({ provider, eventId, type, customer }, 'webhook not stored');
     throw error;
   });
@@ -100,8 +99,47 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
     .from(stored);
 });
 
+/** Milliseconds. After them the next group begins: one that waits for a lock must not hold up others. */
+const slowAfter = 100;
+
+/** Stores the events that come while earlier ones are being stored in one group: 50 deliveries in one commit. */
+function openInbox(db: Connection) {
+  let last: Promise<unknown> = Promise.resolve();
+  const storeAll = (events: readonly ReceivedEvent[]) => {
+    const stored = storeGroup(db, events);
+    last = Promise.race([stored, sleep(slowAfter, undefined, { ref: false })]);
+    return stored;
+  };
+  // In the trace of the first event of a group: the others only wait for it.
+  const batchScheduleFn = (begin: () => void) => void last.then(() => turn()).then(begin);
+  return new DataLoader(storeAll, { cache: false, maxBatchSize: 200, batchScheduleFn });
+}
+const inboxes = new WeakMap<Connection, ReturnType<typeof openInbox>>();
+
+/** Bytes of bodies in one statement: a few copies of them are in memory while it is sent. */
+const maxBytes = 8 * 1024 * 1024;
+
+/** Returns the id under which each event is stored, or why it is not. */
+async function storeGroup(db: Connection, events: readonly ReceivedEvent[]): Promise<(string | Error)[]> {
+  const bytes = events.reduce((sum, { body }) => sum + body.length, 0);
+  if (bytes > maxBytes && events.length > 1) {
+    const half = Math.ceil(events.length / 2);
+    const first = await storeGroup(db, events.slice(0, half));
+    return [...first, ...(await storeGroup(db, events.slice(half)))];
+  }
+  return store(db, events).catch(async error => {
+    // Without an answer they may be stored, and trying again would count them twice.
+    if (events.length === 1 || !isRefusal(error)) return events.map(() => error);
+    // All at once: one that waits for a lock must not hold up the others.
+    return (await Promise.all(events.map(event => storeGroup(db, [event])))).flat();
+  });
+}
+
+/** Whether the server undid the work. A server that is going away says nothing reliable. */
+const isRefusal = (error: unknown) => !isOutage(error) || /^40/.test(databaseFailure(error)?.code ?? '');
+
 /** Returns the id under which each event is stored. */
-async function store(db: Connection, events: ReceivedEvent[]): Promise<string[]> {
+async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<string[]> {
   const groups = [...Map.groupBy(events, eventKeyOf).values()].map(same => ({
     ...(same[0] as ReceivedEvent),
     deliveries: same.length,

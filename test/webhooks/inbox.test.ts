@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
@@ -7,6 +8,7 @@ import type { Database } from '../../src/database/database.ts';
 import { inside } from '../helper/access.ts';
 import { countRows, openTestDatabase } from '../helper/database.ts';
 import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/webhooks.ts';
+import { until } from '../rig/process.ts';
 
 t.test('a real payment event activates the subscription', async t => {
   const { call, eventually } = await buildReceiver(t);
@@ -52,17 +54,22 @@ t.test('an event that cannot be added to the queue is neither stored nor acknowl
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0);
 });
 
-/** The context of a service, and how many events each of its statements stores. */
-function watchInserts({ writes }: Database) {
+/** The context of a service, and how many events each of its statements stores; the first ones wait for these gates. */
+function watchInserts({ writes }: Database, held = 0) {
   const sizes: number[] = [];
+  const gates = Array.from({ length: held }, () => Promise.withResolvers<void>());
   const watched: Connection = {
     ...writes,
     rows: async (text, params) => {
-      if (text.startsWith('with "stored"')) sizes.push(String(params[0]).split(',').length);
+      if (text.startsWith('with "stored"')) {
+        const gate = gates[sizes.length];
+        sizes.push(String(params[0]).split(',').length);
+        await gate?.promise;
+      }
       return writes.rows(text, params);
     },
   };
-  return { context: inside({ writes: watched }), sizes };
+  return { context: inside({ writes: watched }), sizes, gates };
 }
 
 t.test('deliveries at the same time share a statement, and one failure does not affect others', async t => {
@@ -81,6 +88,40 @@ t.test('deliveries at the same time share a statement, and one failure does not 
     'repeated',
   ]);
   t.equal(await countRows(database.writes, webhookEvents), 2);
+});
+
+t.test('large deliveries share a statement with few others, or with none', async t => {
+  const { context, sizes } = watchInserts(await openTestDatabase(t));
+  const sent = [1, 1, 5, 5, 5].map((mebibytes, n) => {
+    const pad = 'x'.repeat(mebibytes * 1024 * 1024);
+    return receive(context, { ...paymentEvent({ id: `evt_${n}` }), pad });
+  });
+  t.same(new Set((await Promise.all(sent)).map(({ outcome }) => outcome)), new Set(['received']));
+  t.same(sizes, [3, 1, 1]);
+});
+
+t.test('a statement that waits does not hold up later deliveries for long', async t => {
+  const { context, sizes, gates } = watchInserts(await openTestDatabase(t), 2);
+  const send = (id: string) => receive(context, paymentEvent({ id }));
+  const first = send('evt_1');
+  await until('it is sent', () => sizes.length === 1);
+  const later = ['evt_2', 'evt_3'].map(send);
+  await turn();
+  t.same(sizes, [1], 'those that come meanwhile wait for it');
+  await until('they are sent without it', () => sizes.length === 2);
+  t.same(sizes, [1, 2]);
+  for (const { resolve } of gates.toReversed()) resolve();
+  t.match(await Promise.all([first, ...later]), Array(3).fill({ outcome: 'received' }));
+});
+
+t.test('without an answer every delivery of a statement fails, and none is tried again', async t => {
+  const { context, sizes, gates } = watchInserts(await openTestDatabase(t), 1);
+  const gone = Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' });
+  const sent = Promise.allSettled([1, 2, 3].map(n => receive(context, paymentEvent({ id: `evt_${n}` }))));
+  await until('they are sent', () => sizes.length === 1);
+  gates[0]?.reject(gone);
+  t.same(new Set((await sent).map(({ status }) => status)), new Set(['rejected']));
+  t.same(sizes, [3]);
 });
 
 t.test('bug: a repeated delivery was logged with the id of an event that does not exist', async t => {
