@@ -12,6 +12,9 @@ export function truncate(text: string, length: number): string {
 export const truncateForColumn = (text: string, length: number) =>
   truncate(text, length).toWellFormed().replaceAll('\0', '\ufffd');
 
+/** Whether a text column takes it as it is. */
+export const fits = (text: string, length: number) => truncateForColumn(text, length) === text;
+
 /** The known name that a misspelt one was probably meant to be, if any is close enough. */
 export function suggestName(name: string, known: readonly string[]): string | undefined {
   // Cut, because the work grows with its length.

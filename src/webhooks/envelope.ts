@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { longestShown } from '../../schemas/event.ts';
 import { longestCustomer } from '../../schemas/subscription.ts';
 import type { Preset, Source } from '../config/presets.ts';
-import { truncate, truncateForColumn } from '../core/text.ts';
+import { fits, truncateForColumn } from '../core/text.ts';
 import type { Headers } from './signature.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -30,7 +30,7 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
   return {
     eventId: shown(id),
     type: shown(read(preset.type, asText)),
-    customer: customer !== undefined && isUsable(customer) ? customer : null,
+    customer: customer !== undefined && fits(customer, longestCustomer) ? customer : null,
     /** When it happened, as the provider says. */
     occurredAt: read(preset.time, value => asTime(value, latest)) ?? null,
     /** Identifies the event, because the columns are truncated. */
@@ -41,9 +41,6 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
 /** As a column has it. */
 export const shown = (text: string | undefined) =>
   text === undefined ? null : truncateForColumn(text, longestShown);
-
-const isUsable = (customer: string) =>
-  truncate(customer, longestCustomer) === customer && !customer.includes('\0') && customer.isWellFormed();
 
 /** Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal. */
 export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));

@@ -25,23 +25,6 @@ export interface State {
   items: KnownItem[];
 }
 
-/** An event with an effect. The statuses are those of the customer. */
-interface Change {
-  event: StatusEvent['event'];
-  item: KnownItem;
-  from: SubscriptionStatus | null;
-  to: SubscriptionStatus;
-}
-
-/** What events make of the subscriptions of a customer. */
-export interface Outcome extends State {
-  changes: Change[];
-  /** Whether anything is to be stored: also a later time of the same status, which is no change. */
-  isMoved: boolean;
-  /** Why events had no effect, by their ids. */
-  reasons: Map<string, string>;
-}
-
 /** When the event happened, or arrived if the provider does not say. */
 export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => occurredAt ?? createdAt;
 
@@ -73,11 +56,18 @@ const seen = ({ status, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
  * Applies events to what is known. The result is the same in whatever order, and however often, they arrive: each
  * item has the status, and the terms, of the latest event that says them, in a total order.
  */
-export function applyEvents(events: StatusEvent[], before?: State): Outcome {
+export function applyEvents(events: StatusEvent[], before?: State) {
   const items = new Map(before?.items.map(item => [item.id, item]));
-  const changes: Change[] = [];
+  /** The events with an effect. The statuses are those of the customer. */
+  const changes: (Pick<StatusEvent, 'event'> & {
+    item: KnownItem;
+    from: SubscriptionStatus | null;
+    to: SubscriptionStatus;
+  })[] = [];
+  /** Why the others had none, by their ids. */
   const reasons = new Map<string, string>();
   let status = before?.status ?? null;
+  /** Whether anything is to be stored: also a later time of the same status, which is no change. */
   let isMoved = false;
   const inOrder = events
     .map(({ subscription = null, ...said }) => ({

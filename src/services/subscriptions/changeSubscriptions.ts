@@ -8,7 +8,7 @@ import type { Connection } from '../../database/connection.ts';
 import { arrayText, rowsOfTable } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
 import { recordWrites, type Write } from '../audit.ts';
-import { applyEvents, type Outcome, type StatusEvent, timeOfEvent } from './applyEvents.ts';
+import { applyEvents, type StatusEvent, timeOfEvent } from './applyEvents.ts';
 import { hasCustomer, ofCustomers, subscriptionIdOf } from './read.ts';
 
 const { customer, provider, version } = subscriptions;
@@ -53,14 +53,13 @@ type SubscriptionChange = ReturnType<typeof changeOf>;
 export async function changeSubscriptions(
   context: Context,
   events: StatusEvent[],
-): Promise<Outcome['reasons']> {
+): Promise<Map<string, string>> {
   need(context, 'write');
-  const named = events.filter(({ event }) => event.customer !== null);
-  const customers = arrayText([...new Set(named.map(({ event }) => event.customer))]);
+  const customers = arrayText([...new Set(events.map(({ event }) => event.customer))]);
   const known = new Map(
     (await ofCustomers(context.db, { customers })).map(row => [subscriptionIdOf(row), row]),
   );
-  const changes = [...Map.groupBy(named, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
+  const changes = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
     changeOf(context, own, known.get(key)),
   );
   // Sent at once.
@@ -73,59 +72,48 @@ export async function changeSubscriptions(
 
 function changeOf(context: Context, events: StatusEvent[], before: Known | undefined) {
   const [{ event }] = events as [StatusEvent];
-  const outcome = applyEvents(events, before);
-  return { ...outcome, before, row: rowOf(context, event, outcome, before) };
+  const { status, items, changes, isMoved, reasons } = applyEvents(events, before);
+  const { id, createdAt } = newRecord(context);
+  const activation = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
+  const knownVersion = before?.version ?? 0;
+  let updatedAt = before?.updatedAt ?? createdAt;
+  // A status that only has a later time is no new version.
+  if (before && changes.length > 0) updatedAt = timeOfChange(context.now(), updatedAt);
+  /** As it is inserted, or as the row that exists becomes. */
+  const row = {
+    id,
+    customer: event.customer ?? '',
+    provider: event.provider,
+    status,
+    items,
+    activatedAt: activation ? createdAt : (before?.activatedAt ?? null),
+    version: knownVersion + changes.length,
+    knownVersion,
+    createdAt,
+    updatedAt,
+  };
+  return { changes, isMoved, reasons, activation, row };
 }
 
 /** Writes all changes or throws: on a distributed database, a change that a crashed node has not shown yet. */
 async function write(db: Connection, customers: string, changes: SubscriptionChange[]): Promise<void> {
-  const isNew = ({ before }: SubscriptionChange) => before === undefined;
-  const created = changes.filter(isNew).map(({ row }) => row);
-  const changed = changes.filter(change => !isNew(change) && change.isMoved).map(({ row }) => row);
+  const moved = changes.filter(({ isMoved }) => isMoved).map(({ row }) => row);
+  const created = moved.filter(({ knownVersion }) => knownVersion === 0);
+  const changed = moved.filter(({ knownVersion }) => knownVersion > 0);
   const written = await Promise.all([
     created.length > 0 ? insertNew(db, fresh.valuesOf(created)) : [],
     changed.length > 0 ? updateKnown(db, { rows: JSON.stringify(changed), customers }) : [],
   ]);
-  if (written.flat().length < created.length + changed.length)
+  if (written.flat().length < moved.length)
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }
 
-/** As it is inserted, or as the row that exists becomes. */
-function rowOf(
-  context: Context,
-  { customer, provider }: StatusEvent['event'],
-  { status, items, changes }: Outcome,
-  before: Known | undefined,
-) {
-  const record = newRecord(context);
-  const isActivated = changes.some(({ to }) => to === 'active');
-  const activatedAt = before?.activatedAt ?? (isActivated ? record.createdAt : null);
-  const knownVersion = before?.version ?? 0;
-  const version = knownVersion + changes.length;
-  return {
-    ...record,
-    customer: customer ?? '',
-    provider,
-    status,
-    items,
-    activatedAt,
-    version,
-    knownVersion,
-    updatedAt: before ? updatedAtAfter(before, changes, context.now()) : record.updatedAt,
-  };
-}
-
-/** A status that only has a later time is no new version. */
-const updatedAtAfter = ({ updatedAt }: Known, changes: Outcome['changes'], now: Date) =>
-  changes.length === 0 ? updatedAt : timeOfChange(now, updatedAt);
-
-function entriesOf({ changes, before, row }: SubscriptionChange): Write[] {
+function entriesOf({ changes, activation, row }: SubscriptionChange): Write[] {
   const { customer, knownVersion } = row;
-  const activated = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
   return changes.map((change, i) => {
     const { event, item, from, to } = change;
     const { periodAt, cancelAt, ...subscription } = item;
-    const changed = ['items', from !== to && 'status', change === activated && 'activatedAt'];
+    const changed = ['items', from !== to && 'status', change === activation && 'activatedAt'];
     return {
       recordId: subscriptionIdOf(row),
       version: knownVersion + i + 1,

@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eq, getTableColumns, sql } from '../../../drizzle/orm.ts';
+import { getTableColumns, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
-import { Subscription, SubscriptionQuery, type subscriptionSorts } from '../../../schemas/subscription.ts';
+import {
+  longestCustomer,
+  Subscription,
+  SubscriptionQuery,
+  type subscriptionSorts,
+} from '../../../schemas/subscription.ts';
 import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
 import { orNotFound } from '../../core/errors.ts';
+import { fits } from '../../core/text.ts';
 import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
 import type { Followed } from '../changes/followed.ts';
@@ -13,14 +19,6 @@ import { PagedList } from '../lists/pagedList.ts';
 
 // The items have a member of ours besides: no schema of an answer names it.
 const { id: _, ...columns } = getTableColumns(subscriptions);
-
-const ofCustomer = statement(columns, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(subscriptions)
-    .where(eq(subscriptions.customer, sql.placeholder('customer')))
-    .orderBy(subscriptions.id),
-);
 
 export const subscriptionList = new PagedList<
   Subscription,
@@ -39,7 +37,7 @@ export const subscriptionList = new PagedList<
 
 export const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
 export const ofCustomers = statement(columns, (builder, columns) =>
-  builder.select(columns).from(subscriptions).where(hasCustomer),
+  builder.select(columns).from(subscriptions).where(hasCustomer).orderBy(subscriptions.id),
 );
 
 /** Its id in the audit log. */
@@ -93,9 +91,9 @@ export async function getSubscription(
   provider?: string,
 ): Promise<Subscription> {
   need(context, 'read');
-  // No column stores other texts, and Postgres refuses them.
-  const isStorable = customer.isWellFormed() && !customer.includes('\0');
-  const all = isStorable ? await ofCustomer(context.db, { customer }) : [];
+  const all = fits(customer, longestCustomer)
+    ? await ofCustomers(context.db, { customers: arrayText([customer]) })
+    : [];
   const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (matching.length > 1)
     throw severalProviders.error({ providers: matching.map(subscription => subscription.provider) });
