@@ -89,24 +89,19 @@ const schemes: Record<SignatureScheme, Scheme> = {
 /** Seconds that a signature may be old, or ahead of our clock. */
 const tolerance = 300;
 
-type Refusal = Unreadable | 'wrong_secret' | 'changed_body' | 'stale' | 'future';
-
-type Verdict =
-  /** `secret` is the index of the one that matched, which shows operators when a rotation is complete. */
-  | { genuine: true; secret: number }
-  /** The reason is for logs and metrics only: telling the sender would help a forger. */
-  | { genuine: false; reason: Refusal; seconds?: number };
-
-/** Whether a body comes from the provider, unchanged and recent. Nothing may parse it before. */
-export function verify(provider: Provider, headers: Headers, body: Buffer, now: Date): Verdict {
+/**
+ * Whether a body comes from the provider, unchanged and recent: then it has the index of the secret, which shows
+ * operators when a rotation is complete. Nothing may parse it before.
+ */
+export function verify(provider: Provider, headers: Headers, body: Buffer, now: Date) {
   const claim = schemes[provider.scheme].read(headers, provider.header);
-  if (typeof claim === 'string') return { genuine: false, reason: claim };
+  if (typeof claim === 'string') return { reason: claim };
   const secret = matchingSecret(provider, claim, body);
-  if (secret < 0) return { genuine: false, reason: explainMismatch(provider, claim, body) };
+  if (secret < 0) return { reason: explainMismatch(provider, claim, body) };
   const seconds = claim.time === undefined ? 0 : Math.floor(now.getTime() / 1000) - claim.time;
-  if (seconds > tolerance) return { genuine: false, reason: 'stale', seconds };
-  if (-seconds > tolerance) return { genuine: false, reason: 'future', seconds: -seconds };
-  return { genuine: true, secret };
+  if (seconds > tolerance) return { reason: 'stale', seconds };
+  if (-seconds > tolerance) return { reason: 'future', seconds: -seconds };
+  return { secret };
 }
 
 /** The headers with which the provider would send this body. */
