@@ -4,14 +4,13 @@ import type { Database } from '../database/database.ts';
 /** Milliseconds. Each notification takes a lock that all commits with one share. */
 const atMostEvery = 20;
 
-/** How those who add events to the queue call the workers. */
-export interface Calls {
-  call(): void;
-  onCall(work: () => void): void;
-}
+export type Calls = ReturnType<typeof openCalls>;
 
-/** A worker of this process is called directly. Without one, those of other processes are called. */
-export function openCalls({ messages, available }: Pick<Database, 'messages' | 'available'>): Calls {
+/**
+ * How those who add events to the queue call the workers. A worker of this process is called directly. Without one,
+ * those of other processes are called.
+ */
+export function openCalls({ messages, available }: Pick<Database, 'messages' | 'available'>) {
   const workers: (() => void)[] = [];
   let calling = false;
   async function callOthers() {
@@ -27,7 +26,7 @@ export function openCalls({ messages, available }: Pick<Database, 'messages' | '
       // A call that is lost costs a second: workers also look by themselves.
       if (workers.length === 0) callOthers().catch(() => {});
     },
-    onCall: work => {
+    onCall: (work: () => void) => {
       workers.push(work);
       messages?.onMessage('work', work);
     },

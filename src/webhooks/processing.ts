@@ -134,13 +134,9 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
   }, work)();
 }
 
-/** How often a failed event is tried again, and when. */
-export interface Retries {
-  most: number;
-  /** Seconds before the first retry, and at most. Each delay is twice the one before, with jitter. */
-  delay: number;
-  delayMax: number;
-}
+/** How often a failed event is tried again, and seconds before the first retry. Each delay is twice the one before. */
+export type Retries = Record<'most' | 'delay', number>;
+const longestDelay = 3600;
 
 /** An attempt that failed. */
 interface Failure {
@@ -176,7 +172,7 @@ async function failEvent(
   { db, now }: Context,
   key: Key,
   error: unknown,
-  { most, delay, delayMax }: Retries,
+  { most, delay }: Retries,
 ): Promise<Failure | undefined> {
   const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
@@ -195,7 +191,7 @@ async function failEvent(
     .update(webhookEvents)
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
-  const wait = Math.min(delay * 2 ** event.attempts, delayMax) * (0.5 + Math.random() / 2);
+  const wait = Math.min(delay * 2 ** event.attempts, longestDelay) * (0.5 + Math.random() / 2);
   await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, true));
   return { event, outcome };
 }

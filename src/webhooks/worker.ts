@@ -7,8 +7,7 @@ import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
-import { failIfMarked } from './handlers/failing.ts';
-import type { Handlers } from './handlers/handler.ts';
+import type { Handlers, IncomingEvent } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
 import { giveUp, processBatch, type Retries } from './processing.ts';
 import { type Batch, maxBatch, takeBatch } from './queue.ts';
@@ -16,12 +15,12 @@ import { type Batch, maxBatch, takeBatch } from './queue.ts';
 export interface WorkerDependencies {
   settings: Settings;
   database: Database;
-  calls: Pick<Calls, 'onCall'>;
+  calls: Calls;
   metrics: Metrics;
   log: Log;
   handlers?: Handlers;
   now?: () => Date;
-  retries?: Omit<Retries, 'most'>;
+  retryDelay?: number;
 }
 
 /** Milliseconds between two looks at the queue without a call. */
@@ -34,12 +33,12 @@ const endWithin = 5000;
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
 export function startWorker(dependencies: WorkerDependencies): { close: () => Promise<void> } {
   const { settings, database, metrics, log, now = () => new Date() } = dependencies;
-  const { handlers = allHandlers, retries = { delay: 5, delayMax: 3600 } } = dependencies;
+  const { handlers = allHandlers, retryDelay = 5 } = dependencies;
   const work: Work = {
     context: systemContext({ db: database.writes, log, now }, 'jobs', 'job'),
     handlers,
     check: settings.NODE_ENV === 'development' ? failIfMarked : undefined,
-    retries: { most: settings.WEBHOOK_RETRIES, ...retries },
+    retries: { most: settings.WEBHOOK_RETRIES, delay: retryDelay },
     metrics,
   };
   const alone = repeat(dependencies, async () => {
@@ -58,6 +57,18 @@ export function startWorker(dependencies: WorkerDependencies): { close: () => Pr
       await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
     },
   };
+}
+
+const marked = /_fail_(\d{1,3})$/;
+
+/**
+ * Fails for events whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
+ * retries and dead events can be tried by hand. Only in development.
+ */
+function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
+  const [, times] = marked.exec(eventId ?? '') ?? [];
+  if (times !== undefined && replays === 0 && attempts < Number(times))
+    throw new Error(`Failed on request, attempt ${attempts + 1} of ${times}.`);
 }
 
 /** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */

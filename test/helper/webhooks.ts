@@ -19,7 +19,6 @@ import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { receiveEvent } from '../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { takeBatch } from '../../src/webhooks/queue.ts';
-import type { WorkerDependencies } from '../../src/webhooks/worker.ts';
 import { until } from '../rig/process.ts';
 import { build } from './app.ts';
 import { countRows, openTestDatabase, testLog } from './database.ts';
@@ -76,7 +75,7 @@ export const timeAt = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0,
 
 /** Works on the queue as a worker does, until nothing is due. */
 export async function workThrough(context: Context, all: Handlers = handlers): Promise<void> {
-  const retries = { most: 10, delay: 3600, delayMax: 3600 };
+  const retries = { most: 10, delay: 3600 };
   for (const isAlone of [false, true]) {
     const take = () => takeBatch(context.db, newId(Date.now()), isAlone);
     for (let batch = await take(); batch; batch = await take()) {
@@ -112,8 +111,8 @@ interface Choices {
   handlers?: Handlers;
   now?: () => Date;
   log?: Log;
-  /** By default, every retry comes after a second. */
-  retries?: WorkerDependencies['retries'];
+  /** By default, the first retry comes after a second. */
+  retryDelay?: number;
 }
 
 const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
@@ -131,7 +130,7 @@ export const handling = (type: string, handler: Handler): Handlers =>
 /** An application with a worker, and the requests that a provider and an operator send. */
 export async function buildReceiver(
   t: Test,
-  { settings, handle, handlers, now, log = testLog, retries = { delay: 1, delayMax: 1 } }: Choices = {},
+  { settings, handle, handlers, now, log = testLog, retryDelay = 1 }: Choices = {},
 ) {
   const database = await openTestDatabase(t);
   const calls = openCalls(database);
@@ -147,7 +146,7 @@ export async function buildReceiver(
   /** A worker; a second one is as after a restart. */
   const restart = () => {
     const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
-    const jobs = startJobs({ ...shared, settings, calls, retries });
+    const jobs = startJobs({ ...shared, settings, calls, retryDelay });
     t.teardown(() => jobs.close());
     return jobs;
   };

@@ -7,7 +7,7 @@ import { buildReceiver, paymentEvent, statusEvent } from '../helper/webhooks.ts'
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;
   const { call, deliver, eventually } = await buildReceiver(t, {
-    retries: { delay: 0, delayMax: 0 },
+    retryDelay: 0,
     handle: async (context, event) => {
       const customer = `${event.customer}-${calls}`;
       await changeSubscriptions(context, [{ event: { ...event, customer }, status: 'active' }]);

@@ -48,7 +48,7 @@ const counting = (then: (context: Context, customers: (string | null)[]) => Prom
 const effectsOf = async ({ db }: Context) =>
   (await db.rows('select record_id from audit_log order by record_id', [])).flat();
 
-const retries = { most: 2, delay: 0, delayMax: 0 };
+const retries = { most: 2, delay: 0 };
 const died = new Error('It died.');
 /** As another worker finds a batch whose process died more than a second ago. */
 async function findDead(context: Context) {

@@ -5,8 +5,7 @@ import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import { countRows } from '../helper/database.ts';
 import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
 
-const atOnce = { delay: 0, delayMax: 0 };
-const late = { delay: 3600, delayMax: 3600 };
+const [atOnce, late] = [{ retryDelay: 0 }, { retryDelay: 3600 }];
 
 t.test('a handler that throws nine times and then succeeds takes effect once', async t => {
   let calls = 0;
@@ -14,7 +13,7 @@ t.test('a handler that throws nine times and then succeeds takes effect once', a
     calls++;
     if (calls < 10) throw new Error(`not yet\0, ${calls}`);
   };
-  const { call, deliver, eventually } = await buildReceiver(t, { handle, retries: atOnce });
+  const { call, deliver, eventually } = await buildReceiver(t, { handle, ...atOnce });
   await deliver(paymentEvent());
   const event = await eventually('customer=cus_1', 'processed');
   t.match(event, { attempts: 10, lastError: null });
@@ -62,7 +61,7 @@ t.test('a replay of an event that waits for its next attempt makes it due at onc
   const handle = async () => {
     throw new Error('always');
   };
-  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries: late });
+  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, ...late });
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
   await call('POST', `/api/webhook-events/${event.id}/replay`, 200);
@@ -83,7 +82,7 @@ t.test('a failed or dead event can be dismissed: it is not tried again, and coun
   const handle = async () => {
     if (broken) throw new Error('malformed');
   };
-  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, retries: late });
+  const { call, database, deliver, eventually } = await buildReceiver(t, { handle, ...late });
   const paths = (event: { id: string }, what: string) => `/api/webhook-events/${event.id}/${what}`;
   await deliver(paymentEvent());
   const event = await eventually('status=failed', 'failed');
@@ -143,7 +142,7 @@ t.test("every log line about an event has the provider's id", async t => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const handle = () => Promise.reject(new Error('never'));
   const settings = { WEBHOOK_RETRIES: 1 };
-  const { deliver, eventually } = await buildReceiver(t, { handle, log, retries: atOnce, settings });
+  const { deliver, eventually } = await buildReceiver(t, { handle, log, ...atOnce, settings });
   await deliver(paymentEvent());
   await eventually('event=evt_1', 'dead');
   const about = lines.filter(({ msg }) => /webhook|event/.test(String(msg)));

@@ -49,7 +49,7 @@ async function openWatched(t: Test) {
 
 const skip = !isDistributed && 'needs a distributed database: npm test -- citus';
 
-const retries = { most: 3, delay: 0, delayMax: 0 };
+const retries = { most: 3, delay: 0 };
 const take = ({ db }: Context, isAlone = false) =>
   takeBatch(db, newId(Date.now()), isAlone) as Promise<Batch>;
 
