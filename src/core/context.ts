@@ -18,11 +18,9 @@ export interface Context extends Writer {
   readonly origin: { readonly ip: string; readonly id: string } | null;
 }
 
-type SystemDependencies = Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'callWorkers' | 'now'>>;
-
 /** For work without a request. The audit log shows the name. */
 export const systemContext = (
-  { db, log, callWorkers = () => {}, now = () => new Date() }: SystemDependencies,
+  { db, log, now = () => new Date() }: Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'now'>>,
   name: string,
   transport: 'job' | 'command',
-): Context => ({ db, callWorkers, now, log, actor: system(name), transport, origin: null });
+): Context => ({ db, callWorkers: () => {}, now, log, actor: system(name), transport, origin: null });

@@ -58,11 +58,8 @@ export function traceparent(): string | undefined {
 }
 
 /** How spans name an event: by our id and by the provider's. */
-export const eventAttributes = (
-  event: string | undefined,
-  eventId: string | null | undefined,
-): Attributes => ({
-  ...(event && { 'event.id': event }),
+export const eventAttributes = (event: string, eventId: string | null): Attributes => ({
+  'event.id': event,
   ...(eventId && { 'event.provider_id': eventId }),
 });
 

@@ -1,6 +1,5 @@
-import { count, inArray, sql } from '../../drizzle/orm.ts';
+import { count, inArray } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Backlog } from '../../schemas/event.ts';
 import { need } from '../access/need.ts';
 import type { Context } from '../core/context.ts';
@@ -12,8 +11,8 @@ const open = ['received', 'failed', 'dead'] as const;
 const { status } = webhookEvents;
 
 /** In seconds, by the clock of the database. */
-const longestDue = sql<number>`coalesce(extract(epoch from now() - least(
-  (select min(due_at) from ${webhookQueue} where not alone), (select min(due_at) from ${webhookQueue} where alone))), 0)::float`;
+const longestDue = `select greatest(0, extract(epoch from now() - least(
+  (select min(due_at) from webhook_queue where not alone), (select min(due_at) from webhook_queue where alone))))::float`;
 
 /** An index answers this, and the next one: events that stay dead for years cost little. */
 async function countOpen(db: Connection) {
@@ -26,8 +25,8 @@ async function countOpen(db: Connection) {
 }
 
 async function longestWaiting(db: Connection): Promise<number> {
-  const [due] = await orm(db).select({ seconds: longestDue }).from(sql`(select) as one`);
-  return Math.max(0, due?.seconds ?? 0);
+  const [[seconds] = []] = await db.rows(longestDue, []);
+  return Number(seconds);
 }
 
 /** How many events are in each state that is not final, and for how long the oldest has waited. */
