@@ -1,6 +1,7 @@
-import type { WebhookEventDetail } from '../schemas/event.ts';
+import type { Dismissed, Replayed, WebhookEventDetail } from '../schemas/event.ts';
 import { commandNamed, mainOf, UsageError } from '../src/command.ts';
 import { printable, printableJson } from '../src/core/text.ts';
+import { parseBody } from '../src/webhooks/envelope.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
@@ -49,15 +50,8 @@ async function list(session: Session) {
 
 async function show(session: Session) {
   const event = await session.client.call<WebhookEventDetail>('GET', await pathOfEvent(session));
-  session.io.out(printableJson(JSON.stringify({ ...event, body: parsed(event.body) }, null, 2)));
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const { value: body = event.body } = parseBody(Buffer.from(event.body)) ?? {};
+  session.io.out(printableJson(JSON.stringify({ ...event, body }, null, 2)));
 }
 
 /** What is done with one event, or with all that match. */
@@ -69,17 +63,15 @@ const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
   session.io.out(printable(event.status + (action === 'replay' ? `, replay ${event.replays}` : '')));
 };
 
-interface Outcome {
-  replayed?: number;
-  dismissed?: number;
-  remaining: number;
-}
-
 async function actOnAll(session: Session, action: string) {
   refuseArgument(session);
   const { 'dry-run': dryRun = false } = session.values;
   const body = { ...filtersOf(session), dryRun };
-  const result = await session.client.call<Outcome>('POST', `/api/webhook-events/${action}`, body);
+  const result = await session.client.call<Partial<Replayed & Dismissed>>(
+    'POST',
+    `/api/webhook-events/${action}`,
+    body,
+  );
   const { replayed, dismissed, remaining } = result;
   const done = replayed === undefined ? `${dismissed} are dismissed` : `${replayed} are processed again`;
   const { status = 'failed or dead' } = session.values;

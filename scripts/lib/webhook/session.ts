@@ -1,6 +1,5 @@
 import type { Static } from '@sinclair/typebox';
 import type { WebhookEvent, WebhookEventList } from '../../../schemas/event.ts';
-import type { Settings } from '../../../schemas/settings.ts';
 import { type Arguments, type Io, UsageError } from '../../../src/command.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';
@@ -24,17 +23,10 @@ export const options = {
 export type Flags = Arguments<typeof options>;
 export type EventList = Static<typeof WebhookEventList>;
 
-/** What every subcommand gets. */
-export interface Session {
-  values: Flags['values'];
-  /** The argument of the subcommand. */
-  argument: string;
-  settings: Settings;
-  client: ServiceClient;
-  io: Io;
-}
+/** What every subcommand gets, with its own argument. */
+export type Session = ReturnType<typeof openSession>;
 
-export function openSession({ values, positionals: [, argument = ''] }: Flags, io: Io): Session {
+export function openSession({ values, positionals: [, argument = ''] }: Flags, io: Io) {
   const settings = io.settings();
   const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
   const base = values.url ?? `http://${host}:${settings.PORT}`;
