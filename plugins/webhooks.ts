@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
@@ -107,11 +107,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
 /** Keeps the bytes that were signed, whatever media type the sender gives them. */
 function parseAsBytes(app: FastifyInstance): void {
   const anyType = 'application/octet-stream';
-  app.addContentTypeParser<Buffer>(
-    anyType,
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => body,
-  );
+  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
   // Fastify would refuse a malformed media type before the parser.
   app.addHook('onRequest', (request, _reply, done) => {
     request.raw.headers['content-type'] = anyType;

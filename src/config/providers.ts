@@ -9,14 +9,13 @@ export interface Provider extends Preset {
   readonly preset: PresetName;
   readonly secrets: readonly string[];
 }
-export type Providers = ReadonlyMap<string, Provider>;
 
 const check = compileCheck(ProviderSettings, 'body');
 const validName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const nameRule = '1 to 64 lower-case letters, digits, hyphens and underscores';
 
 /** The providers in `WEBHOOK_SECRETS`, and what is wrong with it. No message repeats a value. */
-export function readProviders(text = '{}'): { providers: Providers; problems: string[] } {
+export function readProviders(text = '{}') {
   const providers = new Map<string, Provider>();
   const problems: string[] = [];
   for (const [index, [name, value]] of entriesOf(text, problems).entries()) {

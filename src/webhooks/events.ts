@@ -138,10 +138,14 @@ const mostInCall = 10_000;
 
 async function actOnMany(context: Context, action: Action, choice: ReplayFilter) {
   need(context, 'admin');
-  const { dryRun, ...filter } = choice;
+  const { dryRun, status: state, ...equal } = choice;
   // An event that fails again during the call is not replayed a second time.
   const isOlder = action.name === 'replay' ? lt(updatedAt, context.now().toISOString()) : undefined;
-  const matching = and(isOlder, ...conditions(filter));
+  const matching = and(
+    isOlder,
+    inArray(status, state ? [state] : ['failed', 'dead']),
+    ...Object.entries(equal).map(([name, value]) => eq(webhookEvents[name as keyof typeof equal], value)),
+  );
   let done = 0;
   while (!dryRun && done < mostInCall) {
     const { found, changed } = await inTransaction(context, async inside => {
@@ -160,14 +164,6 @@ async function actOnMany(context: Context, action: Action, choice: ReplayFilter)
   }
   const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
   return { done, remaining: left?.total ?? 0 };
-}
-
-function conditions(filter: Omit<ReplayFilter, 'dryRun'>) {
-  const { status: state, ...equal } = filter;
-  return [
-    inArray(status, state ? [state] : ['failed', 'dead']),
-    ...Object.entries(equal).map(([name, value]) => eq(webhookEvents[name as keyof typeof equal], value)),
-  ];
 }
 
 const key = { fingerprint, provider };
