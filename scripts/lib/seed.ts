@@ -1,8 +1,9 @@
-import { getTableColumns, type PgTable, sql } from '../../drizzle/orm.ts';
+import { sql } from '../../drizzle/orm.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
 import { users } from '../../drizzle/tables/users.ts';
 import { UsageError } from '../../src/command.ts';
 import type { Connection } from '../../src/database/connection.ts';
+import { rowsOfTable } from '../../src/database/statements/insertRows.ts';
 import { builder, rowsOf } from '../../src/database/statements/statement.ts';
 import { postOf, userOf } from './seedRecords.ts';
 
@@ -14,24 +15,16 @@ const ranges = { users: [1, 1_000_000], posts: [0, 5_000_000] } as const;
 /** Records per statement. */
 const perStatement = 1000;
 
-/** Rows of a table out of a JSON text: one parameter for all. */
-function rowsFromJson(table: PgTable) {
-  const columns = Object.entries(getTableColumns(table));
-  const members = sql.raw(columns.map(([member, column]) => `"${member}" ${column.getSQLType()}`).join(', '));
-  const names = sql.raw(columns.map(([member]) => `"${member}"`).join(', '));
-  return sql`select ${names} from json_to_recordset(${sql.placeholder('rows')}::text::json) as new (${members})`;
-}
-
-const insertUsers = rowsOf(builder.insert(users).select(rowsFromJson(users)).onConflictDoNothing());
+const insertUsers = rowsOf(builder.insert(users).select(rowsOfTable(users)).onConflictDoNothing());
 // Joined with the users: one may be missing because another user has its address.
-const newPosts = sql`select new.* from (${rowsFromJson(posts)}) as new join users on users.id = "authorId"`;
+const newPosts = sql`select new.* from (${rowsOfTable(posts)}) as new join users on users.id = "authorId"`;
 const insertPosts = rowsOf(builder.insert(posts).select(newPosts).onConflictDoNothing());
 
 /** Inserts the users and posts that do not exist yet and reports progress. */
 export async function seed(db: Connection, size: Size, report: (done: number) => void): Promise<void> {
   let done = 0;
   async function insert(insertRows: typeof insertUsers, records: object[]) {
-    await insertRows(db, { rows: JSON.stringify(records) });
+    await insertRows(db, { $rows: JSON.stringify(records) });
     done += records.length;
     report(done);
   }

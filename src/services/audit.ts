@@ -1,4 +1,4 @@
-import { getTableColumns, is, SQL, sql } from '../../drizzle/orm.ts';
+import { getTableColumns, sql } from '../../drizzle/orm.ts';
 import { auditLog, type Side } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
 import { need } from '../access/need.ts';
@@ -6,7 +6,7 @@ import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
-import { builder, rowsOf, statement } from '../database/statements/statement.ts';
+import { builder, rowsOf } from '../database/statements/statement.ts';
 import { PagedList } from './lists/pagedList.ts';
 import type { LogQuery } from './lists/rules.ts';
 import { sideOf } from './relations.ts';
@@ -43,14 +43,14 @@ function entryOf({ actor, transport, origin, now }: Context, action: AuditAction
 }
 
 const { transaction, number, ...columns } = getTableColumns(auditLog);
-const entries = rowsOfTable(auditLog, columns);
-const insertEntries = statement({}, builder => builder.insert(auditLog).select(entries.select));
+const entries = rowsOfTable(auditLog);
+const insertEntries = rowsOf(builder.insert(auditLog).select(entries));
 
 /** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
   const rows = writes.map(write => entryOf(context, action, write));
-  await insertEntries(context.db, entries.valuesOf(rows));
+  await insertEntries(context.db, { $rows: JSON.stringify(rows) });
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
@@ -62,30 +62,14 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
-  const entryColumns = Object.entries(getTableColumns(auditLog)).map(([name, column]) =>
-    is(column.default, SQL)
-      ? column.default
-      : sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
-  );
-  const insert = rowsOf(
-    builder
-      .with(written)
-      .insert(auditLog)
-      .select(sql`select ${sql.join(entryColumns, sql`, `)} from ${written}`),
-  );
+  const insert = rowsOf(builder.with(written).insert(auditLog).select(sql`${entries} cross join ${written}`));
   type Members = Omit<T['$inferSelect'], keyof NewRecord>;
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
     // `registerMe` brings the id along, because the entry names the person.
     const record = { ...newRecord(context), ...members };
     const write = { recordId: record.id, version: 1, sides: [sideOf(resource, record)] };
-    const { details, sides, ...entry } = entryOf(context, `${name}.create`, write);
-    const values = Object.entries({
-      ...entry,
-      details: details && JSON.stringify(details),
-      sides: JSON.stringify(sides),
-    });
-    const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
-    await insert(context.db, { ...record, ...ofEntry });
+    const entry = entryOf(context, `${name}.create`, write);
+    await insert(context.db, { ...record, $rows: JSON.stringify([entry]) });
     return record;
   };
 }

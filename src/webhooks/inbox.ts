@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import DataLoader from 'dataloader';
-import { getTableColumns, sql } from '../../drizzle/orm.ts';
+import { sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Provider } from '../config/providers.ts';
@@ -9,7 +9,7 @@ import { newId, timeOf } from '../core/ids.ts';
 import { keptIn } from '../core/kept.ts';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isOutage } from '../database/databaseErrors.ts';
-import { rowsOfTable } from '../database/statements/insertRows.ts';
+import { arrayText, rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import { write } from '../database/write.ts';
 import { traceparent } from '../telemetry/tracing.ts';
@@ -64,9 +64,7 @@ function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body
   return { ...known, ...fate, deliveries: 1, body, traceparent: traceparent() ?? null, ...times };
 }
 
-const { attempts, replays, lastError, failures, processedAt, ...received } = getTableColumns(webhookEvents);
-const rows = rowsOfTable(webhookEvents, received);
-const { id, provider, fingerprint, customer, status, deliveries } = received;
+const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;
 
 /**
  * Events and their places in the queue are committed together, because it is one statement. A repeated event is only
@@ -76,14 +74,14 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
   const stored = builder.$with('stored').as(
     builder
       .insert(webhookEvents)
-      .select(rows.select)
+      .select(rowsOfTable(webhookEvents))
       .onConflictDoUpdate({
         target: [fingerprint, provider],
         set: { deliveries: sql`${deliveries} + excluded.deliveries` },
       })
       .returning({ id, provider, fingerprint, customer, status }),
   );
-  const isNew = sql`${stored.id}::text = any(${sql.placeholder('id')}::text[]) and ${stored.status} = 'received'`;
+  const isNew = sql`${stored.id}::text = any(${sql.placeholder('ids')}::text[]) and ${stored.status} = 'received'`;
   const queued = builder
     .$with('queued')
     .as(
@@ -138,6 +136,16 @@ async function storeGroup(db: Connection, events: readonly ReceivedEvent[]): Pro
 /** Whether the server undid the work. A server that is going away says nothing reliable. */
 const isRefusal = (error: unknown) => !isOutage(error) || /^40/.test(databaseFailure(error)?.code ?? '');
 
+/** The event as JSON, in which bytes have the notation of PostgreSQL. */
+const rowOf = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
+  ...event,
+  fingerprint: `\\x${fingerprint.toString('hex')}`,
+  body: `\\x${body.toString('hex')}`,
+  attempts: 0,
+  replays: 0,
+  failures: [],
+});
+
 /** Returns the id under which each event is stored. */
 async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<string[]> {
   const groups = [...Map.groupBy(events, eventKeyOf).values()].map(same => ({
@@ -146,12 +154,14 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   }));
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
-  const storeAll = () => storeEvents(db, rows.valuesOf(groups));
+  const $rows = JSON.stringify(groups.map(rowOf));
+  const ids = arrayText(groups.map(({ id }) => id));
+  const storeAll = () => storeEvents(db, { $rows, ids });
   // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then
   // stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, { turns: groups.map(eventKeyOf) }));
-  const ids = new Map(stored.map(event => [eventKeyOf(event), event.id]));
-  return events.map(event => ids.get(eventKeyOf(event)) as string);
+  const idOf = new Map(stored.map(event => [eventKeyOf(event), event.id]));
+  return events.map(event => idOf.get(eventKeyOf(event)) as string);
 }

@@ -63,7 +63,7 @@ function watchInserts({ writes }: Database, held = 0) {
     rows: async (text, params) => {
       if (text.startsWith('with "stored"')) {
         const gate = gates[sizes.length];
-        sizes.push(String(params[0]).split(',').length);
+        sizes.push(JSON.parse(String(params[0])).length);
         await gate?.promise;
       }
       return writes.rows(text, params);

@@ -14,11 +14,10 @@ import { hasCustomer, ofCustomers, subscriptionIdOf } from './read.ts';
 const { customer, provider, version } = subscriptions;
 type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
 
-const fresh = rowsOfTable(subscriptions);
 const insertNew = statement({ customer }, (builder, columns) =>
   builder
     .insert(subscriptions)
-    .select(fresh.select)
+    .select(rowsOfTable(subscriptions))
     .onConflictDoNothing({ target: [customer, provider] })
     .returning(columns),
 );
@@ -101,7 +100,7 @@ async function write(db: Connection, customers: string, changes: SubscriptionCha
   const created = moved.filter(({ knownVersion }) => knownVersion === 0);
   const changed = moved.filter(({ knownVersion }) => knownVersion > 0);
   const written = await Promise.all([
-    created.length > 0 ? insertNew(db, fresh.valuesOf(created)) : [],
+    created.length > 0 ? insertNew(db, { $rows: JSON.stringify(created) }) : [],
     changed.length > 0 ? updateKnown(db, { rows: JSON.stringify(changed), customers }) : [],
   ]);
   if (written.flat().length < moved.length)
