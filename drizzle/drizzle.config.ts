@@ -5,4 +5,5 @@ export default defineConfig({
   dialect: 'postgresql',
   schema: './drizzle/tables/*.ts',
   out: './drizzle/migrations',
+  breakpoints: false,
 });

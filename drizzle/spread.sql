@@ -9,29 +9,20 @@
 -- in the queue. A write to this table counts, also one that deletes no row.
 -- A restored backup has it already.
 create table if not exists "commits" ("id" integer primary key);
---> statement-breakpoint
 create or replace function "commit_on_all_nodes"() returns trigger language plpgsql as $$
 begin
 	delete from public.commits where id = 0;
 	return null;
 end $$;
---> statement-breakpoint
 -- Every transaction that writes events or subscriptions, except for deliveries that are only counted, writes to the queue.
 create or replace trigger "webhook_queue_commits" after insert or update or delete on "webhook_queue"
 	for each statement execute function "commit_on_all_nodes"();
---> statement-breakpoint
 -- Every unique key of a spread table must contain the column that places its rows.
 alter table "webhook_events" drop constraint "webhook_events_pkey", add primary key ("id", "fingerprint");
---> statement-breakpoint
 alter table "subscriptions" drop constraint "subscriptions_pkey", add primary key ("id", "customer");
---> statement-breakpoint
 select create_distributed_table('webhook_events', 'fingerprint', colocate_with => 'none', shard_count => 8);
---> statement-breakpoint
 select create_distributed_table('subscriptions', 'customer', colocate_with => 'none', shard_count => 8);
---> statement-breakpoint
 select citus_add_local_table_to_metadata('commits');
---> statement-breakpoint
 -- The copied rows would stay on the coordinator for ever, and nobody would see them.
 select truncate_local_data_after_distributing_table('webhook_events');
---> statement-breakpoint
 select truncate_local_data_after_distributing_table('subscriptions');

@@ -54,7 +54,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
 
 /** What drizzle-kit wrote, and the totals that it does not know of. */
 const withTotals = (plan: Plan, sql: string) => `-- The table is new, so nothing below holds a lock for long.
-${sql}--> statement-breakpoint
+${sql}
 -- Keeps exact totals, and the start of any page.
 select list_watch('${plan.table}', '{${countedOf(plan).map(({ column }) => column)}}');
 `;

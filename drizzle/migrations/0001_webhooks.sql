@@ -14,7 +14,6 @@ create table "subscriptions" (
 	-- The unique index below cannot hold longer values. An event with a longer customer is stored, but ignored.
 	constraint "subscriptions_customer_length" check (char_length("subscriptions"."customer") between 1 and 255)
 );
---> statement-breakpoint
 create table "webhook_events" (
 	"id" uuid primary key not null, -- UUIDv7, made on receipt: trimming deletes from the low end of this index
 	"provider" text collate "C" not null,
@@ -38,7 +37,6 @@ create table "webhook_events" (
 	"processed_at" timestamp (3) with time zone,
 	constraint "webhook_events_status_known" check ("webhook_events"."status" in ('received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'))
 );
---> statement-breakpoint
 -- The events that are still to be processed. A worker locks the rows of those that it works on.
 create table "webhook_queue" (
 	-- Of the event, which is unique by both.
@@ -49,7 +47,6 @@ create table "webhook_queue" (
 	"alone" boolean default false not null, -- after a batch with it failed, or ended with its process
 	constraint "webhook_queue_primary_key" primary key ("fingerprint", "provider")
 );
---> statement-breakpoint
 -- The events that a worker is about to process together. The row is deleted in the transaction of their effects: one that is
 -- left tells which events a process took with it when it died.
 create table "webhook_batches" (
@@ -58,21 +55,14 @@ create table "webhook_batches" (
 	"providers" text[] not null,
 	"begun_at" timestamp (3) with time zone default now() not null
 );
---> statement-breakpoint
 -- A customer of a provider has one record, however many events arrive at once.
 create unique index "subscriptions_customer_provider_key" on "subscriptions" using btree ("customer","provider");
---> statement-breakpoint
 create index "subscriptions_status_index" on "subscriptions" using btree ("status","id");
---> statement-breakpoint
 -- A provider may send an event again at any time; this index prevents a second copy. The fingerprint is first, so that the
 -- id of an event is enough to find it.
 create unique index "webhook_events_fingerprint_key" on "webhook_events" using btree ("fingerprint","provider");
---> statement-breakpoint
 -- The filters for operators. None for the provider, because nearly all rows have the same one.
 create index "webhook_events_status_index" on "webhook_events" using btree ("status","id");
---> statement-breakpoint
 create index "webhook_events_type_index" on "webhook_events" using btree ("type","id");
---> statement-breakpoint
 create index "webhook_events_customer_index" on "webhook_events" using btree ("customer","id");
---> statement-breakpoint
 create index "webhook_queue_due_index" on "webhook_queue" using btree ("alone","due_at");

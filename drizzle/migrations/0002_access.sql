@@ -15,7 +15,6 @@ create table "api_keys" (
 	constraint "api_keys_secret_hash_shape" check ("api_keys"."secret_hash" ~ '^[0-9a-f]{64}$'),
 	constraint "api_keys_scopes_known" check (cardinality("api_keys"."scopes") > 0 and "api_keys"."scopes" <@ array['read', 'write', 'admin', 'own'])
 );
---> statement-breakpoint
 -- The users behind the tokens of an issuer.
 create table "identities" (
 	"id" uuid primary key not null,
@@ -25,13 +24,9 @@ create table "identities" (
 	"created_at" timestamp (3) with time zone not null,
 	constraint "identities_user_id_fkey" foreign key ("user_id") references "users" ("id") on delete cascade
 );
---> statement-breakpoint
 create unique index "identities_issuer_subject_key" on "identities" using btree ("issuer","subject");
---> statement-breakpoint
 create index "identities_user_index" on "identities" using btree ("user_id","id");
---> statement-breakpoint
 create sequence "audit_log_number";
---> statement-breakpoint
 -- Who changed what. Values are left out: they are personal data, and the log outlives the records.
 create table "audit_log" (
 	"id" uuid primary key not null,
@@ -54,11 +49,8 @@ create table "audit_log" (
 	"transaction" xid8 default pg_current_xact_id() not null,
 	"number" bigint default nextval('audit_log_number') not null
 );
---> statement-breakpoint
 create index "audit_log_transaction_index" on "audit_log" using btree ("transaction","number") where "audit_log"."version" is not null;
---> statement-breakpoint
 create index "audit_log_number_index" on "audit_log" using btree ("number") where "audit_log"."version" is not null;
---> statement-breakpoint
 -- Requests with an Idempotency-Key, and their answers.
 create table "idempotency_keys" (
 	"hash" text collate "C" primary key not null, -- of the caller and the key
@@ -68,24 +60,17 @@ create table "idempotency_keys" (
 	"location" text collate "C",
 	"body" text collate "C" default '' not null
 );
---> statement-breakpoint
 -- Trimming deletes the oldest.
 create index "idempotency_keys_created_at_index" on "idempotency_keys" using btree ("created_at");
---> statement-breakpoint
 create index "api_keys_name_index" on "api_keys" using btree ("name","id");
---> statement-breakpoint
 create index "api_keys_user_index" on "api_keys" using btree ("user_id") where "api_keys"."user_id" is not null;
---> statement-breakpoint
 -- Periods are bounds of the id, which starts with the time, so each index and the primary key serve them in order.
 -- Without this one, a filter by action reads the whole log.
 create index "audit_log_action_index" on "audit_log" using btree ("action","id");
---> statement-breakpoint
 -- "What happened to this record?"
 create index "audit_log_record_index" on "audit_log" using btree ("record_id","id");
---> statement-breakpoint
 -- "What did this key do?" On an open service there are no actor ids, so this index costs nothing.
 create index "audit_log_actor_index" on "audit_log" using btree ("actor_id","id") where "audit_log"."actor_id" is not null;
---> statement-breakpoint
 -- Append-only, even for a faulty application. Entries older than a day may be trimmed.
 create function "keep_audit_log"() returns trigger language plpgsql as $$
 begin
@@ -95,7 +80,5 @@ begin
 	raise exception 'the audit log is append-only' using errcode = 'insufficient_privilege';
 end
 $$;
---> statement-breakpoint
 create trigger "audit_log_keeps_rows" before update or delete on "audit_log" for each row execute function "keep_audit_log"();
---> statement-breakpoint
 create trigger "audit_log_keeps_all" before truncate on "audit_log" for each statement execute function "keep_audit_log"();

@@ -13,24 +13,19 @@ create table "list_tables" (
 	"name" text collate "C" primary key, -- a table whose rows are counted
 	"columns" text[] not null -- the rows with the same value in one of these columns are a list of their own
 );
---> statement-breakpoint
 create table "list_log" (
 	"list" text collate "C" not null,
 	"id" uuid not null,
 	"change" smallint not null -- 1: a row was added, -1: a row was removed
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
---> statement-breakpoint
 create index "list_log_index" on "list_log" using btree ("list");
---> statement-breakpoint
 create table "list_totals" ("list" text collate "C" primary key, "amount" bigint not null);
---> statement-breakpoint
 create table "list_blocks" (
 	"list" text collate "C" not null,
 	"first" uuid not null,
 	"amount" bigint not null,
 	primary key ("list", "first")
 );
---> statement-breakpoint
 -- Counts the rows from this id up to the next block again, and divides them into blocks.
 create function list_count(of_list text, low uuid) returns void language plpgsql set search_path = public as $$
 declare
@@ -50,7 +45,6 @@ begin
 			union all select id, -change from list_log where list = $1 and id >= $2 and id < $3) as entry
 		) as numbered group by block having sum(amount) <> 0', split_part(of_list, '.', 1), condition) using of_list, low, high;
 end $$;
---> statement-breakpoint
 -- Moves up to this many changes from the log to the totals and blocks, and returns how many. It waits for no lock; of several
 -- calls at once, one moves. In a transaction that does not see the last fold it fails.
 create function list_fold(portion integer) returns integer language plpgsql set search_path = public as $$
@@ -75,7 +69,6 @@ begin
 	perform list_count(list, first) from unnest(resized);
 	return moved;
 end $$;
---> statement-breakpoint
 -- Counts a table again, while others read and write. Needed only after writes with disabled triggers. It fails after a while
 -- instead of waiting for a forgotten transaction.
 create function list_repair(of_table text) returns void language plpgsql set search_path = public set lock_timeout = '10s' as $$
@@ -94,7 +87,6 @@ begin
 		from list_tables cross join unnest(columns) as c where name = of_table));
 	insert into list_totals select list, sum(amount) from list_blocks where split_part(list, '.', 1) = of_table group by list;
 end $$;
---> statement-breakpoint
 -- Keeps totals for a table from now on, as a whole and for each value of these columns. They should have few values. It can be
 -- called again with other columns. Writers wait while the rows that are there are counted: some seconds for a million.
 create function list_watch(of_table text, of_columns text[]) returns void language plpgsql set search_path = public as $$
@@ -119,9 +111,7 @@ begin
 	insert into list_tables values (of_table, of_columns) on conflict (name) do update set columns = excluded.columns;
 	perform list_repair(of_table);
 end $$;
---> statement-breakpoint
 select list_watch('users', '{}'), list_watch('posts', '{status}');
---> statement-breakpoint
 -- The total of a list, and the start of a page that skips this many rows: `remaining` rows after `bound`, or before it if backward.
 -- All of it is of the snapshot of the statement that calls the function. Only index scans, because PostgreSQL keeps a plan: the
 -- one for an empty log would read every dead row of a full one, and the one for few blocks would sort all of many.

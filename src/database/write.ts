@@ -86,10 +86,7 @@ export const waitLongerForLocks = (inside: Connection) =>
  */
 export const inLongTransaction = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
   db.transaction(async inside => {
-    await inside.rows('set transaction isolation level read committed', []);
-    await inside.rows(
-      `select set_config(name, '0', true) from unnest(array['statement_timeout', 'lock_timeout']) as name`,
-      [],
-    );
+    const level = 'set transaction isolation level read committed';
+    await inside.rows(`${level}; set local statement_timeout = 0; set local lock_timeout = 0`, []);
     return work(inside);
   });

@@ -63,6 +63,11 @@ const asText = (value: string) => value;
 const parsers = { [types.TIMESTAMPTZ]: asText, [types.TIMESTAMP]: asText, [types.DATE]: asText };
 
 const rowsBy =
-  (client: Pick<Transaction, 'query'>): Connection['rows'] =>
-  async (text, params) =>
-    (await client.query<unknown[]>(text, params, { rowMode: 'array', parsers })).rows;
+  (client: Pick<Transaction, 'query' | 'exec'>): Connection['rows'] =>
+  async (text, params) => {
+    const options = { rowMode: 'array', parsers } as const;
+    // Without parameters there may be several statements, as in a migration.
+    const results =
+      params.length === 0 ? await client.exec(text, options) : [await client.query(text, params, options)];
+    return (results.at(-1)?.rows ?? []) as unknown[][];
+  };

@@ -24,7 +24,6 @@ async function spreadTables(inside: Connection): Promise<boolean> {
     [],
   );
   if (isSpread) return false;
-  for (const text of readFileSync(statements, 'utf8').split('--> statement-breakpoint'))
-    await inside.rows(text, []);
+  await inside.rows(readFileSync(statements, 'utf8'), []);
   return true;
 }
