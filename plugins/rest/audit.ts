@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { AuditList, auditQuery } from '../../schemas/audit.ts';
 import { ref } from '../../schemas/common.ts';
-import { listAudit } from '../../src/services/audit.ts';
+import { auditList } from '../../src/services/audit.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage } from './replies.ts';
 
@@ -17,6 +17,6 @@ export const auditRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = async
       querystring: auditQuery(names),
       response: { 200: ref(AuditList) },
     }),
-    async (request, reply) => sendPage(reply, await listAudit(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await auditList.byCursor(request.context, request.query)),
   );
 };

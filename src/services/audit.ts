@@ -8,7 +8,6 @@ import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import { PagedList } from './lists/pagedList.ts';
-import type { LogQuery } from './lists/rules.ts';
 import { sideOf } from './relations.ts';
 import type { Resource, ResourceTable } from './resource.ts';
 
@@ -74,18 +73,14 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
   };
 }
 
-type Filter = 'record' | 'actor' | 'action';
-const list = new PagedList<AuditEntry, Filter, 'createdAt'>({
+/** The newest entries come first. */
+export const auditList = new PagedList<AuditEntry, 'record' | 'actor' | 'action', 'createdAt'>({
   scope: 'admin',
   name: 'audit',
   table: auditLog,
   columns,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
 });
-
-/** A page of the audit log, the newest first. */
-export const listAudit = (context: Context, query: LogQuery<Filter>) =>
-  list.byCursor(context, { ...query, sort: '-createdAt' });
 
 /** Deletes a batch of the entries from before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {

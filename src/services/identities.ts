@@ -16,7 +16,7 @@ import { orm } from '../database/connection.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
 import { PagedList } from './lists/pagedList.ts';
-import type { LogQuery } from './lists/rules.ts';
+import type { ListQuery } from './lists/rules.ts';
 import { lockRecord } from './records.ts';
 import { user, users } from './users.ts';
 
@@ -32,10 +32,10 @@ const list = new PagedList<Identity, 'user', 'createdAt'>({
 });
 
 /** A page of the identities of a user, the newest first. */
-export async function listIdentities(context: Context, id: string, query: LogQuery<never>) {
+export async function listIdentities(context: Context, id: string, query: ListQuery<never, 'createdAt'>) {
   need(context, 'admin');
   await user.get(context, id);
-  return list.byCursor(context, { ...query, user: id, sort: '-createdAt' });
+  return list.byCursor(context, { ...query, user: id });
 }
 
 export const identityTaken = conflict('identity_taken', {

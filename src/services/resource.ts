@@ -180,7 +180,6 @@ function uniqueOf(noun: string, table: ResourceTable, members: string[]) {
 /** How many records of each resource there are, by the plural of its name. */
 export async function countRecords(context: Context, resources: AnyResource[]) {
   need(context, 'read');
-  const query = { sort: 'createdAt', limit: 1 } as never;
-  const pages = await Promise.all(resources.map(({ list }) => list.byNumber(context, query)));
+  const pages = await Promise.all(resources.map(({ list }) => list.byNumber(context, { limit: 1 })));
   return Object.fromEntries(resources.map(({ plural }, i) => [plural, pages[i]?.meta.total ?? 0]));
 }

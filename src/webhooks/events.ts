@@ -53,7 +53,6 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
 export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
   list.byCursor(context, {
     ...query,
-    sort: '-createdAt',
     // The column with the id has no index, its fingerprint has one.
     ...(event !== undefined && { event: fingerprintOf(event).toString('hex') }),
   });

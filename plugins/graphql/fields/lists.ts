@@ -121,7 +121,7 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
       return load(list, ['total', filter, criteria], id, ids =>
         list.totalOfEach(context, parents(ids), criteria),
       );
-    return (await list.byNumber(context, { ...criteria, sort, limit: 1 })).meta.total;
+    return (await list.byNumber(context, { ...criteria, limit: 1 })).meta.total;
   }
   return { pageOf, totalOf };
 }

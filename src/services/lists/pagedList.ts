@@ -174,12 +174,13 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   #orderOf(query: ListQuery, ofParents: Pick<Order, 'perParent' | 'brief'> = {}): Order {
     const used = this.#usedIn(query);
-    const sort = query.sort.replace('-', '');
+    const { sort: named = '-createdAt' } = query;
+    const sort = named.replace('-', '');
     const hasIndex = (filter: string) => used.includes(filter) && is(this.#rules.filters[filter], Column);
     const isById = sortedBy(this.#rules, { sort, used }).length === 0;
     const rarest = [ofParents.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
     const prefix = isById ? rarest.find(hasIndex) : undefined;
-    const descending = query.sort.startsWith('-') !== (query.before !== undefined);
+    const descending = named.startsWith('-') !== (query.before !== undefined);
     return { used, hasPeriod: hasPeriod(query), prefix, sort, descending, ...ofParents };
   }
 

@@ -44,7 +44,8 @@ export type ListQuery<Filter extends string = string, Sort extends string = stri
   Cursors & {
     page?: number;
     limit: number;
-    sort: Sort | `-${Sort}`;
+    /** The newest first when absent, as in logs. */
+    sort?: Sort | `-${Sort}`;
     /**
      * Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 posts. No filter can have
      * this name.
@@ -56,8 +57,6 @@ export const ownFilter = '$owner';
 
 /** Members of a record that few clients of GraphQL select. */
 export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
-/** A log is read by cursor only. */
-export type LogQuery<Filter extends string> = Omit<ListQuery<Filter, 'createdAt'>, 'sort' | 'page'>;
 
 /** Those names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>

@@ -6,7 +6,7 @@ import type { Context } from '../../../src/core/context.ts';
 import { newId, newRecord } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
 import { keyList } from '../../../src/services/apiKeys.ts';
-import { listAudit } from '../../../src/services/audit.ts';
+import { auditList } from '../../../src/services/audit.ts';
 import type { CursorPage } from '../../../src/services/lists/pages.ts';
 import { post } from '../../../src/services/posts.ts';
 import { subscriptionList } from '../../../src/services/subscriptions/read.ts';
@@ -49,9 +49,9 @@ t.test('a page by cursor is read from the index of its order, whatever the value
     [subscriptionList, 'subscriptions_customer_provider_key', { sort: 'customer' }],
     [subscriptionList, 'subscriptions_status_index', { sort: 'createdAt', status: 'active' }],
     [keyList, 'api_keys_name_index', { sort: 'name' }],
-    [{ page: listAudit }, 'audit_log_action_index', { action: 'user.create' }],
-    [{ page: listAudit }, 'audit_log_record_index', { record: 'r' }],
-    [{ page: listAudit }, 'audit_log_actor_index', { actor: 'k' }],
+    [auditList, 'audit_log_action_index', { action: 'user.create' }],
+    [auditList, 'audit_log_record_index', { record: 'r' }],
+    [auditList, 'audit_log_actor_index', { actor: 'k' }],
     [{ page: listEvents }, 'webhook_events_customer_index', { customer: 'c' }],
     [{ page: listEvents }, 'webhook_events_type_index', { type: 't' }],
     [{ page: listEvents }, 'webhook_events_status_index', { status: 'dead' }],
