@@ -2,8 +2,6 @@ export interface DatabaseFailure {
   /** The SQLSTATE, or the driver's own code when there was no answer. */
   code: string;
   constraint: string | undefined;
-  /** Whether it was a deletion: a foreign key refuses those, and references to missing rows. */
-  deleting: boolean;
 }
 
 const canceled = '57014';
@@ -17,17 +15,14 @@ const lostNode =
 const internalError = 'XX000';
 const connectionFailure = '08006';
 
-const deletion = /^(with \S+ as \()?delete from /i;
-
 /** Why a statement failed, when the error comes from a database. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, constraint_name, constraint, query } = cause as Error & Record<string, unknown>;
+    const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
       return {
         code: code === internalError && lostNode.test(cause.message) ? connectionFailure : code,
         constraint: (constraint_name ?? constraint) as string | undefined,
-        deleting: typeof query === 'string' && deletion.test(query),
       };
   }
   return undefined;

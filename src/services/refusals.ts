@@ -1,24 +1,16 @@
 import { AppError, lockedOut, tookTooLong, unavailable } from '../core/errors.ts';
-import {
-  type DatabaseFailure,
-  databaseFailure,
-  isLockedOut,
-  isOutage,
-  isTooSlow,
-} from '../database/databaseErrors.ts';
+import { databaseFailure, isLockedOut, isOutage, isTooSlow } from '../database/databaseErrors.ts';
 
-type Refusal = (failure: DatabaseFailure) => AppError;
-const refusals = new Map<string, Refusal>();
+const refusals = new Map<string, () => AppError>();
 
 /** Names the error that clients get when a constraint refuses a write. Without one, it is an internal error. */
-export const refuse = (constraint: string, refusal: Refusal) => void refusals.set(constraint, refusal);
+export const refuse = (constraint: string, refusal: () => AppError) => void refusals.set(constraint, refusal);
 
 /** Any failure as the one error type that clients see. Unknown ones stay internal. */
 export function explain(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const failure = databaseFailure(error);
-  const refusal = refusals.get(failure?.constraint ?? '');
-  if (failure && refusal) return refusal(failure);
+  const refusal = refusals.get(databaseFailure(error)?.constraint ?? '');
+  if (refusal) return refusal();
   if (isTooSlow(error)) return tookTooLong(error);
   if (isOutage(error)) return unavailable(error);
   if (isLockedOut(error)) return lockedOut();

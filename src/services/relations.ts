@@ -54,9 +54,8 @@ export function belongsTo(
 ): void {
   const member = memberOf(child.table, column);
   const conflicts = conflictsOf(parent, child);
-  refuse(`${getTableName(child.table)}_${column.name}_fkey`, ({ deleting }) =>
-    deleting ? conflicts.hasChildren.error({}) : noParent(member, parent),
-  );
+  // Not by a deletion: it has found the children, and its lock keeps new ones out.
+  refuse(`${getTableName(child.table)}_${column.name}_fkey`, () => noParent(member, parent));
   const name = member.replace(/Id$/, '');
   declared.push({ child, column, parent, member, name, children, cascade, conflicts });
 }
