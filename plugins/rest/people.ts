@@ -14,9 +14,11 @@ import {
   getMe,
   identityTaken,
   listIdentities,
+  personExists,
   registerMe,
   removeIdentity,
 } from '../../src/services/identities.ts';
+import { users } from '../../src/services/users.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendPage, sendRecord, sendResult } from './replies.ts';
 
@@ -40,7 +42,11 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/me',
     route('registerMe', 'Register', 'own', {
-      config: { ...versioned, conflicts: registerMe.conflicts(), idempotencyKey: 'accepted' },
+      config: {
+        ...versioned,
+        conflicts: [personExists, ...users.create.conflicts()],
+        idempotencyKey: 'accepted',
+      },
       description: 'Creates the user whom the token stands for from now on. For tokens only.',
       body: ref(user.create),
       response: { 201: ref(user.record) },

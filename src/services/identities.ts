@@ -92,7 +92,7 @@ export async function getMe(context: Context): Promise<User> {
   return person;
 }
 
-const personExists = conflict('person_exists', {
+export const personExists = conflict('person_exists', {
   as: 'person_exists',
   summary: 'The token has a user already',
   message: () => 'This token belongs to a user already.',
@@ -100,7 +100,7 @@ const personExists = conflict('person_exists', {
 });
 
 /** Creates the user of a token that has none. */
-async function register(context: Context, input: Static<typeof contract.create>): Promise<User> {
+export async function registerMe(context: Context, input: Static<typeof contract.create>): Promise<User> {
   need(context, 'own');
   const { kind, issuer = '', id: subject } = context.actor;
   if (kind !== 'token' || subject === null)
@@ -128,6 +128,3 @@ async function register(context: Context, input: Static<typeof contract.create>)
   trustNothing();
   return created;
 }
-export const registerMe = Object.assign(register, {
-  conflicts: () => [personExists, ...users.create.conflicts()],
-});
