@@ -14,11 +14,6 @@ export const instant = customType<{ data: string; driverData: string }>({
   fromDriver: value => isoOf(value),
 });
 
-/** The number of a transaction. */
-export const transactionNumber = customType<{ data: string; driverData: string }>({
-  dataType: () => 'xid8',
-});
-
 /** A JSON value, in its own order of members. Drizzle's column reads a string of digits as a number. */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => 'json',

@@ -1,10 +1,11 @@
 import type { AuditEntry } from '../../schemas/audit.ts';
-import { instant, textByCode, transactionNumber } from '../columns.ts';
-import { bigint, index, integer, jsonb, pgSequence, pgTable, sql, text, uuid } from '../orm.ts';
+import { instant, textByCode } from '../columns.ts';
+import { bigint, customType, index, integer, jsonb, pgSequence, pgTable, sql, text, uuid } from '../orm.ts';
 
 /** The members of a record by which its changes are chosen. */
 export type Side = Record<string, unknown>;
 
+const transactionNumber = customType<{ data: string }>({ dataType: () => 'xid8' });
 export const auditLogNumber = pgSequence('audit_log_number');
 
 export const auditLog = pgTable(
