@@ -1,4 +1,3 @@
-import type { PGlite } from '@electric-sql/pglite';
 import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrations.ts';
@@ -22,22 +21,19 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
   const client =
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
-  await migrate(connectionOf(client));
-  return databaseOf(client, () => !disk?.isAway(), opened.move());
-}
-
-function databaseOf(client: PGlite, hasSpace: () => boolean, opened: AsyncDisposableStack): Database {
   const connection = connectionOf(client);
+  await migrate(connection);
+  const parts = opened.move();
   return {
     kind: 'embedded',
     writes: connection,
     reads: connection,
-    available: () => !opened.disposed && hasSpace(),
+    available: () => !parts.disposed && !disk?.isAway(),
     ready: Promise.resolve(),
     ping: async () => void (await client.query('select 1')),
     hasConnections: () => true,
     embedded: client,
     // Waits for an open transaction and for the running statement; later ones are refused.
-    close: () => opened.disposeAsync(),
+    close: () => parts.disposeAsync(),
   };
 }

@@ -23,10 +23,7 @@ export async function migrate(db: Connection): Promise<void> {
   await asOwner(db, async () => {
     if ((await migrationState(db)).pending.length === 0) return;
     // Waiting for another instance, or building an index on a large table, takes long.
-    await inLongTransaction(db, async inside => {
-      await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
-      await runMigrations(inside);
-    });
+    await inLongTransaction(db, runMigrations);
   });
 }
 
@@ -44,9 +41,9 @@ const table = 'drizzle.__drizzle_migrations';
 const ofTable = `from pg_tables where schemaname || '.' || tablename = '${table}'`;
 
 async function runMigrations(inside: Connection): Promise<void> {
+  await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
   // Another instance may have been faster.
   const { pending } = await migrationState(inside);
-  if (pending.length === 0) return;
   // Citus sends this to all nodes, also where the schema is there.
   const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
   if (exists === null) await inside.rows('create schema drizzle', []);
