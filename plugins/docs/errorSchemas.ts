@@ -1,3 +1,4 @@
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { scopes } from '../../schemas/apiKey.ts';
 import { ErrorEnvelope, Violation } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
@@ -6,33 +7,26 @@ import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 // Each status, and each code of a 409, has a schema of its own. With only the schema of `Error`, a client that is
 // generated from the document could not know which codes an operation answers, and what comes with them.
 
-const text = { type: 'string' };
-const count = { type: 'integer' };
-const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values });
+const text = Type.String();
+const oneOf = (values: readonly string[]) => Type.Unsafe({ type: 'string', enum: values });
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** Details with one of these codes. A member whose name ends in `?` may be absent. */
-const coded = (codes: readonly string[], members: Record<string, object> = {}) => ({
-  type: 'object',
-  required: ['code', ...Object.keys(members).filter(name => !name.endsWith('?'))],
-  properties: {
-    code: oneOf(codes),
-    ...Object.fromEntries(Object.entries(members).map(([name, schema]) => [name.replace('?', ''), schema])),
-  },
-});
+/** Details with one of these codes. */
+const coded = (codes: readonly string[], members: TProperties = {}) =>
+  Type.Object({ code: oneOf(codes), ...members });
 
 /** The details of shared errors that have more than their code. */
 const detailsOf: Partial<Record<ErrorCode, object>> = {
   invalid: { anyOf: [{ type: 'array', items: reference(Violation.$id ?? '') }, coded(['bad_request'])] },
-  unauthenticated: coded(['unauthenticated'], { 'reason?': text }),
+  unauthenticated: coded(['unauthenticated'], { reason: Type.Optional(text) }),
   forbidden: coded(['forbidden', 'not_yours', 'no_person'], {
-    'scope?': oneOf(scopes),
-    'path?': text,
-    'credential?': text,
+    scope: Type.Optional(oneOf(scopes)),
+    path: Type.Optional(text),
+    credential: Type.Optional(text),
   }),
   not_found: coded(['not_found', 'no_person']),
-  version_mismatch: coded(['version_mismatch'], { 'version?': count }),
-  rate_limited: coded(['rate_limited'], { retryAfter: count }),
+  version_mismatch: coded(['version_mismatch'], { version: Type.Optional(Type.Integer()) }),
+  rate_limited: coded(['rate_limited'], { retryAfter: Type.Integer() }),
   unavailable: coded(['unavailable', 'overloaded', 'ending']),
 };
 
@@ -49,17 +43,17 @@ const envelope = (status: number, details: object) => {
 };
 
 /** The schema of what an example shows. */
-const shapeOf = (value: unknown): object => {
-  if (Array.isArray(value)) return { type: 'array', items: shapeOf(value[0]) };
-  return { type: Number.isInteger(value) ? 'integer' : typeof value };
+const shapeOf = (value: unknown): TSchema => {
+  if (Array.isArray(value)) return Type.Unsafe({ type: 'array', items: shapeOf(value[0]) });
+  return Type.Unsafe({ type: Number.isInteger(value) ? 'integer' : typeof value });
 };
 
 function conflictSchema({ code, error, optional = [] }: Conflict): object {
   const { code: _, ...members } = error().details as { code: string };
-  const shapes = Object.entries(members).map(([name, value]): [string, object] => [
-    optional.includes(name) ? `${name}?` : name,
-    shapeOf(value),
-  ]);
+  const shapes = Object.entries(members).map(([name, value]) => {
+    const shape = shapeOf(value);
+    return [name, optional.includes(name) ? Type.Optional(shape) : shape];
+  });
   return envelope(statusOf.conflict, coded([code], Object.fromEntries(shapes)));
 }
 

@@ -2,7 +2,7 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
-import { errorSchema, errorSchemas, schemaNameOf } from './errorSchemas.ts';
+import { errorSchema, schemaNameOf } from './errorSchemas.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
 import { always, header, headers, limitHeaders } from './headers.ts';
 
@@ -62,28 +62,20 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unavailable: { 'Retry-After': header('RetryAfter') },
 };
 
-interface SharedError {
-  content: { 'application/json': { schema: object; example: { error: object } } };
+/** A shared error; one of an operation has a message or details of its own. */
+function errorResponse(code: ErrorCode, own: object = {}) {
+  const [description = '', message = description, details = { code }] = described[code] ?? [];
+  const example = { error: { message, status: statusOf[code], details, ...own } };
+  const content = { 'application/json': { schema: errorSchema([code]), example } };
+  return { description, headers: { ...always, ...errorHeaders[code] }, content };
 }
+
+/** The codes of the shared errors. */
+export const sharedErrors = Object.keys(described) as ErrorCode[];
 
 export const errorResponses = Object.fromEntries(
-  Object.entries(described).map(([name, [description, message = description, details]]) => {
-    const code = name as ErrorCode;
-    const example = { error: { message, status: statusOf[code], details: details ?? { code } } };
-    const content = { 'application/json': { schema: errorSchema([code]), example } };
-    return [schemaNameOf(code), { description, headers: { ...always, ...errorHeaders[code] }, content }];
-  }),
-) as Record<string, SharedError>;
-
-/** A shared error with an example of one operation. */
-function withExample(name: 'Invalid' | 'NotFound', error: object): object {
-  const { content, ...shared } = errorResponses[name] as SharedError;
-  const { schema, example } = content['application/json'];
-  return {
-    ...shared,
-    content: { 'application/json': { schema, example: { error: { ...example.error, ...error } } } },
-  };
-}
+  sharedErrors.map(code => [schemaNameOf(code), errorResponse(code)]),
+);
 
 /** The 400 and the 404 of an operation, if they have more to say than the shared ones. */
 export function ownErrors({ body, query }: ExampleRequest, record: string | undefined) {
@@ -95,17 +87,13 @@ export function ownErrors({ body, query }: ExampleRequest, record: string | unde
     message: `is not known; did you mean "${name}"?`,
   };
   return {
-    ...(mistake && { 400: withExample('Invalid', { details: [mistake] }) }),
-    ...(record && { 404: withExample('NotFound', { message: `${capitalize(record)} not found.` }) }),
+    ...(mistake && { 400: errorResponse('invalid', { details: [mistake] }) }),
+    ...(record && { 404: errorResponse('not_found', { message: `${capitalize(record)} not found.` }) }),
   };
 }
 
 /** With two letters in the wrong order. */
 const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
-
-/** The schemas of all errors, if these are the conflicts. */
-export const schemasOfErrors = (conflicts: Conflict[]) =>
-  errorSchemas(Object.keys(described) as ErrorCode[], conflicts);
 
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>

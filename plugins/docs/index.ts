@@ -6,7 +6,8 @@ import { onFirstUse } from '../../src/core/kept.ts';
 import { toolPolicy } from '../http/headers.ts';
 import { packageFile, sendTagged, servePage, sharedFile } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
-import { conflictExamples, schemasOfErrors } from './errors.ts';
+import { errorSchemas } from './errorSchemas.ts';
+import { conflictExamples, sharedErrors } from './errors.ts';
 import type { Operation, Schemas } from './exampleRequest.ts';
 
 declare module 'fastify' {
@@ -80,7 +81,7 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
       }
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
-      Object.assign(document.components?.schemas ?? {}, schemasOfErrors(conflicts));
+      Object.assign(document.components?.schemas ?? {}, errorSchemas(sharedErrors, conflicts));
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
       return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
