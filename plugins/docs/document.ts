@@ -4,6 +4,7 @@ import { scopesOf } from '../../src/access/need.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
+import type { Followed } from '../../src/services/changes/followed.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
 import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
@@ -27,10 +28,7 @@ const descriptionOf = (
 `;
 
 /** A resource in the document: its name, and what a record is. */
-export interface Section {
-  nouns: string;
-  contract: { record: { description?: string } };
-}
+export type Section = Pick<Followed, 'contract'> & { nouns: string };
 
 const tags = [
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
@@ -77,26 +75,22 @@ export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): read
   ...(config.idempotencyKey === 'accepted' ? [inProgress] : []),
 ];
 
-/** Where an operation is, and what it needs to know of the rest of the document. */
-interface Surroundings {
-  path: string;
-  method: string;
-  schemas: Schemas;
-  /** Whether callers need no credentials. */
-  open: boolean;
-}
-
 const needs = (scopes: string[]) =>
   scopes.length === 0 ? 'Needs no credentials.' : `Needs the scope \`${scopes.join('` or `')}\`.`;
 
 /** Adds what every operation has: its security, its errors, examples, and the headers of its responses. */
-export function completeOperation(operation: Operation, route: RouteOptions, around: Surroundings): void {
+export function completeOperation(
+  operation: Operation,
+  route: RouteOptions,
+  schemas: Schemas,
+  open: boolean,
+): void {
   const { config = {} } = route;
   const { scope = 'public' } = config;
   const scopes = scope === 'public' ? [] : scopesOf(scope);
   operation.description = [operation.description, needs(scopes)].filter(Boolean).join('\n\n');
   const isGuarded = scopes.length > 0;
-  const anybody = around.open && scope !== 'own' ? [{}] : [];
+  const anybody = open && scope !== 'own' ? [{}] : [];
   if (isGuarded) operation.security = [...anybody, ...scopes.map(each => ({ bearer: [each] }))];
   const own = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
   for (const parameter of own.filter(each => each.in === 'query')) {
@@ -123,8 +117,8 @@ export function completeOperation(operation: Operation, route: RouteOptions, aro
   if (features.excluding) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');
   if (isLimited) codes.push('rate_limited');
-  const request = exampleRequest(around.path, around.method, operation, around.schemas);
-  operation['x-codeSamples'] ??= samplesOf(request, isGuarded && !around.open);
+  const request = exampleRequest(route, operation, schemas);
+  operation['x-codeSamples'] ??= samplesOf(request, isGuarded && !open);
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
   operation.responses = {
     ...errorResponsesOf(codes, conflictsOf(route)),

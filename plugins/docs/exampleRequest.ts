@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
 
 /** An operation of the document, to which this folder adds what all operations have. */
@@ -17,26 +18,17 @@ export type Schemas = Record<string, Schema>;
 
 type Parameter = OpenAPIV3_1.ParameterObject & { schema: Schema };
 
-/** A request that the operation accepts, made of the examples in its schemas. */
-export interface ExampleRequest {
-  method: string;
-  path: string;
-  params: Record<string, unknown>;
-  query: string[];
-  /** The parameters of the query that must be there. */
-  required?: Record<string, unknown>;
-  mediaType?: string;
-  body?: Record<string, unknown>;
-  /** Whether the answer is, or there is none. */
-  isJson: boolean;
-}
+export type ExampleRequest = ReturnType<typeof exampleRequest>;
 
+/** The path of a route in the document. */
+export const pathOf = ({ url }: RouteOptions) => url.replace(/:(\w+)/g, '{$1}');
+
+/** A request that the operation accepts, made of the examples in its schemas. */
 export function exampleRequest(
-  path: string,
-  method: string,
+  route: RouteOptions,
   { parameters = [], requestBody, responses }: Operation,
   schemas: Schemas,
-): ExampleRequest {
+) {
   const own = parameters.filter((each): each is Parameter => 'name' in each);
   const examplesOf = (parameters: Parameter[]) =>
     Object.fromEntries(
@@ -44,10 +36,12 @@ export function exampleRequest(
     );
   const [media] = Object.entries((requestBody as OpenAPIV3_1.RequestBodyObject)?.content ?? {});
   return {
-    method: method.toUpperCase(),
-    path,
+    method: String(route.method),
+    path: pathOf(route),
     params: examplesOf(own.filter(each => each.in === 'path')),
+    /** The parameters of the query that must be there. */
     required: examplesOf(own.filter(each => each.in === 'query' && each.required)),
+    /** Whether the answer is, or there is none. */
     isJson: !/text\/(plain|event-stream)/.test(JSON.stringify(responses)),
     query: own.filter(each => each.in === 'query').map(({ name }) => name),
     ...(media && { mediaType: media[0], body: exampleOf(schemaIn(media[1], schemas)) }),
@@ -94,7 +88,7 @@ function curl(
 }
 
 /** With the client that `npm run client` writes. */
-function typescript({ method, path, params, required = {}, body }: ExampleRequest): string {
+function typescript({ method, path, params, required, body }: ExampleRequest): string {
   const hasQuery = Object.keys(required).length > 0;
   const options = {
     ...(Object.keys(params).length > 0 && { params: { path: params, ...(hasQuery && { query: required }) } }),

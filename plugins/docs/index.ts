@@ -8,7 +8,7 @@ import { packageFile, sendTagged, servePage, sharedFile } from '../pages/assets.
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { errorSchemas } from './errorSchemas.ts';
 import { conflictExamples, sharedErrors } from './errors.ts';
-import type { Operation, Schemas } from './exampleRequest.ts';
+import { type Operation, pathOf, type Schemas } from './exampleRequest.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -27,6 +27,7 @@ declare module 'fastify' {
 
 interface Options {
   version: string;
+  /** Whether callers need no credentials. */
   open: boolean;
   resources: Section[];
 }
@@ -74,10 +75,8 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
       const paths = document.paths as Record<string, Record<string, Operation>>;
       const schemas = { ...document.components?.schemas } as Schemas;
       for (const route of app.routes) {
-        const path = route.url.replace(/:(\w+)/g, '{$1}');
-        const method = String(route.method).toLowerCase();
-        const operation = paths[path]?.[method];
-        if (operation) completeOperation(operation, route, { path, method, schemas, open });
+        const operation = paths[pathOf(route)]?.[String(route.method).toLowerCase()];
+        if (operation) completeOperation(operation, route, schemas, open);
       }
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });

@@ -49,11 +49,7 @@ export function featuresOf(route: RouteOptions, isList: boolean) {
 export type Features = ReturnType<typeof featuresOf>;
 
 export function parametersOf({ cached, conditional, minimal, repeatable }: Features) {
-  const names = [
-    ...(cached ? ['IfNoneMatch'] : []),
-    ...(conditional ? ['IfMatch'] : []),
-    ...(repeatable ? ['IdempotencyKey'] : []),
-    ...(minimal ? ['Prefer'] : []),
-  ];
+  const taken = { IfNoneMatch: cached, IfMatch: conditional, IdempotencyKey: repeatable, Prefer: minimal };
+  const names = Object.entries(taken).flatMap(([name, isTaken]) => (isTaken ? name : []));
   return names.map(name => ({ $ref: `#/components/parameters/${name}` }));
 }

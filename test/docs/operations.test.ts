@@ -68,6 +68,7 @@ t.test('quotes in an example end neither the command nor the string', async t =>
     path: '/api/users',
     params: {},
     query: [],
+    required: {},
     isJson: true,
     body,
   };
