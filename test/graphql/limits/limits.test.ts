@@ -122,16 +122,15 @@ t.test('records: an author, a count, a node of a connection and an empty list co
   ]);
 });
 
-t.test('tokens: 1000 pass, 1001 do not; nor do thousands of braces or directives', async t => {
+t.test('tokens: 1000 pass, 1001 do not; nor do thousands of fields or directives', async t => {
   const names = (count: number) => `{ ${times(count, () => 'name')} }`;
   const both = (more: number) => `{ user(id: "x") ${names(491)} b: user(id: "y") ${names(489 + more)} }`;
   t.same(await ask(both(0)), { data: { user: null, b: null } });
-  const refused = (value: number) => [{ extensions: { code: 'TOKEN_LIMIT_EXCEEDED', value, maximum: 1000 } }];
-  t.match(await errorsOf(both(1)), refused(1001));
-  t.match(await errorsOf('{'.repeat(20_000)), refused(20_000));
-  t.match(await errorsOf('{a'.repeat(20_000)), refused(40_000));
-  t.match(await errorsOf(`{ users { name ${times(3000, () => '@skip')} } }`), refused(6006));
-  t.match(await errorsOf(`{ ${times(5000, () => 'a:id')} }`), refused(15_002));
+  const refused = [{ extensions: { code: 'TOKEN_LIMIT_EXCEEDED', value: 1001, maximum: 1000 } }];
+  t.match(await errorsOf(both(1)), refused);
+  t.match(await errorsOf('{a'.repeat(20_000)), refused);
+  t.match(await errorsOf(`{ users { name ${times(3000, () => '@skip')} } }`), refused);
+  t.match(await errorsOf(`{ ${times(5000, () => 'a:id')} }`), refused);
   t.match(await errorsOf(`{ usersCount } # ${'x'.repeat(60_000)}`), [
     { extensions: { code: 'LENGTH_LIMIT_EXCEEDED', value: 60_017, maximum: 50_000 } },
   ]);
