@@ -8,17 +8,15 @@ import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { openChanges } from '../changes.ts';
-import { makeReader, type Operation } from '../documents/reader.ts';
+import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
 import type { Arguments } from '../fields/inputs.ts';
-import { maximumsOf } from '../limits/maximums.ts';
-import { checkQueryLimits, priceOf } from '../limits/queryLimits.ts';
+import { checkQueryLimits, maximumsOf, priceOf } from '../limits/queryLimits.ts';
 import { checkVariables } from '../limits/variables.ts';
 import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, type Outcome, sendBody, sendFailure } from './http.ts';
-import { answerOf, answerOnce } from './idempotency.ts';
-import { sendResults } from './stream.ts';
+import { fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
+import { runOnce } from './idempotency.ts';
 
 export interface Options {
   settings: Settings;
@@ -27,14 +25,6 @@ export interface Options {
   feed: Feed;
 }
 
-/** An operation within the limits. */
-interface Admitted {
-  operation: Operation;
-  kind: OperationTypeNode;
-  variables: Record<string, unknown>;
-  /** How many requests it counts as. */
-  price: number;
-}
 export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 
 /**
@@ -46,12 +36,9 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   const maximums = maximumsOf(settings);
   const read = makeReader(maximums.tokens, metrics, trusted);
 
+  type Admitted = Awaited<ReturnType<typeof admit>>;
   /** Reads the operation, and charges for what it is estimated to cost beyond the request itself. */
-  async function admit(
-    request: FastifyRequest,
-    body: GraphQLRequest,
-    reply?: FastifyReply,
-  ): Promise<Admitted> {
+  async function admit(request: FastifyRequest, body: GraphQLRequest, reply?: FastifyReply) {
     const operation = read(body);
     const { operation: kind } = operation.definition;
     if (request.method !== 'POST' && kind === OperationTypeNode.MUTATION) {
@@ -98,13 +85,11 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const isQuery = kind === OperationTypeNode.QUERY;
     const runIn = (context: Context) => run(context, operation, variables);
     const keyed = isQuery ? undefined : request.keyed;
-    const answer = keyed
-      ? await answerOnce(request, keyed, operation, runIn)
-      : answerOf(request, await runIn(isQuery ? readingContext : request.context));
-    await chargeMore(request, answer.records, price, reply);
-    if (answer.replayed) reply.header('idempotency-replayed', 'true');
-    if (answer.retryAfter !== undefined) reply.header('retry-after', answer.retryAfter);
-    return sendBody(reply, answer.body);
+    const ran = keyed
+      ? await runOnce(reply, keyed, operation, runIn)
+      : await runIn(isQuery ? readingContext : request.context);
+    await chargeMore(request, ran.records, price, reply);
+    return sendResult(reply, ran);
   }
   return { schema, admit, resultsOf, answer, fromQuery, sendFailure };
 }

@@ -18,7 +18,7 @@ import type { Context } from '../../../src/core/context.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, truncated, withCode } from '../errors.ts';
-import { maximumsOf } from '../limits/maximums.ts';
+import { maximumsOf } from '../limits/queryLimits.ts';
 import { RecordBudget } from '../limits/recordBudget.ts';
 import { makeResolvers, makeSchema, type SchemaPart } from '../schema.ts';
 import { makeLoad, type OperationContext } from './operation.ts';

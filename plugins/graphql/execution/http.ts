@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../../src/core/errors.ts';
+import { explain } from '../../../src/services/refusals.ts';
 import { errorHeadersOf, logFailure, translate } from '../../http/errors.ts';
 import { vary } from '../../http/headers.ts';
+import { retryIn, type Stream, sendEvents } from '../../http/streams.ts';
 import { extensionsOf, mediaTypes } from '../codes.ts';
-import { DocumentError, publicErrors } from '../errors.ts';
+import { DocumentError, publicErrors, refuse } from '../errors.ts';
 
 const [plain, modern] = mediaTypes;
 
@@ -49,18 +51,27 @@ export const shownTo = (request: FastifyRequest, { data, errors = [] }: Outcome)
 export const bodyOf = (outcome: Outcome, request: FastifyRequest): string =>
   `${JSON.stringify(shownTo(request, outcome))}\n`;
 
-export const eventStream = 'text/event-stream';
+const eventStream = 'text/event-stream';
 /** A result as a server-sent event, in the distinct connections mode of graphql-sse. A body ends with a newline. */
-export const nextEvent = (body: string) => `event: next\ndata: ${body}\n`;
-export const lastEvent = 'event: complete\ndata:\n\n';
+const nextEvent = (body: string) => `event: next\ndata: ${body}\n`;
+const lastEvent = 'event: complete\ndata:\n\n';
 
-export function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply {
+function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply {
   const { accept = '' } = reply.request.headers;
   vary(reply, 'accept').code(status);
   const takesEventsOnly = accept.includes(eventStream) && !/json|\*/.test(accept);
   return takesEventsOnly && status === 200
     ? reply.type(eventStream).send(nextEvent(body) + lastEvent)
     : reply.type(`${mediaTypeFor(accept)}; charset=utf-8`).send(body);
+}
+
+/** A result, or the body of an earlier one. Clients wait as long as the first error that is temporary says. */
+export function sendResult(reply: FastifyReply, ran: Outcome & { body?: string }): FastifyReply {
+  const { errors = [], body = bodyOf(ran, reply.request) } = ran;
+  const headers = errors.map(({ originalError }) => originalError && errorHeadersOf(explain(originalError)));
+  const seconds = headers.find(each => each?.['retry-after'])?.['retry-after'];
+  if (seconds !== undefined) reply.header('retry-after', seconds);
+  return sendBody(reply, body);
 }
 
 /** The refusal of a request of which nothing ran. */
@@ -80,4 +91,36 @@ export function sendFailure(thrown: unknown, request: FastifyRequest, reply: Fas
   reply.headers(errorHeadersOf(error));
   const errors = [new GraphQLError(error.message, { extensions: extensionsOf(error, '') })];
   return sendRefusal(reply, errors, status);
+}
+
+/** The errors of an operation that is refused. */
+export const refusalsIn = (error: unknown): readonly GraphQLError[] =>
+  error instanceof DocumentError ? error.errors : [new GraphQLError('', { originalError: error as Error })];
+
+/**
+ * The results of a subscription as server-sent events. What is aborted ends without `complete`: the client comes back,
+ * and learns why if it may not.
+ */
+export function sendResults(
+  reply: FastifyReply,
+  open: (stream: Stream) => AsyncGenerator<Outcome | undefined>,
+): Promise<FastifyReply> {
+  const { request } = reply;
+  if (!request.headers.accept?.includes(eventStream))
+    throw refuse(
+      'GRAPHQL_VALIDATION_FAILED',
+      `Send a subscription with \`Accept: ${eventStream}\`, or by WebSocket.`,
+    );
+  const stream = request.openStream();
+  async function* events() {
+    try {
+      for await (const result of open(stream)) yield result ? nextEvent(bodyOf(result, request)) : ':\n\n';
+    } catch (error) {
+      // Clients try these again.
+      if (!(error instanceof DocumentError) && statusOf[explain(error).code] >= 429) throw error;
+      yield nextEvent(bodyOf({ errors: refusalsIn(error) }, request));
+    }
+    yield stream.signal.aborted ? `${retryIn(1000, 5000)}\n` : lastEvent;
+  }
+  return sendEvents(reply, stream, events());
 }

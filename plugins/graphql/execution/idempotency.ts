@@ -1,48 +1,26 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Context } from '../../../src/core/context.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
-import { explain } from '../../../src/services/refusals.ts';
-import { errorHeadersOf } from '../../http/errors.ts';
 import type { Operation } from '../documents/reader.ts';
 import { limitError, refuse } from '../errors.ts';
 import { bodyOf, type Outcome } from './http.ts';
 
-type Ran = Outcome & { records: number };
-
-interface Answer {
-  body: string;
-  /** How many records it took to make. */
-  records: number;
-  /** Whether it was made for an earlier request. */
-  replayed: boolean;
-  /** Seconds to wait before a retry, if what failed was temporary. */
-  retryAfter?: string | undefined;
-}
+/** What ran: its result, or the body of an earlier one, and how many records it took to make. */
+type Ran = Outcome & { records: number; body?: string };
 
 /** Characters. A response that is kept must not fill the disk. */
 const longestKept = 256 * 1024;
 
-export const answerOf = (request: FastifyRequest, ran: Ran): Answer => ({
-  body: bodyOf(ran, request),
-  records: ran.records,
-  replayed: false,
-  retryAfter: retryAfterOf(ran),
-});
-
-const retryAfterOf = ({ errors = [] }: Outcome) =>
-  errors
-    .map(({ originalError }) => originalError && errorHeadersOf(explain(originalError))['retry-after'])
-    .find(seconds => seconds !== undefined);
-
-/** The answer to a mutation with an `Idempotency-Key`. */
-export async function answerOnce(
-  request: FastifyRequest,
+/** Runs a mutation with an `Idempotency-Key`, unless it ran before. */
+export async function runOnce(
+  reply: FastifyReply,
   keyed: KeyedRequest,
   operation: Operation,
   run: (context: Context) => Promise<Ran>,
-): Promise<Answer> {
+): Promise<Ran> {
   if (operation.roots !== 1)
     throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
+  const { request } = reply;
   let records = 0;
   try {
     const work = async (inside: Context) => {
@@ -54,10 +32,12 @@ export async function answerOnce(
         throw new Failed({ data: null, errors: [tooLong(body.length)], records });
       return { status: 200, location: null, body };
     };
-    return { ...(await withIdempotencyKey(request.context, keyed, work)), records };
+    const { body, replayed } = await withIdempotencyKey(request.context, keyed, work);
+    if (replayed) reply.header('idempotency-replayed', 'true');
+    return { body, records };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
-    return answerOf(request, error.ran);
+    return error.ran;
   }
 }
 

@@ -7,8 +7,7 @@ import { explain } from '../../../src/services/refusals.ts';
 import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
 import { publicErrors } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
-import { shownTo } from './http.ts';
-import { refusalsIn } from './stream.ts';
+import { refusalsIn, shownTo } from './http.ts';
 
 /** Milliseconds. */
 const pingEvery = 15_000;

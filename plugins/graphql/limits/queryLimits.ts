@@ -16,9 +16,17 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
+import type { Settings } from '../../../schemas/settings.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
-import type { Maximums } from './maximums.ts';
+
+/** The limits of an operation. All but the depth follow from the cost, so that one setting allows larger queries. */
+export function maximumsOf({ GRAPHQL_MAX_DEPTH: depth, GRAPHQL_MAX_COST: cost }: Settings) {
+  const fifth = Math.floor(cost / 5);
+  const aliases = Math.floor((6 * cost) / 1000);
+  // `list` is for the records of a list without a `limit`. */
+  return { depth, cost, aliases, nodes: fifth, tokens: fifth, list: fifth };
+}
 
 /** The code of the error, and what there is too much of. */
 const exceeded = {
@@ -40,7 +48,7 @@ interface Query {
   schema: GraphQLSchema;
   operation: Operation;
   variables: Record<string, unknown>;
-  maximums: Maximums;
+  maximums: ReturnType<typeof maximumsOf>;
 }
 
 type Found = Query & ReturnType<typeof nothing>;
