@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import websocket from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
@@ -6,13 +7,13 @@ import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../.
 import { allowedOrigins } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { wantsPage } from '../http/headers.ts';
+import { toolPolicy, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
+import { packageFile, servePage, sharedFile } from '../pages/assets.ts';
 import { mediaTypes } from './codes.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Options } from './execution/endpoint.ts';
-import { makeTool } from './tool/index.ts';
 
 const route = routesOf('GraphQL');
 const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => {
@@ -27,6 +28,22 @@ const refusal = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
 const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(status => [status, refusal]));
 
 const protocol = 'graphql-transport-ws';
+
+const here = (file: string) => join(import.meta.dirname, 'tool', file);
+/** The browser tool. */
+const toolPage = {
+  title: 'Triport GraphQL',
+  body: '<main><h1>GraphQL</h1><div id="tool"></div></main>',
+  policy: toolPolicy,
+  styles: [packageFile('graphiql', 'graphiql.min.css'), here('style.css')],
+  // GraphiQL 3 is the last with a browser bundle; it needs React 18.
+  scripts: [
+    packageFile('react', 'umd/react.production.min.js'),
+    packageFile('react-dom', 'umd/react-dom.production.min.js'),
+    packageFile('graphiql', 'graphiql.min.js'),
+  ],
+  modules: [sharedFile('key.js'), sharedFile('repair.js'), here('start.js')],
+};
 
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
@@ -73,7 +90,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     (await import('./execution/sockets.ts')).openSockets(await endpoint()),
   );
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
-  const tool = hasTool && makeTool(app);
+  const tool = hasTool && servePage(app, '/graphql/tool', toolPage);
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 

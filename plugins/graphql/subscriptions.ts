@@ -2,7 +2,7 @@ import { Subscription, SubscriptionItem } from '../../schemas/subscription.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { getSubscription, subscription } from '../../src/services/subscriptions/read.ts';
 import { listFields } from './fields/lists.ts';
-import { toPartType, toType } from './fields/sdl.ts';
+import { toSDL, toType } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
 
 const type = subscription.title;
@@ -14,7 +14,7 @@ export const subscriptionFields: SchemaPart[] = [
   {
     sdl: [
       ...toType(Subscription, type),
-      toPartType(SubscriptionItem, Subscription.$id ?? ''),
+      toSDL('type SubscriptionItem', 'Subscription', SubscriptionItem),
       /* GraphQL */ `
 extend type Query {
   "A customer's subscription, or null. For a customer with several providers, the provider is required."

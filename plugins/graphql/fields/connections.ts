@@ -6,13 +6,6 @@ import { wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { SchemaPart } from '../schema.ts';
 import { type Arguments, listQuery, type Query, withoutNulls } from './inputs.ts';
 
-interface Connection<T> {
-  edges: { cursor: string; node: T }[];
-  nodes: T[];
-  pageInfo: object;
-  total: () => Promise<number>;
-}
-
 /** The types of the connections to records of a type. The total is read only when it is selected. */
 export const connectionType = (type: string): SchemaPart => ({
   sdl: [
@@ -34,7 +27,9 @@ type ${type}Connection {
   totalCount: Int!
 }`,
   ],
-  resolvers: { [`${type}Connection`]: { totalCount: ({ total }: Connection<unknown>) => total() } },
+  resolvers: {
+    [`${type}Connection`]: { totalCount: ({ total }: ReturnType<typeof connectionOf>) => total() },
+  },
 });
 
 /** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
@@ -72,22 +67,17 @@ function sliceOf(slice: Size) {
 }
 
 /** A page as a connection. Most of it is made when it is selected. */
-export const connectionOf = <T>(
-  { data, hasNext, hasPrevious, cursorAt }: Slice<T>,
+export const connectionOf = (
+  { data, hasNext, hasPrevious, cursorAt }: Slice<object>,
   total: () => Promise<number>,
-): Connection<T> => ({
-  get edges() {
-    return data.map((node, index) => ({ cursor: cursorAt(index), node }));
-  },
+) => ({
+  edges: () => data.map((node, index) => ({ cursor: cursorAt(index), node })),
   nodes: data,
-  get pageInfo() {
-    const isEmpty = data.length === 0;
-    return {
-      hasNextPage: hasNext,
-      hasPreviousPage: hasPrevious,
-      startCursor: isEmpty ? null : cursorAt(0),
-      endCursor: isEmpty ? null : cursorAt(-1),
-    };
-  },
+  pageInfo: () => ({
+    hasNextPage: hasNext,
+    hasPreviousPage: hasPrevious,
+    startCursor: data.length === 0 ? null : cursorAt(0),
+    endCursor: data.length === 0 ? null : cursorAt(-1),
+  }),
   total,
 });

@@ -1,8 +1,8 @@
-import type { TObject } from '@sinclair/typebox';
-import type { PagedList } from '../../../src/services/lists/pagedList.ts';
+import type { Followed } from '../../../src/services/changes/followed.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { bookkeeping } from '../../../src/services/lists/rules.ts';
 import type { Relation } from '../../../src/services/relations.ts';
+import type { AnyResource } from '../../../src/services/resource.ts';
 import type { OperationContext } from '../execution/operation.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
@@ -10,15 +10,8 @@ import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts
 import { toArguments, toSortEnum } from './sdl.ts';
 import { selectsOnly } from './selection.ts';
 
-/** A list, as GraphQL shows it. */
-export interface Listed {
-  plural: string;
-  nouns: string;
-  contract: { record: TObject; query: TObject };
-  list: PagedList<object, never, never>;
-  /** The type of a record. */
-  title: string;
-}
+/** A list, as GraphQL shows it: `title` is the type of a record. */
+type Listed = Pick<AnyResource, 'title' | 'plural' | 'nouns' | 'list'> & Pick<Followed, 'contract'>;
 
 /** The list of a resource, how many records it has, and its connection. */
 export function listFields(listed: Listed): SchemaPart[] {

@@ -8,7 +8,7 @@ import { withArticle } from '../../../src/core/text.ts';
 import type { AnyResource, Operations } from '../../../src/services/resource.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
 import { checkedBy } from './inputs.ts';
-import { toInput } from './sdl.ts';
+import { toSDL } from './sdl.ts';
 
 type Expecting = { id: string; expectedVersion?: number | null };
 const byId =
@@ -37,7 +37,7 @@ function creation({ contract, noun, title }: AnyResource, create: Write<'create'
     `create${title}`,
     `(input: ${title}CreateInput!): ${title}`,
     (_, { input }: { input: object }, { context }) => create(context, check(context, input)),
-    [toInput(title, contract.create)],
+    [toSDL(`input ${title}CreateInput`, title, contract.create)],
   );
 }
 
@@ -55,7 +55,7 @@ function changing(
     `(${byId}, input: ${schema.$id}Input!): ${title}`,
     (_, { id, input, ...expecting }: Expecting & { input: object }, { context }) =>
       change(context, id, check(context, input), conditionOf(expecting)),
-    [toInput(title, schema)],
+    [toSDL(`input ${schema.$id}Input`, title, schema)],
   );
 }
 

@@ -19,16 +19,18 @@ function typeOf(record: string, member: string, schema: TSchema): string {
 
 const isNullable = ({ type }: TSchema) => Array.isArray(type) && type.includes('null');
 
-function toSDL(head: string, record: string, { properties, required = [], description }: TObject): string {
+/** A type or an input; the enums of its members are those of a record. */
+export function toSDL(
+  head: string,
+  record: string,
+  { properties, required = [], description }: TObject,
+): string {
   const fields = Object.entries(properties).map(([name, schema]) => {
     const nonNull = required.includes(name) && !isNullable(schema);
     return `${describe(schema.description)} ${name}: ${typeOf(record, name, schema)}${nonNull ? '!' : ''}`;
   });
   return `${describe(description)} ${head} {\n${fields.join('\n')}\n}`;
 }
-
-/** The type of a part of a record, without a name of its own for what the record has, too. */
-export const toPartType = (part: TObject, record: string) => toSDL(`type ${part.$id}`, record, part);
 
 /** The type of a record and its enums, from the schema that REST uses. */
 export function toType(record: TObject, name = record.$id): string[] {
@@ -39,8 +41,6 @@ export function toType(record: TObject, name = record.$id): string[] {
     toSDL(`type ${name}`, $id, record),
   ];
 }
-
-export const toInput = (record: string, input: TObject) => toSDL(`input ${input.$id}Input`, record, input);
 
 const toEnum = (name: string, { description, enum: values }: TSchema) =>
   `${describe(description)} enum ${name} { ${values.join(' ')} }`;
