@@ -2,7 +2,7 @@ import { fetchWithKey } from './key.js';
 
 /** An error in words for people. `status` is 0 when there was no response. */
 const failure = (message, members = {}) =>
-  Object.assign(new Error(message), { status: 0, details: {}, retryAfter: 0, ...members });
+  Object.assign(new Error(message), { status: 0, details: {}, ...members });
 
 /**
  * Calls the API, and returns the body of its answer.
@@ -32,35 +32,28 @@ async function read(response) {
     ? details.map(({ path, message }) => ` ${path} ${message}.`).join('')
     : '';
   const reference = status >= 500 && answer ? ` Request ${headers.get('x-request-id')}.` : '';
-  // A date, which balancers may send, counts as nothing.
-  const retryAfter = Number(headers.get('retry-after')) || 0;
-  throw failure(message + wrong + reference, { status, details: details ?? {}, retryAfter });
+  throw failure(message + wrong + reference, { status, details: details ?? {} });
 }
 
 /** Seconds. */
-const [usual, longest] = [3, 60];
+const [usual, afterFailure] = [3, 10];
 
 /**
- * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden, and waits longer
- * after each failure. `say` gets the error in words; work that succeeds takes it away.
+ * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden. The element `said`
+ * gets an error in words; work that succeeds takes it away.
  */
-export async function poll(work, signal, say) {
-  let failures = 0;
+export async function poll(work, signal, said) {
   while (!signal.aborted) {
     let wait = usual;
     try {
-      if (!document.hidden) {
-        await work();
-        failures = 0;
-      }
+      if (!document.hidden) await work();
     } catch (error) {
       if (signal.aborted) return;
-      const { status, retryAfter } = error;
+      const { message, status } = error;
       const isPassing = status === 0 || status === 429 || status >= 500;
-      if (!isPassing) return say(error.message);
-      failures += 1;
-      wait = Math.min(Math.max(retryAfter, usual * 2 ** failures), longest);
-      say(`${error.message} Trying again in ${wait} s.`);
+      said.textContent = isPassing ? `${message} Trying again in ${afterFailure} s.` : message;
+      if (!isPassing) return;
+      wait = afterFailure;
     }
     await new Promise(resolve => setTimeout(resolve, wait * 1000));
   }

@@ -64,9 +64,7 @@ export function showList(element, { path, order, title, filters, columns, extra,
   const form = filters ? [filterForm(title, filters, query)] : [];
   const others = extra ? [extra(query, refresh)].flat() : [];
   element.append(h('h2', {}, title), ...form, ...others, said, fresh, list, more);
-  poll(refresh, signal, text => {
-    said.textContent = text;
-  });
+  poll(refresh, signal, said);
 }
 
 /** On a phone the filters are folded, so that the list begins on the first screen. */

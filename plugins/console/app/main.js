@@ -57,4 +57,4 @@ byId('forget').onclick = () => location.reload();
 addEventListener('hashchange', show);
 show();
 // When the service is away, the view says so.
-poll(showBacklog, new AbortController().signal, () => {});
+poll(showBacklog, new AbortController().signal, {});

@@ -49,8 +49,6 @@ export function openRecord(id, { read, titleOf, describe, actions = {} }) {
 
   document.body.append(dialog);
   dialog.showModal();
-  poll(refresh, ended.signal, text => {
-    said.textContent = text;
-  });
+  poll(refresh, ended.signal, said);
   return dialog;
 }
