@@ -20,8 +20,6 @@ const page = Type.Optional(
   }),
 );
 
-const paging = { page, limit };
-
 /**
  * A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700
  * characters here.
@@ -43,7 +41,8 @@ const period = {
 
 /** What every list takes besides its filters: a page by number or by cursor, in one of these orders. */
 export const listParameters = <T extends string>(sorts: readonly T[]) => ({
-  ...paging,
+  page,
+  limit,
   ...cursors,
   sort: sortBy(sorts),
   ...period,

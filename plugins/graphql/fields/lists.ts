@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Followed } from '../../../src/services/changes/followed.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { bookkeeping } from '../../../src/services/lists/rules.ts';
@@ -8,7 +9,6 @@ import type { Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
-import { selectsOnly } from './selection.ts';
 
 /** A list, as GraphQL shows it: `title` is the type of a record. */
 type Listed = Pick<AnyResource, 'title' | 'plural' | 'nouns' | 'list'> & Pick<Followed, 'contract'>;
@@ -117,4 +117,17 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
     return (await list.byNumber(context, { ...criteria, limit: 1 })).meta.total;
   }
   return { pageOf, totalOf };
+}
+
+/** Whether no other fields are selected below a field, by fragments too. A field that a variable may skip counts. */
+function selectsOnly(names: string[], { fieldNodes, fragments }: GraphQLResolveInfo): boolean {
+  const sets = new Set(fieldNodes.map(({ selectionSet }) => selectionSet));
+  // The set grows while it is read. Nodes are told apart by members, because importing `Kind` would load the graphql
+  // library at each start.
+  for (const set of sets)
+    for (const node of set?.selections ?? [])
+      if (!('arguments' in node))
+        sets.add(('name' in node ? fragments[node.name.value] : node)?.selectionSet);
+      else if (!names.includes(node.name.value) && node.name.value !== '__typename') return false;
+  return true;
 }
