@@ -26,8 +26,7 @@ import routing from '../plugins/http/routes.ts';
 import streams, { isWebSocket } from '../plugins/http/streams.ts';
 import tracing from '../plugins/http/tracing.ts';
 import { metricsRoute } from '../plugins/metrics.ts';
-import { apiKeyRoutes } from '../plugins/rest/apiKeys.ts';
-import { auditRoutes } from '../plugins/rest/audit.ts';
+import { accessRoutes } from '../plugins/rest/access.ts';
 import { changeRoutes } from '../plugins/rest/changes.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { webhooks } from '../plugins/webhooks.ts';
@@ -104,8 +103,7 @@ export async function buildApp(dependencies: AppDependencies) {
   for (const routes of resources.flatMap(({ routes }) => routes))
     await app.register(routes, { prefix: '/api' });
   await app.register(changeRoutes, { prefix: '/api', feed, change });
-  await app.register(apiKeyRoutes, { prefix: '/api' });
-  await app.register(auditRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
+  await app.register(accessRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
   await app.register(graphql, {
     prefix: '/api',
     settings,

@@ -1,7 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
+import { AuditList, auditQuery } from '../../schemas/audit.ts';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
+import { auditList } from '../../src/services/audit.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendPage } from './replies.ts';
 
@@ -9,7 +11,8 @@ const route = routesOf('Access');
 const config = { record: 'API key' };
 const params = strict({ key_id: idInPath('key') });
 
-export const apiKeyRoutes: FastifyPluginAsyncTypebox = async app => {
+/** API keys, and the audit log. */
+export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = async (app, { names }) => {
   app.get(
     '/keys',
     route('listApiKeys', 'List API keys', 'admin', {
@@ -57,5 +60,15 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox = async app => {
       await revokeKey(context, params.key_id);
       return reply.code(204).send();
     },
+  );
+  app.get(
+    '/audit',
+    route('listAudit', 'List the audit log', 'admin', {
+      description:
+        'Writes of records and keys, changes of subscriptions and replays of events, newest first. The list uses cursors and has no total.',
+      querystring: auditQuery(names),
+      response: { 200: ref(AuditList) },
+    }),
+    async (request, reply) => sendPage(reply, await auditList.byCursor(request.context, request.query)),
   );
 };
