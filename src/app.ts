@@ -20,7 +20,6 @@ import logging from '../plugins/http/logging.ts';
 import methods from '../plugins/http/methods.ts';
 import proxies from '../plugins/http/proxies.ts';
 import conditions from '../plugins/http/requests/conditions.ts';
-import idempotency from '../plugins/http/requests/idempotency.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
 import routing from '../plugins/http/routes.ts';
 import streams, { isWebSocket } from '../plugins/http/streams.ts';
@@ -87,7 +86,6 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(gate);
   await app.register(errors);
   await app.register(conditions);
-  await app.register(idempotency);
   await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
   const open = credentials === undefined;
   const named = resources.map(({ resource }) => resource);

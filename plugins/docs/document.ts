@@ -72,7 +72,7 @@ export const documentFor = (version: string, resources: Section[]) => ({
 
 export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): readonly Conflict[] => [
   ...(config.conflicts ?? []),
-  ...(config.idempotencyKey === 'accepted' ? [inProgress] : []),
+  ...(config.idempotencyKey ? [inProgress] : []),
 ];
 
 const needs = (scopes: string[]) =>

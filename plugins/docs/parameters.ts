@@ -30,7 +30,7 @@ export const parameters = {
 
 /** What an operation does with the versions of records and with repeated requests. */
 export function featuresOf(route: RouteOptions, isList: boolean) {
-  const { method, config: { versioned = false, idempotencyKey } = {} } = route;
+  const { method, config: { versioned = false, idempotencyKey: repeatable = false } = {} } = route;
   const writes = method !== 'GET';
   return {
     /** Has an `ETag`, and a 304. */
@@ -41,7 +41,7 @@ export function featuresOf(route: RouteOptions, isList: boolean) {
     conditional: versioned && ['PUT', 'PATCH', 'DELETE'].includes(String(method)),
     /** May return nothing. */
     minimal: versioned && writes && method !== 'DELETE',
-    repeatable: idempotencyKey === 'accepted',
+    repeatable,
     /** Refuses a condition that is not met. */
     excluding: versioned || isList || isUntagged(route),
   };

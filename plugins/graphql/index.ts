@@ -47,7 +47,7 @@ const toolPage = {
 
 const post = {
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
-    config: { transport: 'graphql', idempotencyKey: 'accepted' },
+    config: { transport: 'graphql', idempotencyKey: true },
     description:
       'The schema is in `schema.graphql` and, for a browser, in the tool at this path. A subscription needs `Accept: text/event-stream`; its results are events named `next`.',
     body: ref(GraphQLRequest),

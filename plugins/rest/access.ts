@@ -4,8 +4,9 @@ import { AuditList, auditQuery } from '../../schemas/audit.ts';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
 import { auditList } from '../../src/services/audit.ts';
-import { routesOf, targetOf } from '../http/routes.ts';
-import { deleted, sendPage } from './replies.ts';
+import { refuseKey } from '../http/requests/idempotency.ts';
+import { routesOf } from '../http/routes.ts';
+import { deleted, sendCreated, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const config = { record: 'API key' };
@@ -25,16 +26,14 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
   app.post(
     '/keys',
     route('createApiKey', 'Create an API key', 'admin', {
-      config: { idempotencyKey: 'refused' },
       description: 'The response contains the key itself. It is not stored and cannot be shown again.',
       body: ref(ApiKeyCreate),
       response: { 201: ref(NewApiKey) },
     }),
     async (request, reply) => {
-      const key = await createKey(request.context, request.body);
-      const location = `${targetOf(request).pathname}/${key.id}`;
-      reply.code(201).headers({ location, 'cache-control': 'no-store' });
-      return key;
+      refuseKey(request);
+      reply.header('cache-control', 'no-store');
+      return sendCreated(reply, context => createKey(context, request.body));
     },
   );
   app.get(

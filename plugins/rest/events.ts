@@ -58,7 +58,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/:event_id/replay',
     route('replayWebhookEvent', 'Process an event again', 'admin', {
-      config: { ...config, conflicts: [notReplayable], idempotencyKey: 'accepted' },
+      config: { ...config, conflicts: [notReplayable], idempotencyKey: true },
       description:
         'Possible for `failed`, `dead`, `ignored` and `dismissed` events. The count of attempts starts again at 0.',
       ...one,
@@ -68,7 +68,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/replay',
     route('replayWebhookEvents', 'Process many events again', 'admin', {
-      config: { idempotencyKey: 'accepted' },
+      config: { idempotencyKey: true },
       description: 'The events that match the filter, oldest first, at most 10,000 in one call.',
       body: ref(ReplayFilter),
       response: { 200: ref(Replayed) },
@@ -78,7 +78,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/:event_id/dismiss',
     route('dismissWebhookEvent', 'Put an event away', 'admin', {
-      config: { ...config, conflicts: [notDismissible], idempotencyKey: 'accepted' },
+      config: { ...config, conflicts: [notDismissible], idempotencyKey: true },
       description:
         'Possible for `failed` and `dead` events: they are not tried again, and count in no backlog. They can still be replayed.',
       ...one,
@@ -88,7 +88,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/dismiss',
     route('dismissWebhookEvents', 'Put many events away', 'admin', {
-      config: { idempotencyKey: 'accepted' },
+      config: { idempotencyKey: true },
       description: 'The events that match the filter, oldest first, at most 10,000 in one call.',
       body: ref(DismissFilter),
       response: { 200: ref(Dismissed) },

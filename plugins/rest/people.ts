@@ -45,7 +45,7 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       config: {
         ...versioned,
         conflicts: [personExists, ...users.create.conflicts()],
-        idempotencyKey: 'accepted',
+        idempotencyKey: true,
       },
       description: 'Creates the user whom the token stands for from now on. For tokens only.',
       body: ref(user.create),
@@ -68,7 +68,7 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     identities,
     route('addIdentity', 'Link an identity to a user', 'admin', {
-      config: { ...config, conflicts: [identityTaken], idempotencyKey: 'accepted' },
+      config: { ...config, conflicts: [identityTaken], idempotencyKey: true },
       description: 'Its tokens stand for the user within 5 seconds. The same again is a 200.',
       params,
       body: ref(IdentityName),

@@ -5,6 +5,7 @@ import { Removal } from '../../schemas/contract.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
 import type { Operations } from '../../src/services/resource.ts';
+import { conditionOf } from '../http/requests/conditions.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendPage, sendRecord } from './replies.ts';
 
@@ -49,7 +50,7 @@ export const resourceRoutes =
       app.post(
         all,
         route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
-          config: { ...config, conflicts: conflictsOf(create), idempotencyKey: 'accepted' },
+          config: { ...config, conflicts: conflictsOf(create), idempotencyKey: true },
           description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
           body: ref(contract.create),
           response: { 201: ref(contract.record) },
@@ -65,8 +66,8 @@ export const resourceRoutes =
           description: `Members that are absent get their defaults. The body may be what \`GET\` returned: if the ${noun} was changed since, the answer is a 409.`,
           body: ref(contract.replace),
         }),
-        async ({ context, params, body, condition }, reply) =>
-          sendChanged(reply, await replace(context, idIn(params), body as never, condition)),
+        async ({ context, params, body }, reply) =>
+          sendChanged(reply, await replace(context, idIn(params), body as never, conditionOf(reply))),
       );
     if (change)
       app.patch(
@@ -78,8 +79,8 @@ export const resourceRoutes =
           consumes: ['application/json', 'application/merge-patch+json'],
           body: ref(contract.update),
         }),
-        async ({ context, params, body, condition }, reply) =>
-          sendChanged(reply, await change(context, idIn(params), body as never, condition)),
+        async ({ context, params, body }, reply) =>
+          sendChanged(reply, await change(context, idIn(params), body as never, conditionOf(reply))),
       );
     if (remove)
       app.delete(
@@ -91,8 +92,8 @@ export const resourceRoutes =
           querystring: Removal,
           response: { 204: deleted },
         }),
-        async ({ context, params, query, condition }, reply) => {
-          await remove(context, idIn(params), query, condition);
+        async ({ context, params, query }, reply) => {
+          await remove(context, idIn(params), query, conditionOf(reply));
           return reply.code(204).send();
         },
       );

@@ -7,6 +7,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { readKey } from '../../http/requests/idempotency.ts';
 import { openChanges } from '../changes.ts';
 import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
@@ -84,7 +85,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
       return sendResults(reply, follower => resultsOf(request, admitted, follower));
     const isQuery = kind === OperationTypeNode.QUERY;
     const runIn = (context: Context) => run(context, operation, variables);
-    const keyed = isQuery ? undefined : request.keyed;
+    const keyed = isQuery ? undefined : readKey(request);
     const ran = keyed
       ? await runOnce(reply, keyed, operation, runIn)
       : await runIn(isQuery ? readingContext : request.context);

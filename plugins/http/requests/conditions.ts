@@ -4,22 +4,10 @@ import fp from 'fastify-plugin';
 import type { Condition } from '../../../src/core/conditions.ts';
 import { AppError, invalid } from '../../../src/core/errors.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What `If-Match` and `If-None-Match` require of the record that this request writes. */
-    readonly condition: Condition | undefined;
-  }
-}
-
 /**
  * The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
  */
 export default fp(async app => {
-  app.decorateRequest('condition', {
-    getter(this: FastifyRequest) {
-      return conditionOf(this);
-    },
-  });
   app.addHook('onRoute', route => {
     if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], withoutLength].flat();
     if (isUntagged(route)) route.preHandler = [route.preHandler ?? [], checkUntagged].flat();
@@ -50,13 +38,11 @@ export function setTag(reply: FastifyReply, version: number): string {
   return tag;
 }
 
-function conditionOf(request: FastifyRequest): Condition | undefined {
+/** What `If-Match` and `If-None-Match` require of the record that a request writes. */
+export function conditionOf({ request }: FastifyReply): Condition {
   const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
-  if (!match && !noneMatch) return undefined;
-  return version => {
-    if (noneMatch?.some(sent => isSame(sent, tagOf(version)))) return match?.(version) ?? 'If-None-Match';
-    return match?.(version);
-  };
+  const isExcluded = (version: number) => noneMatch?.some(sent => isSame(sent, tagOf(version)));
+  return version => match?.(version) ?? (isExcluded(version) ? 'If-None-Match' : undefined);
 }
 
 /** A weak tag never matches: it may stand for several states. */
