@@ -14,7 +14,7 @@ import limits from '../plugins/http/admission/limits.ts';
 import pressure from '../plugins/http/admission/pressure.ts';
 import contexts from '../plugins/http/context.ts';
 import cors from '../plugins/http/cors.ts';
-import errors, { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
+import { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
 import headers from '../plugins/http/headers.ts';
 import logging from '../plugins/http/logging.ts';
 import methods from '../plugins/http/methods.ts';
@@ -84,7 +84,6 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);
-  await app.register(errors);
   await app.register(conditions);
   await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
   const open = credentials === undefined;

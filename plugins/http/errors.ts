@@ -3,24 +3,12 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { AppError, type ErrorCode, reasonForLog, statusOf } from '../../src/core/errors.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
 import { tagOf } from './requests/conditions.ts';
-
-/** Refuses requests for unknown paths. */
-export default fp(async (app: FastifyInstance) => {
-  app.setNotFoundHandler(() => {
-    throw unknownPath();
-  });
-  // Before the body of a request to an unknown path is read, and after the request was counted.
-  app.addHook('onRequest', (request, _reply, done) => done(request.is404 ? unknownPath() : undefined));
-});
-
-const unknownPath = () => new AppError('not_found', 'There is nothing at this path.');
 
 const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusOf[error.code], details: error.details },

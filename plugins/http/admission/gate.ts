@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin';
 import { need } from '../../../src/access/need.ts';
+import { AppError } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,8 +10,9 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses callers without the scope of the route before a body is read. This saves work and protects nothing: the
- * services check the scope again. An application with a route without a scope does not start.
+ * Refuses unknown paths, and callers without the scope of the route, before a body is read and after the request was
+ * counted. The scope saves work and protects nothing: the services check it again. An application with a route without
+ * a scope does not start.
  */
 export default fp(async app => {
   app.addHook('onReady', async () => {
@@ -20,6 +22,7 @@ export default fp(async app => {
   });
 
   app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) throw new AppError('not_found', 'There is nothing at this path.');
     const { scope, publicWhen } = request.config;
     if (scope === undefined || scope === 'public' || publicWhen?.(request)) return done();
     if (request.refusal !== null) throw request.refusal;
