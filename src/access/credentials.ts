@@ -5,7 +5,7 @@ import type { Log } from '../core/log.ts';
 import type { Database } from '../database/database.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import type { TokenVerifier } from './jwt.ts';
-import { KeyRing } from './keyRing.ts';
+import { type KeyRing, openKeyRing } from './keyRing.ts';
 
 export interface CredentialDependencies {
   database: Database;
@@ -20,11 +20,11 @@ export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>
  */
 export async function openCredentials(settings: Settings, dependencies: CredentialDependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
-  const keys = new KeyRing(dependencies);
+  const keys = openKeyRing(dependencies);
   const tokens =
     settings.AUTH_JWKS_URL === undefined
       ? undefined
-      : new (await import('./jwt.ts')).TokenVerifier(settings, dependencies);
+      : (await import('./jwt.ts')).openTokenVerifier(settings, dependencies);
 
   function verifierOf(credential: string): KeyRing | TokenVerifier {
     if (looksLikeToken(credential)) return keys;

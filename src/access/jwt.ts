@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError, invalidToken, unavailable } from '../core/errors.ts';
@@ -8,12 +8,6 @@ import type { CredentialDependencies } from './credentials.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 
-const checks = {
-  // No `none`, and no HMAC: a set of public keys verifies neither.
-  requiredClaims: ['exp', 'sub'],
-  /** Seconds. */
-  clockTolerance: 30,
-};
 /** Milliseconds. A verified token is trusted for this long, or until it expires. */
 const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
@@ -21,93 +15,88 @@ const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
 type Dependencies = Pick<CredentialDependencies, 'log' | 'database'>;
+export type TokenVerifier = ReturnType<typeof openTokenVerifier>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
-export class TokenVerifier {
-  readonly #checks: JWTVerifyOptions;
-  readonly #log: Dependencies['log'];
-  readonly #database: Dependencies['database'];
-  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
-  readonly #reading: ReturnType<typeof watchService>;
+export function openTokenVerifier(
+  { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
+  { log, database }: Dependencies,
+) {
+  const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: 5000,
+    timeoutDuration: 3000,
+  });
+  const checks = {
+    // No algorithms: a set of public keys verifies neither `none` nor HMAC.
+    issuer: AUTH_ISSUER,
+    audience: AUTH_AUDIENCE,
+    requiredClaims: ['exp', 'sub'],
+    /** Seconds. */
+    clockTolerance: 30,
+  };
   /** Both times are on the monotonic clock. */
-  #verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
-
-  constructor(
-    { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
-    { log, database }: Dependencies,
-  ) {
-    this.#log = log;
-    this.#database = database;
-    this.#checks = { ...checks, issuer: AUTH_ISSUER, audience: AUTH_AUDIENCE };
-    this.#keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
-      cacheMaxAge: Number.POSITIVE_INFINITY,
-      cooldownDuration: 5000,
-      timeoutDuration: 3000,
-    });
-    this.#reading = watchService({
-      check: () => this.readKeys(),
-      every: keyRefreshInterval,
-      log,
-      level: 'warn',
-      away: 'Cannot read the keys of the token issuer; the known ones stay in use.',
-      back: 'The keys of the token issuer are read again.',
-    });
-  }
+  let verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
+  const reading = watchService({
+    check: readKeys,
+    every: keyRefreshInterval,
+    log,
+    level: 'warn',
+    away: 'Cannot read the keys of the token issuer; the known ones stay in use.',
+    back: 'The keys of the token issuer are read again.',
+  });
 
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
-  async readKeys(): Promise<void> {
-    await this.#keys.reload();
-    this.#verified = new Map();
+  async function readKeys(): Promise<void> {
+    await keys.reload();
+    verified = new Map();
   }
 
   /** The caller, when the token was verified a moment ago. */
-  recall(token: string): Actor | undefined {
-    const { actor, until = 0, readAt = 0 } = this.#verified.get(token) ?? {};
+  function recall(token: string): Actor | undefined {
+    const { actor, until = 0, readAt = 0 } = verified.get(token) ?? {};
     // The person may have changed.
     if (actor?.person && !isTrusted(readAt)) return undefined;
     return performance.now() < until ? actor : undefined;
   }
 
-  async find(token: string): Promise<Actor> {
+  async function find(token: string): Promise<Actor> {
     // The map of these keys: a token of a withdrawn one must not be in that of the next.
-    const verified = this.#verified;
-    const { payload } = await jwtVerify(token, this.#keys, this.#checks).catch(error => {
-      throw this.#explain(error);
+    const verifiedNow = verified;
+    const { payload } = await jwtVerify(token, keys, checks).catch(error => {
+      throw explain(error);
     });
     const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
     const caller = actorOf(payload);
     const readAt = performance.now();
     const until = readAt + Math.min(trustedFor, expiresIn);
-    const actor = caller.scopes.includes('own') ? await this.#withPerson(caller) : caller;
+    const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
     // Who has no user yet may register, and go on at once.
-    if (actor.person !== null) setBounded(verified, token, { actor, until, readAt }, maxTokens);
+    if (actor.person !== null) setBounded(verifiedNow, token, { actor, until, readAt }, maxTokens);
     return actor;
   }
 
-  async #withPerson(caller: Actor): Promise<Actor> {
-    if (!this.#database.available()) throw unavailable();
+  async function withPerson(caller: Actor): Promise<Actor> {
+    if (!database.available()) throw unavailable();
     const { issuer = '', id } = caller;
-    const name = { issuer, subject: id ?? '' };
-    return { ...caller, person: await readPerson(this.#database.reads, name) };
+    return { ...caller, person: await readPerson(database.reads, { issuer, subject: id ?? '' }) };
   }
 
-  /** Does not wait for an issuer that is silent. */
-  close(): void {
-    void this.#reading.close();
-  }
-
-  #explain(error: unknown): AppError {
+  function explain(error: unknown): AppError {
     const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
     // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
-      this.#log.warn({ err: error }, 'Cannot read the keys of the token issuer.');
+      log.warn({ err: error }, 'Cannot read the keys of the token issuer.');
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
     }
-    this.#log.debug({ err: error }, 'A token was refused.');
+    log.debug({ err: error }, 'A token was refused.');
     return invalidToken(
       error instanceof errors.JWTExpired ? 'The token has expired.' : 'The token is not valid.',
     );
   }
+
+  // Closing does not wait for an issuer that is silent.
+  return { readKeys, recall, find, close: () => void reading.close() };
 }
 
 /** Subjects must fit into the audit log. */

@@ -4,7 +4,6 @@ import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { invalidToken, unavailable } from '../core/errors.ts';
 import { keptIn, setBounded } from '../core/kept.ts';
 import { orm } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
 import { recordById } from '../database/statements/recordById.ts';
 import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
 import type { CredentialDependencies } from './credentials.ts';
@@ -18,82 +17,74 @@ const maxKeys = 10_000;
 const keyById = recordById(apiKeys);
 
 type KnownKey = ReturnType<typeof knownKey>;
+export type KeyRing = ReturnType<typeof openKeyRing>;
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
-export class KeyRing {
-  readonly #database: Database;
-  readonly #now: () => Date;
-  readonly #keys = new Map<string, KnownKey>();
-  readonly #lookups = new Map<string, Promise<void>>();
-
-  constructor({ database, now }: Pick<CredentialDependencies, 'database' | 'now'>) {
-    this.#database = database;
-    this.#now = now;
-  }
-
-  get size(): number {
-    return this.#keys.size;
-  }
+export function openKeyRing({ database, now }: Pick<CredentialDependencies, 'database' | 'now'>) {
+  const keys = new Map<string, KnownKey>();
+  const lookups = new Map<string, Promise<void>>();
 
   /** The caller, if the key is known; undefined when it must be looked up. Throws when the key is invalid. */
-  recall(token: string): Actor | Promise<Actor> | undefined {
+  function recall(token: string): Actor | Promise<Actor> | undefined {
     const id = idOf(token);
-    const key = this.#keys.get(id);
+    const key = keys.get(id);
     if (key === undefined) {
       if (!isWellFormed(token)) throw mistypedKey();
       return undefined;
     }
-    const actor = this.#admit(token, key);
+    const actor = admit(token, key);
     // This is no guess, so the limit of lookups does not count.
-    if (!isTrusted(key.readAt)) return this.find(token);
-    if (performance.now() - key.readAt > readAgainAfter) void this.#lookUp(id).catch(() => {});
+    if (!isTrusted(key.readAt)) return find(token);
+    if (performance.now() - key.readAt > readAgainAfter) void lookUp(id).catch(() => {});
     return actor;
   }
 
   /** The caller, looked up in the database. */
-  async find(token: string): Promise<Actor> {
-    if (!this.#database.available()) throw unavailable();
+  async function find(token: string): Promise<Actor> {
+    if (!database.available()) throw unavailable();
     const id = idOf(token);
-    await this.#lookUp(id);
-    const key = this.#keys.get(id);
+    await lookUp(id);
+    const key = keys.get(id);
     if (key === undefined) throw unknownKey();
-    return this.#admit(token, key);
+    return admit(token, key);
   }
 
-  #admit(token: string, key: KnownKey): Actor {
+  function admit(token: string, key: KnownKey): Actor {
     if (!matches(token, key.hash)) throw isWellFormed(token) ? unknownKey() : mistypedKey();
     if (key.isRevoked) throw invalidToken('The API key was revoked.');
-    const time = this.#now();
+    const time = now();
     if (time.getTime() >= key.expiresAt) throw invalidToken('The API key has expired.');
-    if (time.getTime() - key.usedAt >= writeInterval) this.#writeUse(key, time);
+    if (time.getTime() - key.usedAt >= writeInterval) writeUse(key, time);
     return key.actor;
   }
 
   /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
-  #lookUp(id: string): Promise<void> {
-    return keptIn(this.#lookups, id, () => this.#read(id).finally(() => this.#lookups.delete(id)));
+  function lookUp(id: string): Promise<void> {
+    return keptIn(lookups, id, () => read(id).finally(() => lookups.delete(id)));
   }
 
-  async #read(id: string): Promise<void> {
+  async function read(id: string): Promise<void> {
     // From before the query, which may miss a revocation that commits while it runs.
     const readAt = performance.now();
-    const row = await keyById(this.#database.reads, id);
-    if (row === undefined) this.#keys.delete(id);
-    else setBounded(this.#keys, id, knownKey(row, readAt), maxKeys);
+    const row = await keyById(database.reads, id);
+    if (row === undefined) keys.delete(id);
+    else setBounded(keys, id, knownKey(row, readAt), maxKeys);
   }
 
   /** No request waits for it. What fails is tried again when the key was read again. */
-  #writeUse(key: KnownKey, time: Date): void {
+  function writeUse(key: KnownKey, time: Date): void {
     key.usedAt = time.getTime();
     const { id, lastUsedAt } = apiKeys;
     // Another instance may have written a use of the same key since then.
     const isLongAgo = lt(lastUsedAt, new Date(key.usedAt - writeInterval).toISOString());
-    void orm(this.#database.writes)
+    void orm(database.writes)
       .update(apiKeys)
       .set({ lastUsedAt: time.toISOString() })
       .where(and(eq(id, key.id), or(isNull(lastUsedAt), isLongAgo)))
       .catch(() => {});
   }
+
+  return { recall, find, size: () => keys.size };
 }
 
 /** An API key as it was read from the database at this time, on the monotonic clock. */

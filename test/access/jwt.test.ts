@@ -1,13 +1,13 @@
 import type { JWTPayload } from 'jose';
 import t from 'tap';
-import { TokenVerifier } from '../../src/access/jwt.ts';
+import { openTokenVerifier } from '../../src/access/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';
 
 t.test('keys rotate without a restart, and tokens of a withdrawn key are refused', async t => {
   const { settings, ...issuer } = await openIssuer(t);
-  const check = new TokenVerifier(settings, { log: testLog, database: await openTestDatabase(t) });
+  const check = openTokenVerifier(settings, { log: testLog, database: await openTestDatabase(t) });
   t.teardown(() => check.close());
   await check.readKeys();
   const old = await issuer.sign();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { KeyRing } from '../../src/access/keyRing.ts';
+import { openKeyRing } from '../../src/access/keyRing.ts';
 import { orm } from '../../src/database/connection.ts';
 import { getKey, revokeKey } from '../../src/services/apiKeys.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
@@ -76,7 +76,7 @@ t.test('a known key costs no query, and its use is written once a minute', async
     ...watched.reads,
     rows: (...query: Parameters<typeof rows>) => gate.promise.then(() => rows(...query)),
   };
-  const ring = new KeyRing({ database: { ...watched, reads }, now: () => new Date(time) });
+  const ring = openKeyRing({ database: { ...watched, reads }, now: () => new Date(time) });
   const lastUse = async () => (await getKey(inside(database), id)).lastUsedAt;
   t.equal(ring.recall(key), undefined);
   const requests = [ring.find(key), ring.find(key)];
