@@ -12,7 +12,7 @@ export interface RateLimitStore {
   /** Adds to a count; a cost of 0 only reads it. */
   add(name: string, cost: number): Usage | Promise<Usage>;
   /** How many counts are in the memory of this process. */
-  readonly size: number;
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -33,9 +33,7 @@ export function openMemoryStore(window: number) {
       count.used += cost;
       return { used: count.used, endsIn: count.endsAt - time };
     },
-    get size() {
-      return counts.size;
-    },
+    size: () => counts.size,
     close: async () => {},
   };
 }

@@ -4,14 +4,10 @@ import type { Log } from '../core/log.ts';
 import { networkOf } from './addresses.ts';
 import { openMemoryStore, type RateLimitStore } from './rateLimitStore.ts';
 
-/** What a request counts against, and the limit of each window. */
-export interface Account {
-  name: string;
-  maximum: number;
-}
-
 type Limited = Pick<Settings, 'REDIS_URL' | 'RATE_LIMIT_MAX' | 'RATE_LIMIT_WINDOW'>;
 export type RateLimits = Awaited<ReturnType<typeof openRateLimits>>;
+/** What a request counts against, and the limit of each window. */
+export type Account = ReturnType<RateLimits['accountOf']>;
 
 /** How many requests each caller may send. */
 export async function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WINDOW }: Limited, log: Log) {
@@ -24,12 +20,12 @@ export async function openRateLimits({ REDIS_URL, RATE_LIMIT_MAX, RATE_LIMIT_WIN
   return {
     store,
     /** Callers with a key or a token are counted by it, all others by their address. */
-    accountOf: (actor: Actor, address: string | undefined): Account =>
+    accountOf: (actor: Actor, address: string | undefined) =>
       actor.id === null
         ? { name: `address:${networkOf(address)}`, maximum: perAddress }
         : { name: `${actor.kind}:${actor.id}`, maximum: perKey },
     /** Lookups of invalid credentials are counted by address, apart from the requests themselves. */
-    guessAccountOf: (address: string | undefined): Account => ({
+    guessAccountOf: (address: string | undefined) => ({
       name: `guess:${networkOf(address)}`,
       maximum: perAddress,
     }),

@@ -40,9 +40,7 @@ export function openRedisRateLimitStore(url: string, window: number, log: Log): 
       if (redis.status !== 'ready') return fallback.add(name, cost);
       return count(name, cost).then(usage => usage || fallback.add(name, cost));
     },
-    get size() {
-      return fallback.size;
-    },
+    size: fallback.size,
     close: async () => {
       void watch.close();
       redis.disconnect();
