@@ -23,7 +23,8 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
       description: 'With `METRICS_PORT` they are on that port instead, without credentials.',
       response,
     }),
-    async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()),
+    async (_request, reply) =>
+      reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
 };
 
@@ -32,7 +33,7 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
  * of a worker, which serves nothing else.
  */
 export async function serveMetrics(
-  metrics: Metrics,
+  { registry }: Metrics,
   { METRICS_PORT, HOST }: Pick<Settings, 'METRICS_PORT' | 'HOST'>,
   isReady = () => true,
 ): Promise<Server> {
@@ -40,8 +41,8 @@ export async function serveMetrics(
     if (request.url === '/health/live') return void response.end();
     if (request.url === '/health/ready') return void response.writeHead(isReady() ? 200 : 503).end();
     if (request.url !== '/metrics') return void response.writeHead(404).end();
-    metrics.read().then(
-      text => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+    registry.metrics().then(
+      text => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       () => response.writeHead(500).end(),
     );
   });

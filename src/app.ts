@@ -66,8 +66,8 @@ export async function buildApp(dependencies: AppDependencies) {
   const app = serverOf(settings, log);
   const allowance = await openRateLimits(settings, log);
   const credentials = await openCredentials(settings, { database, log, now });
-  metrics.watchCache('limited_names', allowance.store.size);
-  if (credentials) metrics.watchCache('api_keys', credentials.keys.size);
+  metrics.caches.set('limited_names', allowance.store.size);
+  if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
   const replicas = settings.DATABASE_REPLICA_URLS
     ? (await import('./database/replicas/replicas.ts')).openReplicas(settings, database, log)
     : undefined;

@@ -1,3 +1,4 @@
+import { collectDefaultMetrics } from 'prom-client';
 import type { Database } from '../database/database.ts';
 import { watchTotals } from '../database/totals.ts';
 import { Metrics } from '../telemetry/metrics.ts';
@@ -6,7 +7,7 @@ import { watchBacklog } from '../webhooks/backlog.ts';
 /** The metrics of a process and of its database. */
 export function openMetrics(database: Database): Metrics {
   const metrics = new Metrics();
-  metrics.watchProcess();
+  collectDefaultMetrics({ register: metrics.registry });
   metrics.watchDatabase(database);
   watchTotals(metrics, database);
   watchBacklog(metrics, database);

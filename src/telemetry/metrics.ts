@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Connection } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 
@@ -11,15 +11,16 @@ type Reading = number | Map<string, number> | undefined;
 
 /** All metrics. Dashboards and alerts use their names. */
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #caches = new Map<string, () => number>();
+  readonly registry = new Registry();
+  /** The entries of each cache in memory, by its name. */
+  readonly caches = new Map<string, () => number>();
 
   readonly requests = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Requests by route, method and status, with the time until the response was sent.',
     labelNames: ['method', 'route', 'status'],
     buckets: durationBuckets,
-    registers: [this.#registry],
+    registers: [this.registry],
   });
   readonly shed = this.#counter('http_requests_shed_total', 'Requests refused because of overload.');
   readonly webhooksReceived = this.#counter(
@@ -40,7 +41,7 @@ export class Metrics {
   );
 
   constructor() {
-    const sizes = () => new Map([...this.#caches].map(([name, size]) => [name, size()]));
+    const sizes = () => new Map([...this.caches].map(([name, size]) => [name, size()]));
     this.watch('cache_entries', 'Entries of the caches in memory.', sizes, 'cache');
   }
 
@@ -50,7 +51,7 @@ export class Metrics {
       name,
       help,
       labelNames: label === undefined ? [] : [label],
-      registers: [this.#registry],
+      registers: [this.registry],
       async collect() {
         const value = await read();
         this.reset();
@@ -75,10 +76,6 @@ export class Metrics {
     this.watch(name, help, () => (available() ? readNow() : undefined), label);
   }
 
-  watchCache(name: string, size: () => number): void {
-    this.#caches.set(name, size);
-  }
-
   watchDatabase({ available, load }: Database): void {
     const isUp = () => Number(available());
     this.watch('database_up', 'Whether the database is reachable and up to date.', isUp);
@@ -92,21 +89,7 @@ export class Metrics {
     this.watch('database_statements_waiting', 'Statements waiting for a connection.', waiting);
   }
 
-  /** Memory, CPU and event loop: once for each process, for any number of applications. */
-  watchProcess(): void {
-    collectDefaultMetrics({ register: this.#registry });
-  }
-
-  /** All metrics in the text format of Prometheus. */
-  read(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
   #counter<Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> {
-    return new Counter({ name, help, labelNames, registers: [this.#registry] });
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 }

@@ -25,7 +25,7 @@ import { countRows, openTestDatabase, testLog } from './database.ts';
 
 /** The values of one metric, by its labels as they are written. */
 export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
-  const lines = (await metrics.read()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
+  const lines = (await metrics.registry.metrics()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
   return new Map(
     [...lines]
       .filter(([, metric]) => metric === name)

@@ -26,7 +26,7 @@ t.test('requests are counted by route pattern, never by path', async t => {
     '{method="other",route="/api/users",status="405"}': 1,
     '{method="GET",route="/docs/json",status="200"}': 1,
   });
-  t.notMatch(await metrics.read(), id);
+  t.notMatch(await metrics.registry.metrics(), id);
 });
 
 t.test('/metrics covers webhooks, the database, the queue, caches and the process', async t => {
@@ -87,7 +87,9 @@ t.test('the dashboard and the alerts use only metrics that exist', async t => {
   const database = await openTestDatabase(t);
   const metrics = openMetrics(database);
   await build(t, { metrics });
-  const real = new Set([...(await metrics.read()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
+  const real = new Set(
+    [...(await metrics.registry.metrics()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name),
+  );
   for (const file of ['deploy/grafana-dashboard.json', 'deploy/alerts.yml']) {
     const used = new Set(readFileSync(file, 'utf8').match(ownMetrics));
     t.ok(used.size > 5, `${file} names ${used.size} metrics`);

@@ -36,7 +36,7 @@ const maxCharacters = 50_000;
  */
 export function makeReader(maxTokens: number, metrics: Metrics, trusted?: TrustedDocuments) {
   const kept = new Map<string, { length: number; operations: Operation[] }>();
-  metrics.watchCache('graphql_documents', () => kept.size);
+  metrics.caches.set('graphql_documents', () => kept.size);
 
   return (request: GraphQLRequest): Operation => {
     const { query, operationName } = request;
