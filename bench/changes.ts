@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCommand } from '../src/command.ts';
+import { mainOf } from '../src/command.ts';
 import { openEvents } from '../test/helper/eventStream.ts';
 import { openBenchDatabase, userId } from './database.ts';
 import { checkWrk, load } from './load.ts';
@@ -108,4 +108,4 @@ async function main() {
   }
 }
 
-await runCommand({ usage, options: {}, run: main });
+await mainOf(import.meta, { usage, options: {}, run: main });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Arguments, runCommand, UsageError } from '../src/command.ts';
+import { type Arguments, mainOf, UsageError } from '../src/command.ts';
 import { type BenchDatabase, openBenchDatabase, userId } from './database.ts';
 import { checkWrk, load, type Target } from './load.ts';
 import { memoryOf, start, stopAll } from './processes.ts';
@@ -77,4 +77,4 @@ async function compare(workload: Workload, targets: { floor: Target; service: Ta
   return { floor, service };
 }
 
-await runCommand({ usage, options, run: main });
+await mainOf(import.meta, { usage, options, run: main });

@@ -47,21 +47,6 @@ export class UsageError extends OperatorError {
   }
 }
 
-/** A failure of a command is one line on standard error, unless it is a bug, and the exit code 1. */
-const entryOf =
-  <O extends Options>(command: Command<O>): Main =>
-  async (args, io) => {
-    try {
-      if (!args.includes('--help')) return (await command.run(readArguments(args, command), io)) || 0;
-      io.out(command.usage);
-      return 0;
-    } catch (error) {
-      io.progress('');
-      io.err(printableLines(reasonOf(error) ?? traceOf(error)));
-      return 1;
-    }
-  };
-
 const isWatched = process.stderr.isTTY && !process.env.CI;
 
 /** Read once: a warning about `.env` must not come again. */
@@ -78,17 +63,26 @@ const processIo: Io = {
   progress: text => void (isWatched && process.stderr.write(`\r\x1b[K${text}`)),
 };
 
-/** Runs a command as this process. */
-export async function runCommand<O extends Options>(command: Command<O>): Promise<void> {
-  const code = await entryOf(command)(process.argv.slice(2), processIo);
+/**
+ * The entry of a command. If its module is the program, the command is run. A failure is one line on standard error,
+ * unless it is a bug, and the exit code 1.
+ */
+export async function mainOf<O extends Options>(module: ImportMeta, command: Command<O>): Promise<Main> {
+  const main: Main = async (args, io) => {
+    try {
+      if (!args.includes('--help')) return (await command.run(readArguments(args, command), io)) || 0;
+      io.out(command.usage);
+      return 0;
+    } catch (error) {
+      io.progress('');
+      io.err(printableLines(reasonOf(error) ?? traceOf(error)));
+      return 1;
+    }
+  };
+  const code = module.main ? await main(process.argv.slice(2), processIo) : 0;
   // `process.exitCode` would wait for open connections.
   if (code !== 0) await exit(code);
-}
-
-/** The entry of a command. If its module is the program, the command is run. */
-export async function mainOf<O extends Options>(module: ImportMeta, command: Command<O>): Promise<Main> {
-  if (module.main) await runCommand(command);
-  return entryOf(command);
+  return main;
 }
 
 function readArguments<O extends Options>(args: string[], { options, most = 0 }: Command<O>): Arguments<O> {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { serveMetrics } from '../plugins/metrics.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
-import { runCommand, settingsUsage } from './command.ts';
+import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { shutdownTimeouts } from './config/timeouts.ts';
 import { reasonOf } from './core/errors.ts';
@@ -114,7 +114,7 @@ function surviveForgottenErrors(log: Log): void {
   });
 }
 
-await runCommand({
+await mainOf(import.meta, {
   usage: `npm start: serves REST, GraphQL and webhooks until SIGTERM or Ctrl-C. ${settingsUsage}
 
 Example: PORT=4000 DATABASE_URL=postgres://user:password@host:5432/triport npm start`,

@@ -1,5 +1,5 @@
 import { serveMetrics } from '../plugins/metrics.ts';
-import { runCommand, settingsUsage } from './command.ts';
+import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
@@ -28,7 +28,7 @@ async function main() {
   log.info('The worker waits for webhook events.');
 }
 
-await runCommand({
+await mainOf(import.meta, {
   usage: `npm run worker: processes the events that servers with WORKER=apart have stored. ${settingsUsage}
 
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run worker`,

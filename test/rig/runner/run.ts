@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Arguments, runCommand } from '../../../src/command.ts';
+import { type Arguments, mainOf } from '../../../src/command.ts';
 import { exit } from '../../../src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startCitus, startServer } from './databases.ts';
 import { changesProcess, filesOf, measuresTimes, type Suite } from './files.ts';
@@ -104,4 +104,4 @@ async function runSuites(
   return { passed: sum('passed'), failed: sum('failed') };
 }
 
-await runCommand({ usage, options, most: Number.POSITIVE_INFINITY, run: main });
+await mainOf(import.meta, { usage, options, most: Number.POSITIVE_INFINITY, run: main });
