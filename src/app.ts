@@ -17,7 +17,7 @@ import cors from '../plugins/http/cors.ts';
 import { answerBadPath, answerBrokenHttp, sendError } from '../plugins/http/errors.ts';
 import headers from '../plugins/http/headers.ts';
 import logging from '../plugins/http/logging.ts';
-import methods from '../plugins/http/methods.ts';
+import methods, { refuseOtherMethods } from '../plugins/http/methods.ts';
 import proxies from '../plugins/http/proxies.ts';
 import conditions from '../plugins/http/requests/conditions.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
@@ -111,7 +111,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(eventRoutes, { prefix: '/api' });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, now });
 
-  app.refuseOtherMethods();
+  refuseOtherMethods(app);
   await app.ready();
   return app;
 }

@@ -7,14 +7,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Every route that was registered so far. */
     readonly routes: readonly RouteOptions[];
-    /** To be called once, after all routes are registered. */
-    refuseOtherMethods: () => void;
   }
 }
 
-/**
- * Lists all routes. A known path with another method is a 405 with `Allow`, not a 404. Registered before all routes.
- */
+/** Lists all routes. Registered before them. */
 export default fp(async app => {
   // Otherwise a PROPFIND would be an unknown path. CONNECT never reaches a router.
   for (const method of METHODS.filter(name => !app.supportedMethods.includes(name) && name !== 'CONNECT'))
@@ -23,11 +19,13 @@ export default fp(async app => {
   const routes: RouteOptions[] = [];
   app.decorate('routes', routes);
   app.addHook('onRoute', route => void routes.push(route));
-  app.decorate('refuseOtherMethods', () => {
-    for (const [url, same] of Map.groupBy(routes, ({ url }) => url))
-      refuseOthers(app, url, new Set(same.flatMap(({ method }) => method)));
-  });
 });
+
+/** A known path with another method is a 405 with `Allow`, not a 404. To be called after all routes are registered. */
+export function refuseOtherMethods(app: FastifyInstance): void {
+  for (const [url, same] of Map.groupBy(app.routes, ({ url }) => url))
+    refuseOthers(app, url, new Set(same.flatMap(({ method }) => method)));
+}
 
 function refuseOthers(app: FastifyInstance, url: string, methods: Set<string>): void {
   // For a route at `/prefix/` Fastify reports only the HEAD.
