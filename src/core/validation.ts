@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { IntegerOptions, StringOptions, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, components, idPattern, wholeText } from '../../schemas/common.ts';
@@ -75,13 +75,7 @@ const pointerPart = (name: string) =>
   truncate(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** What a schema says of its bounds; `patternMessage` puts its pattern into words. */
-interface Rules {
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  patternMessage?: string;
-}
+type Rules = IntegerOptions & StringOptions;
 
 const patternMessages: Record<string, string> = {
   [wholeText]: 'must not contain NUL or half of a surrogate pair',
