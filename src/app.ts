@@ -34,7 +34,7 @@ import { openCredentials } from './access/credentials.ts';
 import { openRateLimits } from './access/rateLimits.ts';
 import { arrivalTimeout, socketTimeout } from './config/timeouts.ts';
 import { trustedProxies } from './config/trustedProxies.ts';
-import { allowedOrigins } from './config/urls.ts';
+import { listOf } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
 import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
@@ -79,7 +79,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(headers);
   await app.register(logging, { metrics });
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
-  await app.register(cors, { origins: allowedOrigins(settings.CORS_ORIGINS) });
+  await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
@@ -87,13 +87,12 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(conditions);
   await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
   const open = credentials === undefined;
-  const named = resources.map(({ resource }) => resource);
   await app.register(streams, { settings, limits: allowance, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;
   const feed = new Feed(followed, { database, log, now, keptDays });
-  await app.register(docs, { version, open, resources: named });
+  await app.register(docs, { version, open, resources: followed });
 
-  await app.register(home, { version, open, resources: named, counted: recordResources });
+  await app.register(home, { version, open, resources: followed, counted: recordResources });
   await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });

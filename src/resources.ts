@@ -6,7 +6,6 @@ import { peopleRoutes } from '../plugins/rest/people.ts';
 import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { changeOf } from '../schemas/change.ts';
-import type { Followed } from './services/changes/followed.ts';
 import { posts } from './services/posts.ts';
 import { subscription } from './services/subscriptions/read.ts';
 import { users } from './services/users.ts';
@@ -26,8 +25,8 @@ export const resources = [
   { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields },
 ];
 
-/** Those whose changes can be followed. */
-export const followed: Followed[] = resources.map(({ resource }) => resource);
+/** What each is; its changes can be followed. */
+export const followed = resources.map(({ resource }) => resource);
 
 export const change = changeOf(followed);
 

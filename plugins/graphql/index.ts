@@ -4,7 +4,7 @@ import websocket from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
-import { allowedOrigins } from '../../src/config/urls.ts';
+import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { toolPolicy, wantsPage } from '../http/headers.ts';
@@ -62,7 +62,7 @@ const post = {
 export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { settings } = options;
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
-  const origins = allowedOrigins(settings.CORS_ORIGINS);
+  const origins = listOf(settings.CORS_ORIGINS);
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
   // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
   // GraphQL find a mistake in the schema.

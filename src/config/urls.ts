@@ -1,14 +1,13 @@
 import type { Settings } from '../../schemas/settings.ts';
 
-const listOf = (text: string) =>
+/** The entries of a list with commas. */
+export const listOf = (text: string) =>
   text
     .trim()
     .split(/\s*,\s*/)
     .filter(Boolean);
 
 export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Settings) => listOf(DATABASE_REPLICA_URLS);
-
-export const allowedOrigins = listOf;
 
 /** Compared as text with what browsers send: an origin with a trailing slash would never match. */
 export const isOrigin = (text: string) =>

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { components, strict } from '../../../schemas/common.ts';
 import { AppError, invalid } from '../../../src/core/errors.ts';
+import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
 import { badRequest } from '../errors.ts';
 
@@ -70,11 +71,8 @@ const shared = () =>
 
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
 export function serializerOf(response: object): Serializer {
-  const key = JSON.stringify(response);
-  const serialize =
-    serializers.get(key) ?? withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
-  serializers.set(key, serialize);
-  return serialize;
+  const make = () => withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
+  return keptIn(serializers, JSON.stringify(response), make);
 }
 
 /** Without it, the prompt of a terminal sticks to the body that curl has printed. */
