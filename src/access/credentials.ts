@@ -1,5 +1,4 @@
 import type { Settings } from '../../schemas/settings.ts';
-import type { Actor } from '../core/actor.ts';
 import { invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Database } from '../database/database.ts';
@@ -26,21 +25,14 @@ export async function openCredentials(settings: Settings, dependencies: Credenti
       ? undefined
       : (await import('./jwt.ts')).openTokenVerifier(settings, dependencies);
 
-  function verifierOf(credential: string): KeyRing | TokenVerifier {
-    if (looksLikeToken(credential)) return keys;
-    if (tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
-    return tokens;
-  }
   return {
     keys,
-    /** The caller, if cached; undefined when `find` must look it up. Throws when the credential is invalid. */
-    recall(authorization: string): Actor | Promise<Actor> | undefined {
+    /** The credential, and who can recall or find its caller. */
+    read(authorization: string): { credential: string; verifier: KeyRing | TokenVerifier } {
       const credential = credentialIn(authorization);
-      return verifierOf(credential).recall(credential);
-    },
-    async find(authorization: string): Promise<Actor> {
-      const credential = credentialIn(authorization);
-      return verifierOf(credential).find(credential);
+      if (looksLikeToken(credential)) return { credential, verifier: keys };
+      if (tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
+      return { credential, verifier: tokens };
     },
     close: () => tokens?.close(),
   };

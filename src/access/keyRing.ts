@@ -24,7 +24,7 @@ export function openKeyRing({ database, now }: Pick<CredentialDependencies, 'dat
   const keys = new Map<string, KnownKey>();
   const lookups = new Map<string, Promise<void>>();
 
-  /** The caller, if the key is known; undefined when it must be looked up. Throws when the key is invalid. */
+  /** The caller, if the key is known; undefined when `find` must look it up. Throws when the key is invalid. */
   function recall(token: string): Actor | Promise<Actor> | undefined {
     const id = idOf(token);
     const key = keys.get(id);

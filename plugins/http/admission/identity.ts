@@ -43,12 +43,12 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
 
 function identification(credentials: Credentials, limits: RateLimits) {
   /** A lookup costs work: an address that has guessed too often gets none. */
-  async function find(request: FastifyRequest, authorization: string): Promise<Actor> {
-    const { name, maximum } = limits.guessAccountOf(request.ip);
+  async function lookUp(address: string, find: () => Promise<Actor>): Promise<Actor> {
+    const { name, maximum } = limits.guessAccountOf(address);
     const usage = await limits.store.add(name, 0);
     if (usage.used >= maximum) throw rateLimited(usage.endsIn);
     try {
-      return await credentials.find(authorization);
+      return await find();
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
       throw error;
@@ -58,7 +58,9 @@ function identification(credentials: Credentials, limits: RateLimits) {
     const { authorization } = this.headers;
     if (authorization === undefined) return;
     try {
-      this.caller = (await credentials.recall(authorization)) ?? (await find(this, authorization));
+      const { credential, verifier } = credentials.read(authorization);
+      this.caller =
+        (await verifier.recall(credential)) ?? (await lookUp(this.ip, () => verifier.find(credential)));
       this.refusal = null;
     } catch (error) {
       this.refusal = error;
