@@ -24,7 +24,7 @@ import { DocumentError, limitError } from '../errors.ts';
 export function maximumsOf({ GRAPHQL_MAX_DEPTH: depth, GRAPHQL_MAX_COST: cost }: Settings) {
   const fifth = Math.floor(cost / 5);
   const aliases = Math.floor((6 * cost) / 1000);
-  // `list` is for the records of a list without a `limit`. */
+  // `list` is for the records of a list without a `limit`.
   return { depth, cost, aliases, nodes: fifth, tokens: fifth, list: fifth };
 }
 
