@@ -134,7 +134,10 @@ async function storeGroup(db: Connection, events: readonly ReceivedEvent[]): Pro
 }
 
 /** Whether the server undid the work. A server that is going away says nothing reliable. */
-const isRefusal = (error: unknown) => !isOutage(error) || /^40/.test(databaseFailure(error)?.code ?? '');
+function isRefusal(error: unknown): boolean {
+  const failure = databaseFailure(error);
+  return failure !== undefined && (!isOutage(error) || /^40/.test(failure.code));
+}
 
 /** The event as JSON, in which bytes have the notation of PostgreSQL. */
 const rowOf = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
