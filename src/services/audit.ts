@@ -63,11 +63,13 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
-  const entryColumns = Object.entries(getTableColumns(auditLog)).map(([name, column]) =>
-    is(column.default, SQL)
-      ? column.default
-      : sql`${sql.placeholder(`entry ${name}`)}::${sql.raw(column.getSQLType())}`,
-  );
+  /** Placeholders and members of the entry, some of which a record has too. */
+  const ofEntry = new Map<string, keyof Entry>();
+  const entryColumns = Object.entries(getTableColumns(auditLog)).map(([member, column]) => {
+    if (is(column.default, SQL)) return column.default;
+    ofEntry.set(`entry ${member}`, member as keyof Entry);
+    return sql`${sql.placeholder(`entry ${member}`)}::${sql.raw(column.getSQLType())}`;
+  });
   const insert = rowsOf(
     builder
       .with(written)
@@ -79,14 +81,11 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
     // `registerMe` brings the id along, because the entry names the person.
     const record = { ...newRecord(context), ...members };
     const write = { recordId: record.id, version: 1, sides: [sideOf(resource, record)] };
-    const { details, sides, ...entry } = entryOf(context, `${name}.create`, write);
-    const values = Object.entries({
-      ...entry,
-      details: details && JSON.stringify(details),
-      sides: JSON.stringify(sides),
-    });
-    const ofEntry = Object.fromEntries(values.map(([name, value]) => [`entry ${name}`, value]));
-    await insert(context.db, { ...record, ...ofEntry });
+    const { details, sides, ...plain } = entryOf(context, `${name}.create`, write);
+    const entry = { ...plain, details: details && JSON.stringify(details), sides: JSON.stringify(sides) };
+    const values: Record<string, unknown> = { ...record };
+    for (const [placeholder, member] of ofEntry) values[placeholder] = entry[member];
+    await insert(context.db, values);
     return record;
   };
 }

@@ -104,7 +104,10 @@ function readsOf(list: Listed['list'], filter: string | undefined) {
           return pages;
         }),
       );
-    const page = await list.page(context, filter ? { ...query, [filter]: id } : query);
+    const own = filter ? { ...query, [filter]: id } : query;
+    // A page by number counts the records before it; before the first one there are none.
+    const isFirst = (query.page ?? 1) === 1;
+    const page = await (isFirst ? list.byCursor(context, own) : list.byNumber(context, own));
     budget.spend(page.data.length);
     return page as Slice<object>;
   }
