@@ -38,7 +38,7 @@ import { listOf } from './config/urls.ts';
 import type { Log } from './core/log.ts';
 import type { Database } from './database/database.ts';
 import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
-import { Feed } from './services/changes/feed.ts';
+import { makeFeed } from './services/changes/feed.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
 import type { Handlers } from './webhooks/handlers/handler.ts';
@@ -89,7 +89,7 @@ export async function buildApp(dependencies: AppDependencies) {
   const open = credentials === undefined;
   await app.register(streams, { settings, limits: allowance, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;
-  const feed = new Feed(followed, { database, log, now, keptDays });
+  const feed = makeFeed(followed, { database, log, now, keptDays });
   await app.register(docs, { version, open, resources: followed });
 
   await app.register(home, { version, open, resources: followed, counted: recordResources });

@@ -49,12 +49,9 @@ extend type Subscription {
 /** The changes that a field of the type Subscription sends; none at times, when nothing happens. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
   const resources = feed.followed.filter(each => fieldOf(each) === field);
-  const { after, id, ...values } = withoutNulls(args) as Record<string, string>;
-  const members = resources[0]?.parents ?? {};
-  const side = Object.entries(values).map(([name, value]) => [members[name] ?? name, value]);
-  const choice = { resources, id, side: Object.fromEntries(side) };
+  const { after, id, ...filters } = withoutNulls(args) as Record<string, string>;
   const sent: SentPosition = { in: 'query', path: '/after', text: after };
-  for await (const { changes } of follow(feed, follower, choice, sent))
+  for await (const { changes } of follow(feed, follower, { resources, id, filters }, sent))
     yield changes.map(({ position: cursor, record, ...change }): object => ({
       ...change,
       cursor,

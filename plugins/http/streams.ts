@@ -5,7 +5,6 @@ import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
 import { need } from '../../src/access/need.ts';
 import type { RateLimits } from '../../src/access/rateLimits.ts';
-import type { Actor } from '../../src/core/actor.ts';
 import { AppError, invalidToken } from '../../src/core/errors.ts';
 import type { Follower } from '../../src/services/changes/follow.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
@@ -55,20 +54,15 @@ export default fp<Options>(async (app, { settings, limits, metrics }) => {
     const ending = new AbortController();
     open.set(name, own.add(ending));
     if (isEnding) ending.abort(serviceEnds);
-    const caller = () => callerOf(this);
-    const check = async () => {
-      const { expiresAt = Number.POSITIVE_INFINITY } = await caller();
-      // Requests may come a little later, by another clock.
-      if (Date.now() > expiresAt) throw invalidToken('The token has expired.');
-    };
-    const timer = setInterval(() => check().catch(error => ending.abort(error)), checkRightEvery);
+    const check = () => checkRight(this).catch(error => ending.abort(error));
+    const timer = setInterval(check, checkRightEvery);
     const close = () => {
       ending.abort();
       clearInterval(timer);
       // Once: the name may have another set by then.
       if (own.delete(ending) && own.size === 0) open.delete(name);
     };
-    return { signal: ending.signal, caller, isBehind: false, close };
+    return { caller: this, signal: ending.signal, isBehind: false, close };
   });
   app.addHook('preClose', async () => {
     isEnding = true;
@@ -84,13 +78,16 @@ const tooMany = (maximum: number) => {
   return new AppError('rate_limited', `A caller can have ${maximum} streams at once.`, details);
 };
 
-async function callerOf(request: FastifyRequest): Promise<Actor> {
+/** Identifies the caller again, and fails when they may not read any more. */
+async function checkRight(request: FastifyRequest): Promise<void> {
   await request.identify();
   const { refusal, actor } = request;
   // While nobody can look, the last answer counts.
   if (refusal instanceof AppError && refusal.code === 'unauthenticated') throw refusal;
   need(request, 'read or own');
-  return actor;
+  // Requests may come a little later, by another clock.
+  if (Date.now() > (actor.expiresAt ?? Number.POSITIVE_INFINITY))
+    throw invalidToken('The token has expired.');
 }
 
 /** Sends events (WHATWG, server-sent events) as they come, until there are no more or the client leaves. */

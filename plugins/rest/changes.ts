@@ -81,8 +81,7 @@ function choiceOf(followed: Followed[], { resource, id, ...filters }: Record<str
     const message = resource ? `does not fit the resource "${resource}"` : 'does not fit the other filters';
     throw invalid([{ in: 'query', path: `/${names.at(-1)}`, message }]);
   }
-  const side = names.map(filter => [resources[0]?.parents[filter], filters[filter]]);
-  return { resources, id, side: Object.fromEntries(side) };
+  return { resources, id, filters };
 }
 
 /** The text of each change is made once for all who get it. */

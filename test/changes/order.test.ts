@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Actor, anyone } from '../../src/core/actor.ts';
 import { followed } from '../../src/resources.ts';
-import { Feed } from '../../src/services/changes/feed.ts';
+import { makeFeed } from '../../src/services/changes/feed.ts';
 import { follow } from '../../src/services/changes/follow.ts';
 import { posts } from '../../src/services/posts.ts';
 import { inside } from '../helper/access.ts';
@@ -42,7 +42,7 @@ t.test(
 
 t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
   const { call, newUser, newPost, database } = await build(t);
-  const feed = new Feed(
+  const feed = makeFeed(
     followed.map(each => (each.name === 'post' ? { ...each, isPrivate: true } : each)),
     { database, log: testLog, now: () => new Date(), keptDays: 0 },
   );
@@ -50,8 +50,8 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   const ending = new AbortController();
   t.teardown(() => ending.abort());
   const open = async (actor: Actor) => {
-    const follower = { caller: async () => actor, signal: ending.signal, isBehind: false };
-    const choice = { resources: feed.followed, side: {} };
+    const follower = { caller: { actor }, signal: ending.signal, isBehind: false };
+    const choice = { resources: feed.followed, filters: {} };
     const news = follow(feed, follower, choice, { in: 'query', path: '', text: undefined });
     await news.next();
     const got: unknown[] = [];

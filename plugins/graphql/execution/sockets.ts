@@ -2,6 +2,7 @@ import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
+import { need } from '../../../src/access/need.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/services/refusals.ts';
 import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
@@ -110,7 +111,8 @@ async function admitConnection(connection: Connection, authorization: unknown): 
   request.account = null;
   try {
     if (request.refusal) throw request.refusal;
-    await openStream(connection, 'socket').caller();
+    need(request, 'read or own');
+    openStream(connection, 'socket');
     return true;
   } catch (error) {
     const isFinal = error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.code);

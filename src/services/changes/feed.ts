@@ -1,4 +1,4 @@
-import { type Context, systemContext } from '../../core/context.ts';
+import { systemContext } from '../../core/context.ts';
 import { setBounded } from '../../core/kept.ts';
 import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
@@ -18,127 +18,106 @@ interface FeedDependencies {
 
 /** Milliseconds. */
 const lookEvery = 1000;
-/** Readers to whom nothing happens say then how far they are. */
-const wakeEvery = 5000;
 const day = 86_400_000;
 const keptPages = 50;
+
+export type Feed = ReturnType<typeof makeFeed>;
 
 /**
  * The committed changes of all resources, in the order of their commits. One look at the database serves all readers of
  * this process: after a commit, and each second in any case. While there is no reader it does not look.
  */
-export class Feed {
-  readonly followed: Followed[];
-  readonly #dependencies: FeedDependencies;
-  readonly #context: Context;
-  readonly #readers = new Set<() => void>();
+export function makeFeed(followed: Followed[], { database, log, now, keptDays }: FeedDependencies) {
+  const context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
+  /** What wakes each. */
+  const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
-  readonly #pages = new Map<string, Page>();
-  #position: Position | undefined;
-  #stop = () => {};
-  #looking: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
-
-  constructor(followed: Followed[], dependencies: FeedDependencies) {
-    this.followed = followed;
-    this.#dependencies = dependencies;
-    const { database, log, now } = dependencies;
-    this.#context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
-  }
+  const pages = new Map<string, Page>();
+  let newest: Position | undefined;
+  let stop = () => {};
+  let looking: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
 
   /** Adds a reader, which is woken when there may be something for it; returns what removes it. */
-  join(wake: () => void): () => void {
-    this.#readers.add(wake);
-    if (this.#readers.size === 1) this.#start();
+  function join(wake: () => void): () => void {
+    readers.add(wake);
+    if (readers.size === 1) start();
     return () => {
-      this.#readers.delete(wake);
-      if (this.#readers.size === 0) this.#stop();
+      readers.delete(wake);
+      if (readers.size === 0) stop();
     };
   }
 
-  /** Settles when all is known that was committed before the call. */
-  look(): Promise<void> {
-    // A look that has begun may have missed it; one that waits serves all who ask meanwhile.
-    this.#next ??= this.#looking
-      .catch(() => {})
-      .then(() => {
-        this.#next = undefined;
-        this.#looking = this.#look();
-        return this.#looking;
-      });
-    return this.#next;
-  }
-
-  /** The newest position; that of a reader who has read everything. */
-  get position(): Position {
-    if (!this.#position) throw positionGone();
-    return this.#position;
-  }
-
-  /** The same position; with the time of now for who has read everything. */
-  current(position: Position): Position {
-    return keyOf(position) === keyOf(this.position) ? this.position : position;
-  }
-
-  /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
-  async pageAfter(position: Position): Promise<(Page & { isKept: boolean }) | undefined> {
-    const key = keyOf(position);
-    if (key === keyOf(this.position)) return undefined;
-    const kept = this.#pages.get(key);
-    if (kept) return { ...kept, isKept: true };
-    const { seen, until } = this.position;
-    this.#requireKept(position);
-    const page = await readPage(this.#context, this.followed, position, until?.seen ?? seen);
-    // It is ahead of the feed, which reads the same pages.
-    return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
-  }
-
-  /** Refuses a position whose next changes may have been trimmed. */
-  #requireKept({ time }: Position): void {
-    const { now, keptDays } = this.#dependencies;
-    if (keptDays > 0 && time < now().getTime() - keptDays * day + longest) throw positionGone();
-  }
-
-  #start(): void {
-    const { database, log } = this.#dependencies;
+  function start(): void {
     const watch = watchService({
-      check: () => this.look(),
+      check: look,
       every: lookEvery,
       cannotTell: () => !database.available(),
       log,
       away: 'The changes of records cannot be read.',
       back: 'The changes of records are read again.',
     });
-    const unfollow = database.announcements?.follow(() => void this.look().catch(() => {}));
-    const timer = setInterval(() => this.#wake(), wakeEvery);
-    this.#stop = () => {
-      clearInterval(timer);
+    const unfollow = database.announcements?.follow(() => void look().catch(() => {}));
+    stop = () => {
       void watch.close();
       unfollow?.();
-      this.#position = undefined;
-      this.#pages.clear();
+      newest = undefined;
+      pages.clear();
     };
   }
 
-  async #look(): Promise<void> {
-    if (this.#readers.size === 0) return;
-    const from = this.#position;
-    const page = await readPage(this.#context, this.followed, from).catch(error => {
-      if (explain(error).code !== 'gone') throw error;
-      // The database was set back: readers learn it when they read, and new ones begin where it is now.
-      this.#pages.clear();
-      return readPage(this.#context, this.followed);
-    });
-    // All may have left meanwhile: the next one begins at its own time.
-    if (this.#readers.size === 0) return;
-    this.#position = page.to;
-    if (!from || page.changes.length === 0) return;
-    setBounded(this.#pages, keyOf(from), page, keptPages);
-    this.#wake();
-    if (page.to.until) await this.#look();
+  /** Settles when all is known that was committed before the call. */
+  function look(): Promise<void> {
+    // A look that has begun may have missed it; one that waits serves all who ask meanwhile.
+    next ??= looking
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        looking = lookNow();
+        return looking;
+      });
+    return next;
   }
 
-  #wake(): void {
-    for (const wake of this.#readers) wake();
+  async function lookNow(): Promise<void> {
+    if (readers.size === 0) return;
+    const from = newest;
+    const page = await readPage(context, followed, from).catch(error => {
+      if (explain(error).code !== 'gone') throw error;
+      // The database was set back: readers learn it when they read, and new ones begin where it is now.
+      pages.clear();
+      return readPage(context, followed);
+    });
+    // All may have left meanwhile: the next one begins at its own time.
+    if (readers.size === 0) return;
+    newest = page.to;
+    if (!from || page.changes.length === 0) return;
+    setBounded(pages, keyOf(from), page, keptPages);
+    for (const wake of readers) wake();
+    if (page.to.until) await lookNow();
   }
+
+  /** The newest position; that of a reader who has read everything. */
+  function position(): Position {
+    if (!newest) throw positionGone();
+    return newest;
+  }
+
+  /** The same position; with the time of now for who has read everything. */
+  const current = (from: Position): Position => (keyOf(from) === keyOf(position()) ? position() : from);
+
+  /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
+  async function pageAfter(from: Position): Promise<(Page & { isKept: boolean }) | undefined> {
+    const key = keyOf(from);
+    const { seen, until } = position();
+    if (key === keyOf(position())) return undefined;
+    const kept = pages.get(key);
+    if (kept) return { ...kept, isKept: true };
+    // The next changes may have been trimmed.
+    if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
+    const page = await readPage(context, followed, from, until?.seen ?? seen);
+    // It is ahead of the feed, which reads the same pages.
+    return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
+  }
+  return { followed, join, look, position, current, pageAfter };
 }

@@ -1,6 +1,7 @@
+import type { Side } from '../../../drizzle/tables/auditLog.ts';
 import { need, scopesOf } from '../../access/need.ts';
 import { visible } from '../../access/ownership.ts';
-import type { Actor } from '../../core/actor.ts';
+import type { Context } from '../../core/context.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { explain } from '../refusals.ts';
 import type { Feed } from './feed.ts';
@@ -12,14 +13,17 @@ import { badPosition, type Position, readPosition, type SentPosition, textOf } f
 export interface Choice {
   resources: Followed[];
   id?: string | undefined;
-  /** Members that the record must have, before or after. */
-  side: Record<string, unknown>;
+  /** What the record must have, before or after, by the names of filters of the first resource, or of members. */
+  filters: Record<string, unknown>;
 }
+
+/** A request, whose caller is identified again now and then. */
+type Caller = Pick<Context, 'actor'>;
 
 /** Who follows. */
 export interface Follower {
-  /** The caller as they are now; fails when they may not read any more. */
-  caller: () => Promise<Actor>;
+  caller: Caller;
+  /** Aborted when the caller may not read any more. */
   signal: AbortSignal;
   /** Whether the last page was of the past. */
   isBehind: boolean;
@@ -31,8 +35,8 @@ export interface News {
   position: string;
 }
 
-/** Milliseconds. With the time until it is woken, less than 15 seconds: proxies wait for longer. */
-const newsEvery = 9500;
+/** Milliseconds. Proxies wait for longer. */
+const newsEvery = 14_000;
 const invalidText = '22P02';
 
 /** First the position where it begins, then the changes as they come. */
@@ -44,41 +48,41 @@ export async function* follow(
 ): AsyncGenerator<News, void> {
   const { caller, signal } = follower;
   const { resources } = choice;
-  need({ actor: await caller() }, (resources.length === 1 && resources[0]?.scope) || 'read or own');
+  need(caller, (resources.length === 1 && resources[0]?.scope) || 'read or own');
+  const shown = viewOf(caller, choice);
   let woken = Promise.withResolvers<void>();
+  let isDue = false;
   const wake = () => woken.resolve();
-  const wait = async () => {
-    await woken.promise;
-    // Before the look that follows, so that a call during it counts.
-    woken = Promise.withResolvers();
-  };
+  const timer = setInterval(() => {
+    isDue = true;
+    wake();
+  }, newsEvery);
   signal.addEventListener('abort', wake);
   const leave = feed.join(wake);
   try {
     await feed.look();
-    let position = sent.text === undefined ? feed.position : readPosition(sent);
-    let next = await firstPage(feed, position, sent);
-    let lastNews = performance.now();
+    let position = sent.text === undefined ? feed.position() : readPosition(sent);
+    let page = await firstPage(feed, position, sent);
     yield { changes: [], position: textOf(position) };
-    for (; !signal.aborted; next = await feed.pageAfter(position).catch(waitUnlessFinal)) {
+    for (; !signal.aborted; page = await feed.pageAfter(position).catch(waitUnlessFinal)) {
       let changes: Change[] = [];
-      const actor = next && (await caller().catch(() => undefined));
-      if (next && actor) {
-        follower.isBehind = !next.isKept;
-        changes = next.changes.flatMap(change => seenBy(actor, choice, change));
-        position = next.to;
+      if (page) {
+        follower.isBehind = !page.isKept;
+        changes = page.changes.flatMap(shown);
+        position = page.to;
       } else {
-        // There is nothing new, or the caller's right has ended and the stream is about to be aborted.
-        await wait();
+        await woken.promise;
+        // Before the look that follows, so that a call during it counts.
+        woken = Promise.withResolvers();
         position = feed.current(position);
       }
-      if (changes.length === 0 && performance.now() - lastNews < newsEvery) continue;
-      lastNews = performance.now();
+      if (changes.length === 0 && !isDue) continue;
+      isDue = false;
       yield { changes, position: textOf(position) };
     }
   } finally {
+    clearInterval(timer);
     leave();
-    signal.removeEventListener('abort', wake);
   }
 }
 
@@ -93,15 +97,18 @@ function waitUnlessFinal(error: unknown): undefined {
   if (explain(error).code !== 'unavailable') throw error;
 }
 
-/** The change as the caller may see it, or nothing. */
-function seenBy(actor: Actor, { resources, id, side: wanted }: Choice, change: Change): Change[] {
-  const resource = resources.find(({ name }) => name === change.resource);
-  if (!resource || (id !== undefined && id !== change.id)) return [];
-  if (!scopesOf(resource.scope).some(scope => actor.scopes.includes(scope))) return [];
-  const members = Object.entries(wanted);
-  const isSeen = (side: Record<string, unknown>) =>
-    members.every(([name, value]) => side[name] === value) && visible({ actor }, resource, side);
-  if (!change.sides.some(isSeen)) return [];
-  const record = change.record && (visible({ actor }, resource, change.record) ?? null);
-  return [record === change.record ? change : { ...change, record }];
+/** The function that returns a change as the caller may see it, or nothing. */
+function viewOf(caller: Caller, { resources, id, filters }: Choice) {
+  const { parents = {} } = resources[0] ?? {};
+  const members = Object.entries(filters).map(([name, value]) => [parents[name] ?? name, value] as const);
+  return (change: Change): Change[] => {
+    const resource = resources.find(({ name }) => name === change.resource);
+    if (!resource || (id !== undefined && id !== change.id)) return [];
+    if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
+    const isSeen = (side: Side) =>
+      members.every(([name, value]) => side[name] === value) && visible(caller, resource, side);
+    if (!change.sides.some(isSeen)) return [];
+    const record = change.record && (visible(caller, resource, change.record) ?? null);
+    return [record === change.record ? change : { ...change, record }];
+  };
 }
