@@ -1,6 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { strict, string } from './common.ts';
 
+/** Of results: the usual one, and the one of the specification of GraphQL over HTTP. */
+export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
+
 const orNull = <T>(type: 'string' | 'object', description: string, example: unknown) =>
   Type.Optional(Type.Unsafe<T | null>({ type: [type, 'null'], description, examples: [example] }));
 

@@ -1,25 +1,30 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
+import type { Violation } from '../../schemas/error.ts';
+import type { AppError, ErrorCode } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';
-import { extensionsOf, renamed } from './codes.ts';
 
-/** A document that is refused before any of it runs. */
+/** A document that is refused before any of it runs. The status depends on the media type. */
 export class DocumentError extends Error {
   readonly errors: readonly GraphQLError[];
-  /** Whatever the media type is; without it, the status depends on the media type. */
-  readonly status: number | undefined;
 
-  constructor(errors: readonly GraphQLError[], status?: number) {
+  constructor(errors: readonly GraphQLError[]) {
     super(errors[0]?.message);
     this.errors = errors;
-    this.status = status;
   }
 }
 
-export const refuse = (code: string, message: string, status?: number) =>
-  new DocumentError([new GraphQLError(message, { extensions: { code } })], status);
+export const refuse = (code: string, message: string) =>
+  new DocumentError([new GraphQLError(message, { extensions: { code } })]);
+
+/** The names that GraphQL clients expect. Every other code is the same as in REST, in capitals. */
+const renamed: Partial<Record<ErrorCode, string>> = {
+  invalid: 'BAD_USER_INPUT',
+  internal: 'INTERNAL_SERVER_ERROR',
+  version_mismatch: 'CONFLICT',
+};
 
 /** The graphql library repeats names and values of the caller, however long they are. */
 const longestMessage = 500;
@@ -74,9 +79,26 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
     return {
       message: known.message,
       ...origin,
-      extensions: { ...extensionsOf(known), requestId: request.id },
+      // The body of REST is the argument `input` of a field.
+      extensions: { ...extensionsOf(known, path ? '/input' : ''), requestId: request.id },
     };
   });
+
+/** The code and the details of an error. Details that only repeat the code are left out. */
+function extensionsOf({ code, details }: AppError, body: string) {
+  const name = renamed[code] ?? code.toUpperCase();
+  if (Array.isArray(details))
+    return { code: name, details: details.map(violation => withPath(violation, body)) };
+  if (details.code === code && Object.keys(details).length === 1) return { code: name };
+  const { path, version } = details;
+  const extensions = { code: name, ...(version !== undefined && { version }) };
+  return { ...extensions, details: typeof path === 'string' ? { ...details, path: body + path } : details };
+}
+
+const withPath = ({ in: part, path, message }: Violation, body: string) => ({
+  path: part === 'body' ? body + path : path,
+  message,
+});
 
 /**
  * Whether it is the client's mistake: null for a required argument, from a nullable variable with a default, is found

@@ -3,7 +3,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import websocket from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
-import { GraphQLErrors, GraphQLQuery, GraphQLRequest, GraphQLResult } from '../../schemas/graphql.ts';
+import {
+  GraphQLErrors,
+  GraphQLQuery,
+  GraphQLRequest,
+  GraphQLResult,
+  mediaTypes,
+} from '../../schemas/graphql.ts';
 import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
@@ -11,7 +17,6 @@ import { toolPolicy, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
 import { packageFile, servePage, sharedFile } from '../pages/assets.ts';
-import { mediaTypes } from './codes.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Options } from './execution/endpoint.ts';
 

@@ -9,8 +9,10 @@ import {
   type Token,
 } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { AppError } from '../../../src/core/errors.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { badRequest } from '../../http/errors.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
 
@@ -42,9 +44,9 @@ export function makeReader(maxTokens: number, metrics: Metrics, trusted?: Truste
     const { query, operationName } = request;
     const own = query === undefined ? undefined : sha256(query);
     const hash = namedHash(request) ?? own;
-    if (hash === undefined) throw refuse('BAD_REQUEST', 'The request has no query.', 400);
+    if (hash === undefined) throw badRequest('The request has no query.');
     if (!trusted && own !== undefined && own !== hash)
-      throw refuse('BAD_REQUEST', 'The hash in persistedQuery does not match the query.', 400);
+      throw badRequest('The hash in persistedQuery does not match the query.');
     let known = kept.get(hash);
     if (!known) {
       const text = trusted ? trusted.get(hash) : query;
@@ -61,13 +63,13 @@ function namedHash({ extensions }: GraphQLRequest): string | undefined {
   const { version, sha256Hash } = (extensions?.persistedQuery ?? {}) as Record<string, unknown>;
   if (sha256Hash === undefined) return undefined;
   if (version !== 1 || typeof sha256Hash !== 'string')
-    throw refuse('BAD_REQUEST', 'persistedQuery must have version 1 and a sha256Hash.', 400);
+    throw badRequest('persistedQuery must have version 1 and a sha256Hash.');
   return sha256Hash;
 }
 
 /** The message is part of the protocol: it makes a client send the text. */
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
-const untrusted = () => refuse('FORBIDDEN', 'This service runs trusted documents only.', 403);
+const untrusted = () => new AppError('forbidden', 'This service runs trusted documents only.');
 
 /** Length and tokens are limited before anything else. */
 function parseOperations(text: string, maxTokens: number): Operation[] {

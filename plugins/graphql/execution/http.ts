@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
-import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { type GraphQLRequest, mediaTypes } from '../../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/services/refusals.ts';
-import { errorHeadersOf, logFailure, translate } from '../../http/errors.ts';
+import { errorHeadersOf, translate } from '../../http/errors.ts';
 import { vary } from '../../http/headers.ts';
 import { retryIn, type Stream, sendEvents } from '../../http/streams.ts';
-import { extensionsOf, mediaTypes } from '../codes.ts';
 import { DocumentError, publicErrors, refuse } from '../errors.ts';
 
 const [plain, modern] = mediaTypes;
@@ -74,23 +73,14 @@ export function sendResult(reply: FastifyReply, ran: Outcome & { body?: string }
   return sendBody(reply, body);
 }
 
-/** The refusal of a request of which nothing ran. */
-function sendRefusal(reply: FastifyReply, errors: readonly GraphQLError[], status?: number): FastifyReply {
-  const { request } = reply;
-  // Clients of the older media type expect 200 for every well-formed request, and read the errors.
-  const usual = mediaTypeFor(request.headers.accept) === modern ? 400 : 200;
-  return sendBody(reply, bodyOf({ errors }, request), status ?? usual);
-}
-
 /** Every failure in the shape of GraphQL, including those of the framework and of the rate limits. */
 export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (thrown instanceof DocumentError) return sendRefusal(reply, thrown.errors, thrown.status);
+  // Clients of the older media type expect 200 for every well-formed request, and read the errors.
+  const usual = mediaTypeFor(request.headers.accept) === modern ? 400 : 200;
+  if (thrown instanceof DocumentError) return sendBody(reply, bodyOf(thrown, request), usual);
   const error = translate(thrown);
-  const status = statusOf[error.code];
-  logFailure(request, error);
   reply.headers(errorHeadersOf(error));
-  const errors = [new GraphQLError(error.message, { extensions: extensionsOf(error, '') })];
-  return sendRefusal(reply, errors, status);
+  return sendBody(reply, bodyOf({ errors: refusalsIn(error) }, request), statusOf[error.code]);
 }
 
 /** The errors of an operation that is refused. */
