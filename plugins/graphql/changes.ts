@@ -46,15 +46,14 @@ extend type Subscription {
   ],
 });
 
-/** The changes that a field of the type Subscription sends; none at times, when nothing happens. */
+/** The changes that a field of the type Subscription sends; nothing at times, when there is none. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
   const resources = feed.followed.filter(each => fieldOf(each) === field);
   const { after, id, ...filters } = withoutNulls(args) as Record<string, string>;
   const sent: SentPosition = { in: 'query', path: '/after', text: after };
-  for await (const { changes } of follow(feed, follower, { resources, id, filters }, sent))
-    yield changes.map(({ position: cursor, record, ...change }): object => ({
-      ...change,
-      cursor,
-      [change.resource]: record,
-    }));
+  for await (const { changes } of follow(feed, follower, { resources, id, filters }, sent)) {
+    if (changes.length === 0) yield undefined;
+    for (const { position: cursor, record, ...change } of changes)
+      yield { ...change, cursor, [change.resource]: record };
+  }
 }

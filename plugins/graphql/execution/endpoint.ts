@@ -6,18 +6,17 @@ import type { Context } from '../../../src/core/context.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
+import { withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
-import { openChanges } from '../changes.ts';
-import { makeReader } from '../documents/reader.ts';
+import { makeReader, type Operation } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
-import type { Arguments } from '../fields/inputs.ts';
+import { limitError, refuse } from '../errors.ts';
 import { checkQueryLimits, maximumsOf, priceOf } from '../limits/queryLimits.ts';
 import { checkVariables } from '../limits/variables.ts';
 import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
-import { runOnce } from './idempotency.ts';
+import { bodyOf, fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
 
 export interface Options {
   settings: Settings;
@@ -33,7 +32,7 @@ export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
  * the graphql library is imported from here, when the first request comes.
  */
 export async function openEndpoint({ settings, metrics, parts, feed }: Options, trusted?: TrustedDocuments) {
-  const { schema, run, subscribe } = await openExecutor(settings, parts);
+  const { schema, run, subscribe } = await openExecutor(settings, parts, feed);
   const maximums = maximumsOf(settings);
   const read = makeReader(maximums.tokens, metrics, trusted);
 
@@ -56,41 +55,81 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   /** The results of an operation as they come; nothing at times, when a subscription has none. */
   async function* resultsOf(
     request: FastifyRequest,
-    { operation, variables, kind, price }: Admitted,
+    admitted: Admitted,
     follower: Follower,
   ): AsyncGenerator<Outcome | undefined> {
+    const { operation, variables, kind } = admitted;
     if (kind === OperationTypeNode.SUBSCRIPTION) {
       // A replica may be behind the change.
       request.replica = undefined;
-      const open = (field: string, args: Arguments) => openChanges(feed, field, args, follower);
-      yield* subscribe(operation, variables, { open, context: () => request.readingContext });
-    } else {
-      const ran = await run(request.readingContext, operation, variables);
-      await chargeMore(request, ran.records, price);
-      yield ran;
-    }
+      yield* subscribe(operation, variables, follower, () => request.readingContext);
+    } else yield await resultOf(request, admitted);
   }
 
-  /** A list was longer than estimated: the caller is charged for it and still gets the result. */
-  async function chargeMore(request: FastifyRequest, records: number, price: number, reply?: FastifyReply) {
-    const more = priceOf(records) - price;
+  /** The result of a query or a mutation. */
+  async function resultOf(request: FastifyRequest, admitted: Admitted, reply?: FastifyReply): Promise<Ran> {
+    const { operation, variables, kind, price } = admitted;
+    const isQuery = kind === OperationTypeNode.QUERY;
+    const runIn = (context: Context) => run(context, operation, variables);
+    const ran =
+      isQuery || !reply ? await runIn(request.readingContext) : await runOnce(reply, operation, runIn);
+    const more = priceOf(ran.records) - price;
+    // A list was longer than estimated: the caller is charged for it and still gets the result.
     if (more > 0) await request.charge(reply, more, { refuse: false });
+    return ran;
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) {
-    const { readingContext } = request;
+    // Fails while there is no database.
+    void request.readingContext;
     const admitted = await admit(request, body, reply);
-    const { operation, kind, variables, price } = admitted;
-    if (kind === OperationTypeNode.SUBSCRIPTION)
-      return sendResults(reply, follower => resultsOf(request, admitted, follower));
-    const isQuery = kind === OperationTypeNode.QUERY;
-    const runIn = (context: Context) => run(context, operation, variables);
-    const keyed = isQuery ? undefined : readKey(request);
-    const ran = keyed
-      ? await runOnce(reply, keyed, operation, runIn)
-      : await runIn(isQuery ? readingContext : request.context);
-    await chargeMore(request, ran.records, price, reply);
-    return sendResult(reply, ran);
+    return admitted.kind === OperationTypeNode.SUBSCRIPTION
+      ? sendResults(reply, follower => resultsOf(request, admitted, follower))
+      : sendResult(reply, await resultOf(request, admitted, reply));
   }
   return { schema, admit, resultsOf, answer, fromQuery, sendFailure };
 }
+
+/** What ran: its result, or the body of an earlier one, and how many records it took to make. */
+type Ran = Outcome & { records: number; body?: string };
+
+/** Characters. A response that is kept must not fill the disk. */
+const longestKept = 256 * 1024;
+const whatIsKept = 'characters in the response to a request with an Idempotency-Key';
+
+/** Thrown, because the transaction of a mutation that failed must end without a change, and may be tried again. */
+class Failed extends Error {}
+
+/** Runs a mutation; with an `Idempotency-Key` unless it ran before. */
+async function runOnce(
+  reply: FastifyReply,
+  operation: Operation,
+  run: (context: Context) => Promise<Ran>,
+): Promise<Ran> {
+  const { request } = reply;
+  const keyed = readKey(request);
+  if (!keyed) return run(request.context);
+  if (operation.roots !== 1)
+    throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
+  let ran: Ran = { records: 0 };
+  const work = async (inside: Context) => {
+    ran = await run(inside);
+    if (hasFailed(ran)) throw new Failed('', { cause: ran.errors?.[0]?.originalError });
+    const body = bodyOf(ran, request);
+    if (body.length <= longestKept) return { status: 200, location: null, body };
+    const errors = [limitError('LENGTH_LIMIT_EXCEEDED', whatIsKept, body.length, longestKept)];
+    ran = { data: null, errors, records: ran.records };
+    throw new Failed();
+  };
+  try {
+    const { body, replayed } = await withIdempotencyKey(request.context, keyed, work);
+    if (replayed) reply.header('idempotency-replayed', 'true');
+    return { body, records: ran.records };
+  } catch (error) {
+    if (error instanceof Failed) return ran;
+    throw error;
+  }
+}
+
+/** A field that fails is null. */
+const hasFailed = ({ data }: Outcome) => data === null || Object.values(data as object).includes(null);

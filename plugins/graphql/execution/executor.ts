@@ -15,26 +15,21 @@ import {
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
 import type { Context } from '../../../src/core/context.ts';
+import type { Feed } from '../../../src/services/changes/feed.ts';
+import type { Follower } from '../../../src/services/changes/follow.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
+import { openChanges } from '../changes.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, truncated, withCode } from '../errors.ts';
 import { maximumsOf } from '../limits/queryLimits.ts';
-import { RecordBudget } from '../limits/recordBudget.ts';
+import { openBudget } from '../limits/recordBudget.ts';
 import { makeResolvers, makeSchema, type SchemaPart } from '../schema.ts';
 import { makeLoad, type OperationContext } from './operation.ts';
 
 type Variables = Record<string, unknown>;
 
-const maxRecords = 50_000;
-
-/** Where the changes of a subscription come from, and what each is read with. */
-interface Source {
-  open: (field: string, args: Variables) => AsyncIterable<object[]>;
-  context: () => Context;
-}
-
 /** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
-export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
+export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
   const app = fastify();
   const schema = makeSchema(parts);
   const isClosed = settings.GRAPHQL_INTROSPECTION === 'off';
@@ -58,7 +53,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
 
   /** Runs an operation, or makes one result of a subscription, with limits of its own. */
   async function runWith(context: Context, work: (inside: OperationContext) => Promise<ExecutionResult>) {
-    const budget = new RecordBudget(maxRecords);
+    const budget = openBudget();
     const warnings: GraphQLError[] = [];
     const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
     const { data, errors = [] } = await work({
@@ -70,7 +65,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
     });
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    return { data, errors: [...errors, ...warnings], records: budget.spent };
+    return { data, errors: [...errors, ...warnings], records: budget.spent() };
   }
 
   /** Refuses an invalid document and invalid variables; returns the variables with their defaults. */
@@ -103,7 +98,12 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
    * The results of a subscription: one for each change, and nothing at times when there is none. Mercurius has
    * subscriptions too, on a publisher that forgets what a client missed.
    */
-  async function* subscribe(operation: Operation, variables: Variables, source: Source) {
+  async function* subscribe(
+    operation: Operation,
+    variables: Variables,
+    follower: Follower,
+    contextNow: () => Context,
+  ) {
     const { document, definition } = operation;
     const values = validated(operation, variables);
     // The reader lets no other selection pass.
@@ -111,12 +111,11 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[]) {
     const name = node.name.value;
     const field = schema.getSubscriptionType()?.getFields()[name] as GraphQLField<unknown, unknown>;
     const args = { schema, document, variableValues: variables, operationName: definition.name?.value };
-    for await (const changes of source.open(name, getArgumentValues(field, node, values))) {
-      if (changes.length === 0) yield undefined;
-      for (const change of changes)
-        yield await runWith(source.context(), async contextValue =>
-          execute({ ...args, rootValue: { [name]: change }, contextValue }),
-        );
+    for await (const change of openChanges(feed, name, getArgumentValues(field, node, values), follower)) {
+      const rootValue = { [name]: change };
+      const resultIn = async (contextValue: OperationContext) =>
+        execute({ ...args, rootValue, contextValue });
+      yield change && (await runWith(contextNow(), resultIn));
     }
   }
   return { schema, run, subscribe };

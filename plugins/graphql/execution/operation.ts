@@ -2,13 +2,13 @@ import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Context } from '../../../src/core/context.ts';
 import { keptIn } from '../../../src/core/kept.ts';
-import type { RecordBudget } from '../limits/recordBudget.ts';
+import type { Budget } from '../limits/recordBudget.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {
   context: Context;
   load: ReturnType<typeof makeLoad>;
-  budget: RecordBudget;
+  budget: Budget;
   maxList: number;
   /** Tells the caller that a list was cut. */
   warnOfTruncation: (info: GraphQLResolveInfo) => void;
