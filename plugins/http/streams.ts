@@ -28,7 +28,6 @@ export type Stream = Follower & { close: () => void };
 
 /** All in milliseconds. */
 const checkRightEvery = 3000;
-const checkUnsentEvery = 2000;
 const stalledFor = 2000;
 const silentFor = 60_000;
 /** Bytes that wait for one client. */
@@ -116,12 +115,13 @@ export async function sendEvents(
   }
   const body = Readable.from(events, { objectMode: false, highWaterMark: mostUnsent });
   body.unshift(first.value ?? '');
-  let [unsent, since] = [0, performance.now()];
+  let before = 0;
   watch = setInterval(() => {
-    if (body.readableLength !== unsent) [unsent, since] = [body.readableLength, performance.now()];
+    const unsent = body.readableLength;
     // Who catches up may be slow: nothing new waits for them.
-    if (!stream.isBehind && unsent >= mostUnsent && performance.now() - since > stalledFor) raw.destroy();
-  }, checkUnsentEvery);
+    if (!stream.isBehind && unsent >= mostUnsent && unsent === before) raw.destroy();
+    before = unsent;
+  }, stalledFor);
   // An injected request has none.
   raw.socket?.setTimeout?.(silentFor);
   request.record(200);

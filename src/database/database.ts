@@ -10,12 +10,6 @@ export interface Messages {
   onMessage(expected: Message, work: () => void): void;
 }
 
-/** Tells those who follow the changes of records, in all processes, that something was committed. */
-export interface Announcements {
-  /** Calls `look` after commits, until the function that it returns is called. Calls may get lost. */
-  follow(look: () => void): () => void;
-}
-
 /** An open database, the same for both backends. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
@@ -35,8 +29,11 @@ export interface Database {
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
   /** Only a server has other processes. */
   readonly messages?: Messages;
-  /** Without it, followers look each second. */
-  readonly announcements?: Announcements;
+  /**
+   * Calls `look` after commits of any process, until the function that it returns is called. Calls may get lost;
+   * without them, followers look each second.
+   */
+  readonly follow?: (look: () => void) => () => void;
   /** The embedded Postgres itself, for backups. */
   readonly embedded?: PGlite;
   readonly close: () => Promise<void>;

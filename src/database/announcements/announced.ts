@@ -46,5 +46,5 @@ export function announced(database: Database, messages = database.messages): Dat
       followers.delete(look);
     };
   }
-  return { ...database, writes, announcements: { follow } };
+  return { ...database, writes, follow };
 }

@@ -57,7 +57,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
       away: 'The changes of records cannot be read.',
       back: 'The changes of records are read again.',
     });
-    const unfollow = database.announcements?.follow(() => void look().catch(() => {}));
+    const unfollow = database.follow?.(() => void look().catch(() => {}));
     stop = () => {
       void watch.close();
       unfollow?.();
