@@ -4,7 +4,7 @@ import type { Slice } from '../../../src/services/lists/pages.ts';
 import { bookkeeping } from '../../../src/services/lists/rules.ts';
 import type { Relation } from '../../../src/services/relations.ts';
 import type { AnyResource } from '../../../src/services/resource.ts';
-import type { OperationContext } from '../execution/operation.ts';
+import type { OperationContext } from '../execution/executor.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';

@@ -3,8 +3,6 @@ import { limitError } from '../errors.ts';
 
 const maximum = 50_000;
 
-export type Budget = ReturnType<typeof openBudget>;
-
 /**
  * How many records, counts and empty lists may still be in the response. The cost of a document is estimated before
  * it runs, and a list without `limit` can be longer than any estimate.
