@@ -9,36 +9,26 @@ import { arrayText, rowsOfTable } from '../../database/statements/insertRows.ts'
 import { statement } from '../../database/statements/statement.ts';
 import { recordWrites, type Write } from '../audit.ts';
 import { applyEvents, type StatusEvent, timeOfEvent } from './applyEvents.ts';
-import { hasCustomer, ofCustomers, subscriptionIdOf } from './read.ts';
+import { ofCustomers, subscriptionIdOf } from './read.ts';
 
 const { customer, provider, version } = subscriptions;
 type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
 
-const insertNew = statement({ customer }, (builder, columns) =>
+/** The version in a row is the number of its changes, by which that of a stored row grows. */
+const storeRows = statement({ customer, provider, version }, (builder, columns) =>
   builder
     .insert(subscriptions)
     .select(rowsOfTable(subscriptions))
-    .onConflictDoNothing({ target: [customer, provider] })
-    .returning(columns),
-);
-
-const updateKnown = statement({ customer }, (builder, columns) =>
-  builder
-    .update(subscriptions)
-    .set({
-      status: sql`new.status`,
-      activatedAt: sql`new."activatedAt"`,
-      items: sql`new.items`,
-      version: sql`new.version`,
-      updatedAt: sql`new."updatedAt"`,
+    .onConflictDoUpdate({
+      target: [customer, provider],
+      set: {
+        status: sql`excluded.status`,
+        activatedAt: sql`excluded.activated_at`,
+        items: sql`excluded.items`,
+        version: sql`${version} + excluded.version`,
+        updatedAt: sql`excluded.updated_at`,
+      },
     })
-    .from(
-      sql`json_to_recordset(${sql.placeholder('rows')}::text::json) as new (customer text, provider text, status text,
-        "activatedAt" timestamptz, items jsonb, version integer, "knownVersion" integer, "updatedAt" timestamptz)`,
-    )
-    .where(
-      sql`${customer} = new.customer and ${provider} = new.provider and ${version} = new."knownVersion" and ${hasCustomer}`,
-    )
     .returning(columns),
 );
 
@@ -63,7 +53,7 @@ export async function changeSubscriptions(
   );
   // Sent at once.
   await Promise.all([
-    write(context.db, customers, changes),
+    write(context.db, changes),
     recordWrites(context, 'subscription.change', changes.flatMap(entriesOf)),
   ]);
   return new Map(changes.flatMap(({ reasons }) => [...reasons]));
@@ -86,29 +76,26 @@ function changeOf(context: Context, events: StatusEvent[], before: Known | undef
     status,
     items,
     activatedAt: activation ? createdAt : (before?.activatedAt ?? null),
-    version: knownVersion + changes.length,
-    knownVersion,
+    version: changes.length,
     createdAt,
     updatedAt,
   };
-  return { changes, isMoved, reasons, activation, row };
+  return { changes, isMoved, reasons, activation, knownVersion, row };
 }
 
 /** Writes all changes or throws: on a distributed database, a change that a crashed node has not shown yet. */
-async function write(db: Connection, customers: string, changes: SubscriptionChange[]): Promise<void> {
-  const moved = changes.filter(({ isMoved }) => isMoved).map(({ row }) => row);
-  const created = moved.filter(({ knownVersion }) => knownVersion === 0);
-  const changed = moved.filter(({ knownVersion }) => knownVersion > 0);
-  const written = await Promise.all([
-    created.length > 0 ? insertNew(db, { $rows: JSON.stringify(created) }) : [],
-    changed.length > 0 ? updateKnown(db, { rows: JSON.stringify(changed), customers }) : [],
-  ]);
-  if (written.flat().length < moved.length)
+async function write(db: Connection, changes: SubscriptionChange[]): Promise<void> {
+  const moved = changes.filter(({ isMoved }) => isMoved);
+  if (moved.length === 0) return;
+  const stored = await storeRows(db, { $rows: JSON.stringify(moved.map(({ row }) => row)) });
+  const versions = new Map(stored.map(row => [subscriptionIdOf(row), row.version]));
+  if (
+    moved.some(({ row, knownVersion }) => versions.get(subscriptionIdOf(row)) !== knownVersion + row.version)
+  )
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }
 
-function entriesOf({ changes, activation, row }: SubscriptionChange): Write[] {
-  const { customer, knownVersion } = row;
+function entriesOf({ changes, activation, knownVersion, row }: SubscriptionChange): Write[] {
   return changes.map((change, i) => {
     const { event, item, from, to } = change;
     const { periodAt, cancelAt, ...subscription } = item;
@@ -116,7 +103,7 @@ function entriesOf({ changes, activation, row }: SubscriptionChange): Write[] {
     return {
       recordId: subscriptionIdOf(row),
       version: knownVersion + i + 1,
-      sides: [{ customer }],
+      sides: [{ customer: row.customer }],
       changed: from === null ? [] : changed.filter(member => member !== false),
       details: {
         event: event.id,

@@ -35,7 +35,7 @@ export const subscriptionList = new PagedList<
   sorts: { customer: [subscriptions.customer] },
 });
 
-export const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
+const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
 export const ofCustomers = statement(columns, (builder, columns) =>
   builder.select(columns).from(subscriptions).where(hasCustomer).orderBy(subscriptions.id),
 );
