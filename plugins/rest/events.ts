@@ -12,14 +12,12 @@ import {
 } from '../../schemas/event.ts';
 import { getBacklog } from '../../src/webhooks/backlog.ts';
 import {
-  dismissEvent,
-  dismissEvents,
+  actOnEvent,
+  actOnEvents,
+  dismissal,
   getEvent,
   listEvents,
-  notDismissible,
-  notReplayable,
-  replayEvent,
-  replayEvents,
+  replay,
 } from '../../src/webhooks/events.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendResult } from './replies.ts';
@@ -58,12 +56,12 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
   app.post(
     '/webhook-events/:event_id/replay',
     route('replayWebhookEvent', 'Process an event again', 'admin', {
-      config: { ...config, conflicts: [notReplayable], idempotencyKey: true },
+      config: { ...config, conflicts: [replay.conflict], idempotencyKey: true },
       description:
         'Possible for `failed`, `dead`, `ignored` and `dismissed` events. The count of attempts starts again at 0.',
       ...one,
     }),
-    async ({ params }, reply) => sendResult(reply, context => replayEvent(context, params.event_id)),
+    async ({ params }, reply) => sendResult(reply, context => actOnEvent(context, replay, params.event_id)),
   );
   app.post(
     '/webhook-events/replay',
@@ -73,17 +71,18 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       body: ref(ReplayFilter),
       response: { 200: ref(Replayed) },
     }),
-    async ({ body }, reply) => sendResult(reply, context => replayEvents(context, body)),
+    async ({ body }, reply) => sendResult(reply, context => actOnEvents(context, replay, body)),
   );
   app.post(
     '/webhook-events/:event_id/dismiss',
     route('dismissWebhookEvent', 'Put an event away', 'admin', {
-      config: { ...config, conflicts: [notDismissible], idempotencyKey: true },
+      config: { ...config, conflicts: [dismissal.conflict], idempotencyKey: true },
       description:
         'Possible for `failed` and `dead` events: they are not tried again, and count in no backlog. They can still be replayed.',
       ...one,
     }),
-    async ({ params }, reply) => sendResult(reply, context => dismissEvent(context, params.event_id)),
+    async ({ params }, reply) =>
+      sendResult(reply, context => actOnEvent(context, dismissal, params.event_id)),
   );
   app.post(
     '/webhook-events/dismiss',
@@ -93,6 +92,6 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       body: ref(DismissFilter),
       response: { 200: ref(Dismissed) },
     }),
-    async ({ body }, reply) => sendResult(reply, context => dismissEvents(context, body)),
+    async ({ body }, reply) => sendResult(reply, context => actOnEvents(context, dismissal, body)),
   );
 };

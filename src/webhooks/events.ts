@@ -1,11 +1,8 @@
-import { and, count, eq, getTableColumns, inArray, lt, sql } from '../../drizzle/orm.ts';
+import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import {
-  type Dismissed,
-  type DismissFilter,
   dismissible,
   type EventQuery,
-  type Replayed,
   type ReplayFilter,
   replayable,
   type WebhookEvent,
@@ -69,77 +66,57 @@ export async function getEvent(context: Context, event: string): Promise<Webhook
   return { ...stored, body: stored.body.toString('utf8') };
 }
 
-export const notReplayable = conflict('not_replayable', {
-  summary: 'The event is not in a state that can be replayed',
-  message: ({ status }) => `The event is ${status}; replayable are: ${replayable.join(', ')}.`,
-  example: { status: 'processed' },
-});
-export const notDismissible = conflict('not_dismissible', {
-  summary: 'The event is not in a state that can be dismissed',
-  message: ({ status }) => `The event is ${status}; dismissible are: ${dismissible.join(', ')}.`,
-  example: { status: 'processed' },
-});
-
 /** What an operator does with events that are in one of these states. */
 type Action = typeof replay | typeof dismissal;
-const replay = {
+export const replay = {
   name: 'replay',
+  done: 'replayed',
   from: replayable,
-  conflict: notReplayable,
+  conflict: conflict('not_replayable', {
+    summary: 'The event is not in a state that can be replayed',
+    message: ({ status }) => `The event is ${status}; replayable are: ${replayable.join(', ')}.`,
+    example: { status: 'processed' },
+  }),
   queue: enqueue,
   set: { status: 'received', attempts: 0, reason: null, replays: sql`${replays} + 1` },
 } as const;
-const dismissal = {
+export const dismissal = {
   name: 'dismiss',
+  done: 'dismissed',
   from: dismissible,
-  conflict: notDismissible,
+  conflict: conflict('not_dismissible', {
+    summary: 'The event is not in a state that can be dismissed',
+    message: ({ status }) => `The event is ${status}; dismissible are: ${dismissible.join(', ')}.`,
+    example: { status: 'processed' },
+  }),
   queue: dequeue,
   set: { status: 'dismissed' },
 } as const;
 
-/** Processes an event again, with new attempts; a conflict when its status does not allow it. */
-export async function replayEvent(context: Context, event: string): Promise<WebhookEventDetail> {
-  const replayed = await actOnOne(context, replay, event);
-  context.callWorkers();
-  return replayed;
-}
-
-/** Puts a failed or dead event away, until it is replayed; a conflict when its status does not allow it. */
-export const dismissEvent = (context: Context, event: string) => actOnOne(context, dismissal, event);
-
-/** Processes all matching events again, oldest first. */
-export async function replayEvents(context: Context, filter: ReplayFilter): Promise<Replayed> {
-  const { done, remaining } = await actOnMany(context, replay, filter);
-  context.callWorkers();
-  return { replayed: done, remaining };
-}
-
-/** Puts all matching events away, oldest first. */
-export async function dismissEvents(context: Context, filter: DismissFilter): Promise<Dismissed> {
-  const { done, remaining } = await actOnMany(context, dismissal, filter);
-  return { dismissed: done, remaining };
-}
-
-async function actOnOne(context: Context, action: Action, event: string): Promise<WebhookEventDetail> {
+/** Acts on one event; a conflict when its status does not allow it. */
+export async function actOnEvent(context: Context, action: Action, event: string) {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  return inTransaction(context, async inside => {
-    const done = await act(inside, action, [event]);
+  const stored = await inTransaction(context, async inside => {
+    const { changed } = await act(inside, action, eq(id, event));
     const stored = await getEvent(inside, event);
-    if (done > 0) return stored;
+    if (changed > 0) return stored;
     throw action.conflict.error({ status: stored.status });
   });
+  if (action === replay) context.callWorkers();
+  return stored;
 }
 
 /** How many events one transaction and one call act on. */
 const step = 500;
 const mostInCall = 10_000;
 
-async function actOnMany(context: Context, action: Action, choice: ReplayFilter) {
+/** Acts on all matching events, oldest first. */
+export async function actOnEvents(context: Context, action: Action, choice: ReplayFilter) {
   need(context, 'admin');
   const { dryRun, status: state, ...equal } = choice;
   // An event that fails again during the call is not replayed a second time.
-  const isOlder = action.name === 'replay' ? lt(updatedAt, context.now().toISOString()) : undefined;
+  const isOlder = action === replay ? lt(updatedAt, context.now().toISOString()) : undefined;
   const matching = and(
     isOlder,
     inArray(status, state ? [state] : ['failed', 'dead']),
@@ -147,40 +124,35 @@ async function actOnMany(context: Context, action: Action, choice: ReplayFilter)
   );
   let done = 0;
   while (!dryRun && done < mostInCall) {
-    const { found, changed } = await inTransaction(context, async inside => {
-      const rows = await orm(inside.db)
-        .select({ id })
-        .from(webhookEvents)
-        .where(matching)
-        .orderBy(id)
-        .limit(step);
-      const ids = rows.map(row => row.id);
-      return { found: ids.length, changed: await act(inside, action, ids) };
-    });
+    const { found, changed } = await inTransaction(context, inside => act(inside, action, matching));
     // Not when none was changed: another call may have been faster with those that were found.
     if (found === 0) break;
     done += changed;
   }
+  if (action === replay) context.callWorkers();
   const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
-  return { done, remaining: left?.total ?? 0 };
+  return { [action.done]: done, remaining: left?.total ?? 0 };
 }
 
-const key = { fingerprint, provider };
-
-/** Acts on those of these events whose state allows it, once no worker processes them; returns how many. */
-async function act(inside: Context, { name, from, set, queue }: Action, ids: string[]): Promise<number> {
+/** Acts on the first of these events, if their state allows it, once no worker processes them. */
+async function act(inside: Context, { name, from, set, queue }: Action, matching: SQL | undefined) {
   const { db, now } = inside;
-  await lockInQueue(db, await orm(db).select(key).from(webhookEvents).where(inArray(id, ids)));
-  const events = await orm(db)
+  const key = { id, fingerprint, provider };
+  const found = await orm(db).select(key).from(webhookEvents).where(matching).orderBy(id).limit(step);
+  await lockInQueue(db, found);
+  const isFound = inArray(
+    id,
+    found.map(({ id }) => id),
+  );
+  const changed = await orm(db)
     .update(webhookEvents)
     .set({ ...set, updatedAt: now().toISOString() })
-    .where(and(inArray(id, ids), inArray(status, [...from])))
-    .returning({ id, customer, ...key });
-  if (events.length === 0) return 0;
-  await queue(db, events);
-  const writes = events.map(({ id }) => ({ recordId: id }));
+    .where(and(isFound, inArray(status, [...from])))
+    .returning({ ...key, customer });
+  if (changed.length > 0) await queue(db, changed);
+  const writes = changed.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);
-  return events.length;
+  return { found: found.length, changed: changed.length };
 }
 
 /** Deletes some of the events that are done, or put away, and were received before a time; returns how many. */

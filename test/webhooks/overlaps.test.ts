@@ -4,7 +4,7 @@ import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { recordWrites } from '../../src/services/audit.ts';
-import { dismissEvent, replayEvent } from '../../src/webhooks/events.ts';
+import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
 import { inside } from '../helper/access.ts';
@@ -119,14 +119,14 @@ t.test('what an operator did with an event since its attempt began is not undone
     (await context.db.rows('select status, attempts, replays from webhook_events', []))[0];
   await giveUp(context, (await take()) as Batch, died, retries);
   const dismissed = (await take(true)) as Batch;
-  await dismissEvent(context, String(id));
+  await actOnEvent(context, dismissal, String(id));
   t.equal(await giveUp(context, dismissed, died, retries), undefined);
   t.same(await stateOf(), ['dismissed', 1, 0]);
-  await replayEvent(context, String(id));
+  await actOnEvent(context, replay, String(id));
   await giveUp(context, (await take()) as Batch, died, retries);
   const replayed = (await take(true)) as Batch;
   await sleep(5);
-  await replayEvent(context, String(id));
+  await actOnEvent(context, replay, String(id));
   t.equal(await giveUp(context, replayed, died, retries), undefined);
   t.same(await stateOf(), ['received', 0, 2]);
   t.equal(await waiting(), 1);

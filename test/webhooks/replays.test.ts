@@ -1,8 +1,7 @@
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import type { Replayed } from '../../schemas/event.ts';
 import { orm } from '../../src/database/connection.ts';
-import { replayEvent, replayEvents, trimEvents } from '../../src/webhooks/events.ts';
+import { actOnEvent, actOnEvents, replay, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
@@ -22,7 +21,7 @@ t.test('an event that is replayed while it is trimmed stays', { skip }, async t 
   const context = inside(database);
   let trimming: Promise<number> | undefined;
   await database.writes.transaction(async db => {
-    await replayEvent({ ...context, db }, id);
+    await actOnEvent({ ...context, db }, replay, id);
     trimming = database.writes.transaction(async db => {
       await db.rows(`select set_config('lock_timeout', '2000', true)`, []);
       return trimEvents({ ...context, db }, new Date(Date.now() + 1000));
@@ -41,11 +40,11 @@ t.test('a replay that finds its events taken by another one goes on to the next'
   await db.execute(sql`insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
     select gen_random_uuid(), 'stripe', 'stripe', sha256(i::text::bytea), 'ignored', '{}', now() - interval '1 minute', now() - interval '1 minute'
     from generate_series(1, 600) i`);
-  let replaying: Promise<Replayed> | undefined;
+  let replaying: Promise<object> | undefined;
   await database.writes.transaction(async inside => {
     await orm(inside).execute(sql`update webhook_events set status = 'received'
       where id in (select id from webhook_events order by id limit 500)`);
-    replaying = replayEvents(context, { status: 'ignored' });
+    replaying = actOnEvents(context, replay, { status: 'ignored' });
     await until('it waits', async () => (await select(database.reads, waiting)).length > 0);
   });
   t.same(await replaying, { replayed: 100, remaining: 0 });

@@ -4,7 +4,7 @@ import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, workInside } from '../../src/database/connection.ts';
 import { getSubscription } from '../../src/services/subscriptions/read.ts';
-import { dismissEvent, replayEvent } from '../../src/webhooks/events.ts';
+import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
 import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
@@ -113,9 +113,9 @@ t.test('what is written on several nodes is committed in two phases', { skip }, 
     t.same(await phasesOf(() => processBatch(context, handlers, batch)), inTwo, 'an event and its effect');
   }
   const { id } = await receive(context, { id: 'evt_ignored', type: 'customer.created' });
-  t.same(await phasesOf(() => replayEvent(context, id)), inTwo, 'a replay');
+  t.same(await phasesOf(() => actOnEvent(context, replay, id)), inTwo, 'a replay');
   const batch = await take(context);
   for (let n = 0; n <= retries.most; n++)
     await giveUp(context, n === 0 ? batch : await take(context, true), new Error('always'), retries);
-  t.same(await phasesOf(() => dismissEvent(context, id)), inTwo, 'a dismissal');
+  t.same(await phasesOf(() => actOnEvent(context, dismissal, id)), inTwo, 'a dismissal');
 });
