@@ -1,4 +1,4 @@
-import { systemContext } from './core/context.ts';
+import { type Context, systemContext } from './core/context.ts';
 import { watchService } from './core/watch.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
@@ -10,13 +10,17 @@ import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 /** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
 export function startJobs(dependencies: WorkerDependencies): { close: () => Promise<void> } {
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = dependencies.settings;
-  const worker = startWorker(dependencies);
+  const { database, log, now } = dependencies;
+  const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
+  const worker = startWorker(context, dependencies);
   const trimming = [
-    startTrimming(dependencies, 'webhook events', eventDays, trimEvents),
-    startTrimming(dependencies, 'idempotency keys', keptDays, trimKeys),
-    ...(auditDays > 0 ? [startTrimming(dependencies, 'audit log entries', auditDays, trimAudit)] : []),
+    startTrimming(context, dependencies, 'webhook events', eventDays, trimEvents),
+    startTrimming(context, dependencies, 'idempotency keys', keptDays, trimKeys),
+    ...(auditDays > 0
+      ? [startTrimming(context, dependencies, 'audit log entries', auditDays, trimAudit)]
+      : []),
   ];
-  const stopFolding = startFolding(dependencies.database, dependencies.log);
+  const stopFolding = startFolding(database, log);
   return {
     async close() {
       stopFolding();
@@ -30,12 +34,12 @@ const day = 24 * hour;
 
 /** Trims old records every hour, in batches, so that no write waits for long. */
 function startTrimming(
-  { database, log, now }: WorkerDependencies,
+  context: Context,
+  { database, log }: WorkerDependencies,
   what: string,
   days: number,
   deleteBatch: typeof trimEvents,
 ) {
-  const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
   let trimmed = 0;
   const trimming = watchService({
     check: async () => {

@@ -135,25 +135,14 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
 }
 
 /** How often a failed event is tried again, and seconds before the first retry. Each delay is twice the one before. */
-export type Retries = Record<'most' | 'delay', number>;
+type Retries = Record<'most' | 'delay', number>;
 const longestDelay = 3600;
-
-/** An attempt that failed. */
-interface Failure {
-  event: IncomingEvent;
-  outcome: 'failed' | 'dead';
-}
 
 /**
  * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
- * alone; a single event has failed its attempt.
+ * alone; a single event has failed its attempt. Undefined: there is no such batch.
  */
-export async function giveUp(
-  context: Context,
-  batch: Batch | undefined,
-  error: unknown,
-  retries: Retries,
-): Promise<Failure | 'separated' | undefined> {
+export async function giveUp(context: Context, batch: Batch | undefined, error: unknown, retries: Retries) {
   need(context, 'admin');
   return inTransaction(context, async inside => {
     const ended = await endBatch(inside.db, batch?.id);
@@ -164,16 +153,11 @@ export async function giveUp(
     if (!key) return undefined;
     if (ended.keys.length === 1) return failEvent(inside, key, error, retries);
     await postpone(inside.db, left, 0, true);
-    return 'separated';
+    return 'separated' as const;
   });
 }
 
-async function failEvent(
-  { db, now }: Context,
-  key: Key,
-  error: unknown,
-  { most, delay }: Retries,
-): Promise<Failure | undefined> {
+async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
   const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node does not show it yet.
@@ -182,7 +166,7 @@ async function failEvent(
     return undefined;
   }
   const attempt = event.attempts + 1;
-  const outcome = attempt > most ? 'dead' : 'failed';
+  const outcome = attempt > most ? ('dead' as const) : ('failed' as const);
   const at = now().toISOString();
   const lastError = describe(error);
   const failure = JSON.stringify([{ round: event.replays, attempt, at, error: lastError }]);

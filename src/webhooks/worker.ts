@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
-import { type Context, systemContext } from '../core/context.ts';
+import type { Context } from '../core/context.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
@@ -9,7 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
 import type { Handlers, IncomingEvent } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
-import { giveUp, processBatch, type Retries } from './processing.ts';
+import { giveUp, processBatch } from './processing.ts';
 import { type Batch, maxBatch, takeBatch } from './queue.ts';
 
 export interface WorkerDependencies {
@@ -31,26 +31,62 @@ const gatherFor = 50;
 const endWithin = 5000;
 
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
-export function startWorker(dependencies: WorkerDependencies): { close: () => Promise<void> } {
-  const { settings, database, metrics, log, now = () => new Date() } = dependencies;
+export function startWorker(context: Context, dependencies: WorkerDependencies) {
+  const { settings, database, calls, metrics, log } = dependencies;
   const { handlers = allHandlers, retryDelay = 5 } = dependencies;
-  const work: Work = {
-    context: systemContext({ db: database.writes, log, now }, 'jobs', 'job'),
-    handlers,
-    check: settings.NODE_ENV === 'development' ? failIfMarked : undefined,
-    retries: { most: settings.WEBHOOK_RETRIES, delay: retryDelay },
-    metrics,
-  };
-  const alone = repeat(dependencies, async () => {
-    const error = new Error('The process ended, or lost its database.');
-    return (await endAttempt(work, undefined, error)) ? 0 : workOnBatch(work, true);
+  const check = settings.NODE_ENV === 'development' ? failIfMarked : undefined;
+  const retries = { most: settings.WEBHOOK_RETRIES, delay: retryDelay };
+
+  /** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
+  async function workOnBatch(isAlone: boolean) {
+    const batch = await takeBatch(context.db, newId(context.now().getTime()), isAlone);
+    if (!batch) return undefined;
+    try {
+      const { length } = await processBatch(context, handlers, batch, check);
+      metrics.eventsProcessed.inc(length);
+      return length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
+    } catch (error) {
+      await endAttempt(error, batch);
+      return 0;
+    }
+  }
+
+  /** Ends an attempt that failed: of this batch, or else of one that was left behind, if there is one. */
+  async function endAttempt(err: unknown, batch?: Batch): Promise<boolean> {
+    const failure = await giveUp(context, batch, err, retries);
+    if (failure === undefined || failure === 'separated') return failure !== undefined;
+    const { outcome, event } = failure;
+    metrics.attemptsFailed.inc({ outcome });
+    const { id, provider, eventId, type, customer, attempts } = event;
+    const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
+    if (outcome === 'failed') log.warn(facts, 'A webhook event failed and will be retried.');
+    else {
+      const advice = 'Fix the cause and replay it, or dismiss it.';
+      log.error(facts, `A webhook event failed for the last time and is dead. ${advice}`);
+    }
+    return true;
+  }
+
+  /** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
+  const repeat = (look: () => Promise<number | undefined>) =>
+    watchService({
+      check: look,
+      every: lookEvery,
+      cannotTell: () => !database.available(),
+      log,
+      away: 'The queue cannot be worked on.',
+      back: 'The queue is worked on again.',
+    });
+  const alone = repeat(async () => {
+    const died = new Error('The process ended, or lost its database.');
+    return (await endAttempt(died)) ? 0 : workOnBatch(true);
   });
-  const together = repeat(dependencies, async () => {
-    const pause = await workOnBatch(work, false);
+  const together = repeat(async () => {
+    const pause = await workOnBatch(false);
     if (pause === 0) alone.checkNow();
     return pause;
   });
-  dependencies.calls.onCall(together.checkNow);
+  calls.onCall(together.checkNow);
   return {
     close: async () => {
       const ended = Promise.all([together, alone].map(loop => loop.close()));
@@ -69,68 +105,4 @@ function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
   const [, times] = marked.exec(eventId ?? '') ?? [];
   if (times !== undefined && replays === 0 && attempts < Number(times))
     throw new Error(`Failed on request, attempt ${attempts + 1} of ${times}.`);
-}
-
-/** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
-function repeat({ database, log }: WorkerDependencies, look: () => Promise<number | undefined>) {
-  const loop = watchService({
-    check: look,
-    every: lookEvery,
-    cannotTell: () => !database.available(),
-    log,
-    away: 'The queue cannot be worked on.',
-    back: 'The queue is worked on again.',
-  });
-  database.ready.then(loop.checkNow, () => {});
-  return loop;
-}
-
-interface Work {
-  context: Context;
-  handlers: Handlers;
-  check: typeof failIfMarked | undefined;
-  retries: Retries;
-  metrics: Metrics;
-}
-
-/** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
-async function workOnBatch(work: Work, isAlone: boolean): Promise<number | undefined> {
-  const { context, handlers, check, metrics } = work;
-  const batch = await takeBatch(context.db, newId(context.now().getTime()), isAlone);
-  if (!batch) return undefined;
-  try {
-    const { length } = await processBatch(context, handlers, batch, check);
-    metrics.eventsProcessed.inc(length);
-    return length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
-  } catch (error) {
-    await endAttempt(work, batch, error);
-    return 0;
-  }
-}
-
-/** Ends an attempt that failed: of this batch, or else of one that was left behind, if there is one. */
-async function endAttempt(
-  { context, retries, metrics }: Work,
-  batch: Batch | undefined,
-  error: unknown,
-): Promise<boolean> {
-  const failure = await giveUp(context, batch, error, retries).catch(cause => {
-    if (batch) context.log.warn({ err: error }, 'An attempt failed, and cannot be ended now.');
-    throw cause;
-  });
-  if (!failure) return false;
-  if (failure === 'separated') {
-    context.log.debug({ err: error }, 'A batch of events failed; each is now processed alone.');
-    return true;
-  }
-  const { event, outcome } = failure;
-  metrics.attemptsFailed.inc({ outcome });
-  const { id, provider, eventId, type, customer, attempts } = event;
-  const facts = { err: error, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-  if (outcome === 'failed') context.log.warn(facts, 'A webhook event failed and will be retried.');
-  else {
-    const advice = 'Fix the cause and replay it, or dismiss it.';
-    context.log.error(facts, `A webhook event failed for the last time and is dead. ${advice}`);
-  }
-  return true;
 }
