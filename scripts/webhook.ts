@@ -50,7 +50,7 @@ async function list(session: Session) {
 
 async function show(session: Session) {
   const event = await session.client.call<WebhookEventDetail>('GET', await pathOfEvent(session));
-  const { value: body = event.body } = parseBody(Buffer.from(event.body)) ?? {};
+  const body = parseBody(Buffer.from(event.body)) ?? event.body;
   session.io.out(printableJson(JSON.stringify({ ...event, body }, null, 2)));
 }
 

@@ -8,9 +8,9 @@ import type { Headers } from './signature.ts';
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** The parsed body; undefined when it is not JSON in UTF-8. */
-export function parseBody(body: Buffer): { value: unknown } | undefined {
+export function parseBody(body: Buffer): unknown {
   try {
-    return { value: JSON.parse(decoder.decode(body)) };
+    return JSON.parse(decoder.decode(body));
   } catch {
     return undefined;
   }

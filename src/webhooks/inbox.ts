@@ -5,7 +5,7 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Provider } from '../config/providers.ts';
 import type { Context } from '../core/context.ts';
-import { newId, timeOf } from '../core/ids.ts';
+import { newRecord } from '../core/ids.ts';
 import { keptIn } from '../core/kept.ts';
 import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isOutage } from '../database/databaseErrors.ts';
@@ -47,21 +47,17 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
   return { id, eventId, type, customer, outcome: isNew ? status : 'repeated' };
 }
 
-function eventOf({ now }: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
+function eventOf(context: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
   const parsed = parseBody(body);
-  if (!parsed) return undefined;
+  if (parsed === undefined) return undefined;
+  const { version: _, ...record } = newRecord(context);
   const { name, preset } = provider;
-  const id = newId(now().getTime());
-  const createdAt = timeOf(id).toISOString();
-  const envelope = readEnvelope(provider, headers, body, parsed.value, now());
-  const known = { id, provider: name, preset, ...envelope };
-  const handler = handlerFor(handlers, known);
-  const fate =
-    typeof handler === 'string'
-      ? { status: 'ignored' as const, reason: handler }
-      : { status: 'received' as const, reason: null };
-  const times = { createdAt, updatedAt: createdAt };
-  return { ...known, ...fate, deliveries: 1, body, traceparent: traceparent() ?? null, ...times };
+  const envelope = readEnvelope(provider, headers, body, parsed, context.now());
+  const handler = handlerFor(handlers, { preset, ...envelope });
+  const reason = typeof handler === 'string' ? handler : null;
+  const status = reason === null ? ('received' as const) : ('ignored' as const);
+  const work = { status, reason, deliveries: 1, traceparent: traceparent() ?? null };
+  return { ...record, provider: name, preset, ...envelope, body, ...work };
 }
 
 const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;

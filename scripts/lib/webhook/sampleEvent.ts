@@ -47,7 +47,7 @@ export function eventFromFile(provider: Provider, path: string, { type, id }: Wa
 function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 'headers'> & { id: string }) {
   const now = new Date();
   const all = { 'content-type': 'application/json', ...headers, ...sign(provider, body, { now, id }) };
-  const { eventId, type, customer } = readEnvelope(provider, all, body, parseBody(body)?.value, now);
+  const { eventId, type, customer } = readEnvelope(provider, all, body, parseBody(body), now);
   return { body, headers: all, eventId, type, customer };
 }
 

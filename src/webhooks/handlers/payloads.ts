@@ -29,7 +29,7 @@ export function payloadReader<T extends TSchema>(schema: T) {
       const rows = await findBodies(db, { fingerprints });
       const bodies = new Map(rows.map(({ id, body }) => [id, body]));
       for (const event of some) {
-        const payload = parseBody(bodies.get(event.id) as Buffer)?.value;
+        const payload = parseBody(bodies.get(event.id) as Buffer);
         const [violation] = check(payload) ?? [];
         if (violation)
           throw new Error(`The payload is not as expected: ${violation.path || 'it'} ${violation.message}.`);
