@@ -1,4 +1,4 @@
-import { type Context, systemContext } from './core/context.ts';
+import { systemContext } from './core/context.ts';
 import { watchService } from './core/watch.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
@@ -7,56 +7,47 @@ import { keptDays, trimKeys } from './services/idempotency.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
+const hour = 3_600_000;
+const day = 24 * hour;
+
 /** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
 export function startJobs(dependencies: WorkerDependencies): { close: () => Promise<void> } {
-  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = dependencies.settings;
-  const { database, log, now } = dependencies;
+  const { settings, database, log, now } = dependencies;
+  const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
-  const worker = startWorker(context, dependencies);
-  const trimming = [
-    startTrimming(context, dependencies, 'webhook events', eventDays, trimEvents),
-    startTrimming(context, dependencies, 'idempotency keys', keptDays, trimKeys),
-    ...(auditDays > 0
-      ? [startTrimming(context, dependencies, 'audit log entries', auditDays, trimAudit)]
-      : []),
+  /** Trims old records every hour, in batches, so that no write waits for long. */
+  function startTrimming(what: string, days: number, deleteBatch: typeof trimEvents) {
+    let trimmed = 0;
+    const trimming = watchService({
+      check: async () => {
+        const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
+        trimmed += deleted;
+        if (deleted > 0) return 0;
+        if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
+        trimmed = 0;
+        return undefined;
+      },
+      every: hour,
+      // Where another process trims the same, or a row is being written, the rest is for the next hour.
+      cannotTell: error => !database.available() || isLockedOut(error),
+      log,
+      away: `Old ${what} cannot be trimmed.`,
+      back: `Old ${what} are trimmed again.`,
+    });
+    database.ready.then(trimming.checkNow, () => {});
+    return trimming;
+  }
+  const jobs = [
+    startWorker(context, dependencies),
+    startTrimming('webhook events', eventDays, trimEvents),
+    startTrimming('idempotency keys', keptDays, trimKeys),
+    ...(auditDays > 0 ? [startTrimming('audit log entries', auditDays, trimAudit)] : []),
   ];
   const stopFolding = startFolding(database, log);
   return {
     async close() {
       stopFolding();
-      await Promise.all([worker, ...trimming].map(job => job.close()));
+      await Promise.all(jobs.map(job => job.close()));
     },
   };
-}
-
-const hour = 3_600_000;
-const day = 24 * hour;
-
-/** Trims old records every hour, in batches, so that no write waits for long. */
-function startTrimming(
-  context: Context,
-  { database, log }: WorkerDependencies,
-  what: string,
-  days: number,
-  deleteBatch: typeof trimEvents,
-) {
-  let trimmed = 0;
-  const trimming = watchService({
-    check: async () => {
-      const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
-      trimmed += deleted;
-      if (deleted > 0) return 0;
-      if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
-      trimmed = 0;
-      return undefined;
-    },
-    every: hour,
-    // Where another process trims the same, or a row is being written, the rest is for the next hour.
-    cannotTell: error => !database.available() || isLockedOut(error),
-    log,
-    away: `Old ${what} cannot be trimmed.`,
-    back: `Old ${what} are trimmed again.`,
-  });
-  database.ready.then(trimming.checkNow, () => {});
-  return trimming;
 }
