@@ -19,6 +19,7 @@ interface Options {
   settings: Settings;
   handlers: Handlers;
   metrics: Metrics;
+  callWorkers: () => void;
   now: () => Date;
 }
 
@@ -75,7 +76,7 @@ const postOf = (handlers: Handlers) => ({
 });
 
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, handlers, metrics, now } = options;
+  const { settings, handlers, metrics, callWorkers, now } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   parseAsBytes(app);
   app.post('/webhooks/:provider', postOf(handlers), async (request, reply) => {
@@ -95,6 +96,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     const delivery = { provider, headers: request.headers, body };
     const receipt = await receiveEvent(request.context, handlers, delivery);
     if (!receipt) return reply.code(400).send('The body is not valid JSON in UTF-8.');
+    if (receipt.outcome === 'received') callWorkers();
     const labels = { provider: provider.name, outcome: receipt.outcome, secret };
     metrics.webhooksReceived.inc(labels);
     const { id: event, eventId, type, customer } = receipt;

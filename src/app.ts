@@ -85,7 +85,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(limits, { limits: allowance });
   await app.register(gate);
   await app.register(conditions);
-  await app.register(contexts, { database, callWorkers, replicas, limits: allowance, now });
+  await app.register(contexts, { database, replicas, limits: allowance, now });
   const open = credentials === undefined;
   await app.register(streams, { settings, limits: allowance, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;
@@ -107,8 +107,8 @@ export async function buildApp(dependencies: AppDependencies) {
     parts: graphqlParts,
     feed,
   });
-  await app.register(eventRoutes, { prefix: '/api' });
-  await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, now });
+  await app.register(eventRoutes, { prefix: '/api', callWorkers });
+  await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, callWorkers, now });
 
   refuseOtherMethods(app);
   await app.ready();

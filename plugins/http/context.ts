@@ -26,19 +26,18 @@ declare module 'fastify' {
 
 interface Options {
   database: Database;
-  callWorkers: () => void;
   replicas: Replicas | undefined;
   limits: RateLimits;
   now: () => Date;
 }
 
 /** Gives every request the context that the services work in, or refuses while there is no database. */
-export default fp<Options>(async (app, { database, callWorkers, replicas, limits, now }) => {
+export default fp<Options>(async (app, { database, replicas, limits, now }) => {
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
     const { transport = 'rest' } = request.config;
     const { deadline, log, actor } = request;
-    return { db, deadline, callWorkers, now, log, actor, transport, origin: request };
+    return { db, deadline, now, log, actor, transport, origin: request };
   };
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {

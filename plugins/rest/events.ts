@@ -26,7 +26,9 @@ const route = routesOf('Webhook events');
 const config = { record: 'webhook event' };
 const one = { params: strict({ event_id: idInPath('event') }), response: { 200: ref(WebhookEventDetail) } };
 
-export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
+type Options = { callWorkers: () => void };
+
+export const eventRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { callWorkers }) => {
   app.get(
     '/webhook-events',
     route('listWebhookEvents', 'List received events', 'admin', {
@@ -61,7 +63,8 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
         'Possible for `failed`, `dead`, `ignored` and `dismissed` events. The count of attempts starts again at 0.',
       ...one,
     }),
-    async ({ params }, reply) => sendResult(reply, context => actOnEvent(context, replay, params.event_id)),
+    async ({ params }, reply) =>
+      sendResult(reply, context => actOnEvent(context, replay, params.event_id)).finally(callWorkers),
   );
   app.post(
     '/webhook-events/replay',
@@ -71,7 +74,8 @@ export const eventRoutes: FastifyPluginAsyncTypebox = async app => {
       body: ref(ReplayFilter),
       response: { 200: ref(Replayed) },
     }),
-    async ({ body }, reply) => sendResult(reply, context => actOnEvents(context, replay, body)),
+    async ({ body }, reply) =>
+      sendResult(reply, context => actOnEvents(context, replay, body)).finally(callWorkers),
   );
   app.post(
     '/webhook-events/:event_id/dismiss',

@@ -5,11 +5,6 @@ import type { Log } from './log.ts';
 
 /** Everything a service function gets besides its input. */
 export interface Context extends Writer {
-  /**
-   * To be called after events were added to the queue. A lost call costs a second, because workers also look by
-   * themselves.
-   */
-  readonly callWorkers: () => void;
   readonly now: () => Date;
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>;
   readonly actor: Actor;
@@ -23,4 +18,4 @@ export const systemContext = (
   { db, log, now = () => new Date() }: Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'now'>>,
   name: string,
   transport: 'job' | 'command',
-): Context => ({ db, callWorkers: () => {}, now, log, actor: system(name), transport, origin: null });
+): Context => ({ db, now, log, actor: system(name), transport, origin: null });

@@ -97,14 +97,12 @@ export const dismissal = {
 export async function actOnEvent(context: Context, action: Action, event: string) {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
-  const stored = await inTransaction(context, async inside => {
+  return inTransaction(context, async inside => {
     const { changed } = await act(inside, action, eq(id, event));
     const stored = await getEvent(inside, event);
     if (changed > 0) return stored;
     throw action.conflict.error({ status: stored.status });
   });
-  if (action === replay) context.callWorkers();
-  return stored;
 }
 
 /** How many events one transaction and one call act on. */
@@ -129,7 +127,6 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
     if (found === 0) break;
     done += changed;
   }
-  if (action === replay) context.callWorkers();
   const [left] = await orm(context.db).select({ total: count() }).from(webhookEvents).where(matching);
   return { [action.done]: done, remaining: left?.total ?? 0 };
 }

@@ -42,7 +42,6 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
     throw error;
   });
   const isNew = id === newId;
-  if (isNew && status === 'received') context.callWorkers();
   // A repeated delivery is only counted.
   return { id, eventId, type, customer, outcome: isNew ? status : 'repeated' };
 }
