@@ -20,7 +20,6 @@ const { secretHash: _, ...columns } = getTableColumns(apiKeys);
 /** The revoked and expired keys too. */
 export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
   scope: 'admin',
-  name: 'keys',
   table: apiKeys,
   columns,
   filters: { name: apiKeys.name },

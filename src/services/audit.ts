@@ -93,7 +93,6 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
 /** The newest entries come first. */
 export const auditList = new PagedList<AuditEntry, 'record' | 'actor' | 'action', 'createdAt'>({
   scope: 'admin',
-  name: 'audit',
   table: auditLog,
   columns,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },

@@ -25,7 +25,6 @@ const columns = { issuer, subject, createdAt };
 
 const list = new PagedList<Identity, 'user', 'createdAt'>({
   scope: 'admin',
-  name: 'identities',
   table,
   columns,
   filters: { user: userId },

@@ -120,7 +120,6 @@ export function resourceOf<
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
-    name: plural,
     scope: 'read or own',
     table,
     counted,

@@ -29,7 +29,6 @@ const { body, failures, replays, ...columns } = detailed;
 type Filter = 'event' | 'customer' | 'type' | 'status' | 'provider';
 const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   scope: 'admin',
-  name: 'webhook events',
   table: webhookEvents,
   columns,
   filters: {

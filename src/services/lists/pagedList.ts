@@ -1,10 +1,10 @@
-import { Column, is, type PgColumn, type SQLWrapper } from '../../../drizzle/orm.ts';
+import { Column, getTableName, is, type SQLWrapper } from '../../../drizzle/orm.ts';
 import { need } from '../../access/need.ts';
 import type { Context } from '../../core/context.ts';
 import { firstId } from '../../core/ids.ts';
 import { keptIn } from '../../core/kept.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
-import { rowMapper, rowsOf } from '../../database/statements/statement.ts';
+import { rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
 import {
@@ -16,27 +16,15 @@ import {
   namesIn,
   ownFilter,
   periodOf,
-  type Range,
   wrongParameter,
 } from './rules.ts';
-import {
-  columnsOf,
-  type Order,
-  pageStatement,
-  positionColumns,
-  positionValue,
-  type Reading,
-  recordColumnsOf,
-  sortedBy,
-  totalsStatement,
-} from './statements.ts';
+import { type Plan, planOf, positionValue, type Reading, sortedBy, totalsStatement } from './statements.ts';
 
 /** Records with a list each, as values of the filter that selects it. */
 export interface Parents<Filter extends string = string> {
   filter: Filter;
   ids: string[];
 }
-type Rows = unknown[][];
 
 /**
  * A list of records of type T, read for itself or for each of many parents. A page by number comes with the total. A
@@ -45,15 +33,11 @@ type Rows = unknown[][];
  */
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
-  readonly #toRecord: (row: unknown[]) => T;
-  readonly #toBrief: (row: unknown[]) => T;
-  readonly #statements = new Map<string, ReturnType<typeof rowsOf>>();
+  readonly #plans = new Map<string, Plan>();
+  readonly #totals = new Map<string, ReturnType<typeof rowsOf>>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
-    const mapper = (brief: boolean) =>
-      rowMapper(recordColumnsOf(this.#rules, brief)) as (row: unknown[]) => T;
-    [this.#toRecord, this.#toBrief] = [mapper(false), mapper(true)];
     for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts ?? {}))
       if (columns.some(column => is(column, Column) && !column.notNull))
         throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
@@ -69,9 +53,9 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
     const query = this.#allowed(context, asked);
-    const run = this.#statementOf({ ...this.#orderOf(query), from: 'number' });
-    const rows = await run(context.db, { ...query, ...bounds(periodOf(query)), $skip: skipped(query) });
-    const data = rows.filter(([first]) => first !== null).map(this.#toRecord);
+    const { run, toRecord } = this.#planOf(this.#readingOf(query, { from: 'number' }));
+    const rows = await run(context.db, valuesOf(query));
+    const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
     const { page = 1, limit } = query;
     const total = Number(rows[0]?.at(-1));
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
@@ -80,25 +64,26 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   async byCursor(context: Context, asked: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
     const query = this.#allowed(context, asked);
-    const order = this.#orderOf(query);
-    const length = positionColumns(this.#rules, order).length;
-    const period = periodOf(query);
-    const start = positionIn(query, this.#listNameOf(query), length);
-    const read = async (descending: boolean, position: Position, limit: number): Promise<Rows> => {
-      const isById = length === 1;
+    const reading = this.#readingOf(query, { from: 'end' });
+    const plan = this.#planOf(reading);
+    const start = positionIn(query, this.#listNameOf(query), plan.length);
+    const read = async (descending: boolean, position: Position, limit: number) => {
+      const isById = plan.length === 1;
       const from = !isById && position.length > 0 ? 'position' : 'end';
-      const values = Object.fromEntries(position.map((value, index) => [positionValue(index), value]));
-      const range = isById ? rangeFrom(period, position[0], descending) : period;
-      const run = this.#statementOf({ ...order, descending, from });
-      return run(context.db, { ...query, ...bounds(range), ...values, limit });
+      const names = isById
+        ? [descending ? '$below' : '$above']
+        : position.map((_, index) => positionValue(index));
+      const values = Object.fromEntries(position.map((value, index) => [names[index], value]));
+      const { run } = this.#planOf({ ...reading, descending, from });
+      return run(context.db, { ...valuesOf(query), ...values, limit });
     };
-    const rows = await read(order.descending, start, query.limit + 1).catch(error => {
+    const rows = await read(reading.descending, start, query.limit + 1).catch(error => {
       throw isNoValue(error) ? wrongCursor(query) : error;
     });
     // From an empty page, the way back begins at the other end of the list.
     const hasBehind =
-      start.length > 0 && (await read(!order.descending, this.#positionOf(rows[0], order), 1)).length > 0;
-    const slice = this.#sliceOf(query, order, rows, hasBehind);
+      start.length > 0 && (await read(!reading.descending, plan.positionOf(rows[0]), 1)).length > 0;
+    const slice = this.#sliceOf(query, plan, rows, hasBehind);
     const next = slice.hasNext ? slice.cursorAt(-1) : null;
     const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
     return { ...slice, meta: { limit: query.limit, next, previous } };
@@ -112,15 +97,13 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     const query = this.#allowed(context, asked);
-    const order = this.#orderOf({ ...query, [filter]: '' }, { perParent: filter, brief: query.$brief });
-    const from = namesIn(['after', 'before'], query as Cursors).length > 0 ? 'end' : 'number';
-    const limits = { $skip: skipped(query), limit: query.limit + 1, $most: most + ids.length };
-    const values = { ...query, ...bounds(periodOf(query)), ...limits, $parents: ids.join() };
-    const rows = await this.#statementOf({ ...order, from })(context.db, values);
-    const parent = columnsOf(this.#rules, order).indexOf(this.#rules.filters[filter] as PgColumn);
-    const byParent = Map.groupBy(rows, row => row[parent]);
+    const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
+    const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
+    const limits = { limit: query.limit + 1, $most: most + ids.length };
+    const rows = await plan.run(context.db, { ...valuesOf(query), ...limits, $parents: ids.join() });
+    const byParent = Map.groupBy(rows, plan.parentOf);
     const sliceOf = (id: string) =>
-      this.#sliceOf({ ...query, [filter]: id }, order, byParent.get(id) ?? [], false);
+      this.#sliceOf({ ...query, [filter]: id }, plan, byParent.get(id) ?? [], false);
     return new Map(ids.map(id => [id, sliceOf(id)]));
   }
 
@@ -134,8 +117,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const used = this.#usedIn({ ...criteria, [filter]: '' });
     const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
     const make = () => rowsOf(totalsStatement(this.#rules, selection));
-    const run = keptIn(this.#statements, JSON.stringify(selection), make);
-    const values = { ...criteria, ...bounds(periodOf(criteria)), $parents: ids.join() };
+    const run = keptIn(this.#totals, JSON.stringify(selection), make);
+    const values = { ...criteria, ...periodOf(criteria), $parents: ids.join() };
     return new Map((await run(context.db, values)) as [string, number][]);
   }
 
@@ -154,59 +137,50 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   /** The records of these rows, of which one may be beyond the limit. */
-  #sliceOf(query: ListQuery, order: Order, rows: Rows, hasBehind: boolean): Slice<T> {
-    const backward = query.before !== undefined;
+  #sliceOf(
+    query: ListQuery,
+    { toRecord, positionOf }: Plan,
+    rows: unknown[][],
+    hasBehind: boolean,
+  ): Slice<T> {
+    const isBackward = query.before !== undefined;
     const page = rows.slice(0, query.limit);
-    if (backward) page.reverse();
+    if (isBackward) page.reverse();
     const hasAhead = rows.length > query.limit;
-    const [hasNext, hasPrevious] = backward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
-    const cursorAt = (index: number) =>
-      makeCursor(this.#listNameOf(query), this.#positionOf(page.at(index), order));
-    return { data: page.map(order.brief ? this.#toBrief : this.#toRecord), hasNext, hasPrevious, cursorAt };
+    const [hasNext, hasPrevious] = isBackward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
+    const cursorAt = (index: number) => makeCursor(this.#listNameOf(query), positionOf(page.at(index)));
+    return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  /** The position of a row: the values of the sort, then the id. */
-  #positionOf(row: unknown[] | undefined, order: Order): Position {
-    if (row === undefined) return [];
-    const columns = columnsOf(this.#rules, order);
-    return positionColumns(this.#rules, order).map(part => String(row[columns.indexOf(part)]));
-  }
-
-  #orderOf(query: ListQuery, ofParents: Pick<Order, 'perParent' | 'brief'> = {}): Order {
+  #readingOf(query: ListQuery, how: Pick<Reading, 'from' | 'perParent' | 'brief'>): Reading {
     const used = this.#usedIn(query);
     const { sort: named = '-createdAt' } = query;
     const sort = named.replace('-', '');
     const hasIndex = (filter: string) => used.includes(filter) && is(this.#rules.filters[filter], Column);
     const isById = sortedBy(this.#rules, { sort, used }).length === 0;
-    const rarest = [ofParents.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
+    const rarest = [how.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
     const prefix = isById ? rarest.find(hasIndex) : undefined;
     const descending = named.startsWith('-') !== (query.before !== undefined);
-    return { used, hasPeriod: hasPeriod(query), prefix, sort, descending, ...ofParents };
+    return { ...how, used, hasPeriod: hasPeriod(query), prefix, sort, descending };
   }
 
   /** The list with its order and its filters: what a cursor fits. */
   #listNameOf(query: ListQuery): string {
     const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
-    return JSON.stringify([this.#rules.name, query.sort, periodOf(query), filters]);
+    return JSON.stringify([getTableName(this.#rules.table), query.sort, periodOf(query), filters]);
   }
 
-  #statementOf(reading: Reading) {
-    return keptIn(this.#statements, JSON.stringify(reading), () =>
-      rowsOf(pageStatement(this.#rules, reading)),
-    );
+  #planOf(reading: Reading): Plan {
+    return keptIn(this.#plans, JSON.stringify(reading), () => planOf(this.#rules, reading));
   }
 }
 
-const skipped = ({ page = 1, limit }: { page?: number; limit: number }) => (page - 1) * limit;
-
-/** The values of a range of ids in a statement. */
-const bounds = ({ above, below }: Range) => ({ $above: above, $below: below });
-
-/** The ids of a period on one side of an id. */
-function rangeFrom({ above, below }: Range, id: string | undefined, descending: boolean): Range {
-  if (id === undefined) return { above, below };
-  return descending ? { above, below: id < below ? id : below } : { above: id > above ? id : above, below };
-}
+/** The values of a query in a statement. */
+const valuesOf = (query: ListQuery) => ({
+  ...query,
+  ...periodOf(query),
+  $skip: ((query.page ?? 1) - 1) * query.limit,
+});
 
 /** The position of the cursor, after which a page begins. */
 function positionIn(query: Cursors, list: string, values: number): Position {

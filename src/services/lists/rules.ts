@@ -8,8 +8,6 @@ import type { RecordTable } from '../../database/statements/recordById.ts';
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string = string, Sort extends string = string> {
   scope: Need;
-  /** Tells the cursors of different lists apart. */
-  name: string;
   table: RecordTable;
   /** All columns when absent. The first one is never null. */
   columns?: Record<string, PgColumn>;
@@ -62,20 +60,14 @@ export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
 
-/** The ids between two others, neither of them included. */
-export interface Range {
-  above: string;
-  below: string;
-}
-
-/** A period as a range of ids, which begin with their time. */
-export function periodOf(query: Period): Range {
+/** A period as a range of ids, which begin with their time: the values of a statement, neither of them included. */
+export function periodOf(query: Period) {
   const boundOf = (name: keyof Period) => {
     const bound = query[name];
     const time = bound === undefined ? undefined : readBound(bound);
     return time && lowestId(time);
   };
-  return { above: boundOf('createdSince') ?? firstId, below: boundOf('createdBefore') ?? lastId };
+  return { $above: boundOf('createdSince') ?? firstId, $below: boundOf('createdBefore') ?? lastId };
 }
 
 export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;

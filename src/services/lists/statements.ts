@@ -11,7 +11,7 @@ import {
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
-import { unknown } from '../../database/statements/statement.ts';
+import { rowMapper, rowsOf, unknown } from '../../database/statements/statement.ts';
 import { bookkeeping, type ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
@@ -35,7 +35,6 @@ export interface Reading extends Selection {
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
 }
-export type Order = Omit<Reading, 'from'>;
 
 const { placeholder, raw } = sql;
 const listOf = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
@@ -49,11 +48,28 @@ const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ','):
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
   sql`select ${parent}, (select count(*) from ${rules.table} where ${matching(rules, selection)})::int from ${parents}`;
 
+export type Plan = ReturnType<typeof planOf>;
+
+/** The statement of a page, and how its rows are read. */
+export function planOf(rules: ListRules, reading: Reading) {
+  const columns = columnsOf(rules, reading);
+  const position = positionColumns(rules, reading).map(column => columns.indexOf(column));
+  const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
+  return {
+    run: rowsOf(pageStatement(rules, reading)),
+    toRecord: rowMapper(recordColumnsOf(rules, reading)),
+    /** How many values a position has: those of the sort, and the id. */
+    length: position.length,
+    positionOf: (row: unknown[] | undefined) => (row ? position.map(index => String(row[index])) : []),
+    parentOf: (row: unknown[]) => row[parent],
+  };
+}
+
 /**
  * A page. By number each row ends in the total, which is of the same snapshot: past the end there is one row without a
  * record.
  */
-export function pageStatement(rules: ListRules, reading: Reading): SQL {
+function pageStatement(rules: ListRules, reading: Reading): SQL {
   if (reading.perParent !== undefined) {
     const page = recordsOf(rules, reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknown('$most')}`;
@@ -67,31 +83,29 @@ export function pageStatement(rules: ListRules, reading: Reading): SQL {
 }
 
 /** The columns of a record, by member. */
-export function recordColumnsOf({ table, columns = getTableColumns(table) }: ListRules, brief = false) {
+function recordColumnsOf({ table, columns = getTableColumns(table) }: ListRules, { brief }: Reading) {
   if (!brief) return columns;
   return Object.fromEntries(Object.entries(columns).filter(([member]) => !bookkeeping.includes(member)));
 }
 
 /** The columns of a row: those of the record, and those of its position and its parent that are not among them. */
-export function columnsOf(rules: ListRules, order: Order): SQLWrapper[] {
-  const { filters } = rules;
-  const columns = recordColumnsOf(rules, order.brief);
-  const parent = order.perParent === undefined ? [] : [filters[order.perParent] as PgColumn];
-  return [...new Set<SQLWrapper>([...Object.values(columns), ...positionColumns(rules, order), ...parent])];
+function columnsOf(rules: ListRules, reading: Reading): SQLWrapper[] {
+  const columns = Object.values(recordColumnsOf(rules, reading));
+  const parent = reading.perParent === undefined ? [] : [rules.filters[reading.perParent] as PgColumn];
+  return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
 }
 
 /** The columns that place a record in the order of the list. */
-export const positionColumns = (rules: ListRules, order: Order) => [
-  ...sortedBy(rules, order),
-  rules.table.id,
-];
+const positionColumns = (rules: ListRules, reading: Reading) => [...sortedBy(rules, reading), rules.table.id];
 
 /**
  * The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long
  * title.
  */
-export const sortedBy = ({ sorts = {}, filters }: ListRules, { sort, used }: Pick<Order, 'sort' | 'used'>) =>
-  (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
+export const sortedBy = (
+  { sorts = {}, filters }: ListRules,
+  { sort, used }: Pick<Reading, 'sort' | 'used'>,
+) => (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
 /** Where a page by number begins: so many rows after a bound, or after the first row of the list. */
 interface Begin {

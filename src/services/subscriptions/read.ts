@@ -26,7 +26,6 @@ export const subscriptionList = new PagedList<
   (typeof subscriptionSorts)[number]
 >({
   scope: 'read',
-  name: 'subscriptions',
   table: subscriptions,
   columns,
   filters: { status: subscriptions.status, provider: subscriptions.provider },

@@ -28,7 +28,6 @@ t.test('a record may have members with the names that a statement of a list uses
   for (const counted of [[], undefined]) {
     const list = new PagedList<typeof order, 'parent' | 'total' | 'skip', 'createdAt' | 'total'>({
       scope: 'read',
-      name: 'orders',
       table: orders,
       counted,
       filters: { parent: orders.parent, total: orders.total, skip: orders.skip },
@@ -54,7 +53,6 @@ t.test('a record may have members with the names that a statement of a list uses
 t.test('a list may be sorted by numbers, and a forged cursor with a word for one is refused', async t => {
   const list = new PagedList<{ attempts: number }, never, 'attempts'>({
     scope: 'admin',
-    name: 'attempts',
     table: webhookEvents,
     filters: {},
     sorts: { attempts: [webhookEvents.attempts] },
@@ -72,8 +70,8 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
     [...first.data, ...second.data],
     [10, 10, 9, 2].map(attempts => ({ attempts })),
   );
-  const nothing = { above: firstId, below: lastId };
-  const forged = makeCursor(JSON.stringify(['attempts', '-attempts', nothing, []]), ['many', newId(0)]);
+  const nothing = { $above: firstId, $below: lastId };
+  const forged = makeCursor(JSON.stringify(['webhook_events', '-attempts', nothing, []]), ['many', newId(0)]);
   const refused = { code: 'invalid', details: [{ path: '/after' }] };
   await t.rejects(list.page(context, { ...query, after: forged }), refused);
 });
