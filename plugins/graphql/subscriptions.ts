@@ -1,6 +1,5 @@
 import { Subscription, SubscriptionItem } from '../../schemas/subscription.ts';
-import { AppError } from '../../src/core/errors.ts';
-import { getSubscription, subscription } from '../../src/services/subscriptions/read.ts';
+import { findSubscription, subscription } from '../../src/services/subscriptions/read.ts';
 import { listFields } from './fields/lists.ts';
 import { toSDL, toType } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
@@ -24,15 +23,8 @@ extend type Query {
     resolvers: {
       Query: {
         subscription: (_, { customer, provider }: OfCustomer, { context }) =>
-          orNull(getSubscription(context, customer, provider ?? undefined)),
+          findSubscription(context, customer, provider ?? undefined),
       },
     },
   },
 ];
-
-/** A 404 of REST is null here. */
-const orNull = <T>(record: Promise<T>) =>
-  record.catch(error => {
-    if (error instanceof AppError && error.code === 'not_found') return null;
-    throw error;
-  });

@@ -6,8 +6,9 @@ import {
   SubscriptionList,
   SubscriptionQuery,
 } from '../../schemas/subscription.ts';
+import { orNotFound } from '../../src/core/errors.ts';
 import {
-  getSubscription,
+  findSubscription,
   severalProviders,
   subscriptionList,
 } from '../../src/services/subscriptions/read.ts';
@@ -38,7 +39,9 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: SubscriptionChoice,
       response: { 200: ref(Subscription) },
     }),
-    async ({ context, params, query }, reply) =>
-      sendRecord(reply, await getSubscription(context, params.customer, query.provider)),
+    async ({ context, params, query }, reply) => {
+      const found = await findSubscription(context, params.customer, query.provider);
+      return sendRecord(reply, orNotFound('Subscription', found));
+    },
   );
 };

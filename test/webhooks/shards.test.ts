@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { Context } from '../../src/core/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, workInside } from '../../src/database/connection.ts';
-import { getSubscription } from '../../src/services/subscriptions/read.ts';
+import { findSubscription } from '../../src/services/subscriptions/read.ts';
 import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';
 import { handlers } from '../../src/webhooks/handlers/index.ts';
 import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
@@ -85,7 +85,7 @@ t.test(
       await step('a failure', 1, () => giveUp(context, failed, new Error('once'), retries));
       const batch = await take(context, true);
       await step('an attempt', 1, () => processBatch(context, handlers, batch));
-      await step('a read of the subscription', 1, () => getSubscription(context, 'cus_1'));
+      await step('a read of the subscription', 1, () => findSubscription(context, 'cus_1'));
     }
     for (const customer of ['cus_2', 'cus_3', 'cus_4', 'cus_5', 'cus_6', 'cus_7']) {
       for (const event of lifeOf(customer).slice(0, 3)) await deliver(event);

@@ -10,7 +10,6 @@ import {
 import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
 import type { Context } from '../../core/context.ts';
-import { orNotFound } from '../../core/errors.ts';
 import { fits } from '../../core/text.ts';
 import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';
@@ -83,12 +82,15 @@ export const severalProviders = conflict('several_providers', {
   example: { providers: ['stripe', 'paddle'] },
 });
 
-/** The subscription of a customer. One with several providers must name one: any choice of ours could be wrong. */
-export async function getSubscription(
+/**
+ * The subscription of a customer, or undefined. One with several providers must name one: any choice of ours could be
+ * wrong.
+ */
+export async function findSubscription(
   context: Context,
   customer: string,
   provider?: string,
-): Promise<Subscription> {
+): Promise<Subscription | undefined> {
   need(context, 'read');
   const all = fits(customer, longestCustomer)
     ? await ofCustomers(context.db, { customers: arrayText([customer]) })
@@ -96,5 +98,5 @@ export async function getSubscription(
   const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (matching.length > 1)
     throw severalProviders.error({ providers: matching.map(subscription => subscription.provider) });
-  return orNotFound('Subscription', matching[0]);
+  return matching[0];
 }
