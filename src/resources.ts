@@ -31,7 +31,7 @@ export const followed = resources.map(({ resource }) => resource);
 export const change = changeOf(followed);
 
 /** The schema of GraphQL. */
-export const graphqlParts = [...resources.flatMap(({ fields }) => fields), changeFields(followed)];
+export const graphqlParts = [...resources.flatMap(({ fields }) => fields), ...changeFields(followed)];
 
 /** The resources with a table of their own: the audit log names them, and `/` counts them. */
 export const recordResources = resources.flatMap(({ resource }) => ('table' in resource ? resource : []));

@@ -12,17 +12,16 @@ import type { SchemaPart } from './schema.ts';
 const fieldOf = ({ title }: Followed) => `${title.replace(/^./, first => first.toLowerCase())}Changed`;
 
 /** The subscriptions: what `GET /api/changes` sends, for one kind of record. */
-export const changeFields = (followed: Followed[]): SchemaPart => ({
-  sdl: [
-    `"What was done to a record." enum ChangeAction { ${changeActions.join(' ')} }`,
-    ...followed.map(each => {
-      const { name, title, parents, counted, contract } = each;
-      const { $id = '', properties } = contract.record;
-      const words = Object.fromEntries(counted.map(member => [member, properties[member] as TSchema]));
-      const ids = [...(properties.id ? ['id'] : []), ...Object.keys(parents)].map(
-        argument => `${argument}: ID`,
-      );
-      return /* GraphQL */ `
+export const changeFields = (followed: Followed[]): SchemaPart[] => [
+  { sdl: `"What was done to a record." enum ChangeAction { ${changeActions.join(' ')} }` },
+  ...followed.map(each => {
+    const { name, title, parents, counted, contract } = each;
+    const { $id = '', properties } = contract.record;
+    const words = Object.fromEntries(counted.map(member => [member, properties[member] as TSchema]));
+    const ids = [...(properties.id ? ['id'] : []), ...Object.keys(parents)].map(
+      argument => `${argument}: ID`,
+    );
+    const sdl = /* GraphQL */ `
 "A committed change of ${withArticle(wordsOf(name))}."
 type ${title}Change {
   action: ChangeAction!
@@ -42,9 +41,9 @@ extend type Subscription {
   "Each committed change of ${withArticle(wordsOf(name))}, in the order of the commits: from now on, or after a position."
   ${fieldOf(each)}(${ids.join(', ')}, ${toArguments($id, words)}, after: String): ${title}Change!
 }`;
-    }),
-  ],
-});
+    return { sdl };
+  }),
+];
 
 /** The changes that a field of the type Subscription sends; nothing at times, when there is none. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {

@@ -7,8 +7,7 @@ const check = bodyCheck(user.create, 'own');
 
 /** The user behind the credentials, and how a token gets one. */
 export const peopleFields: SchemaPart = {
-  sdl: [
-    /* GraphQL */ `
+  sdl: /* GraphQL */ `
 extend type Query {
   "The user who signed in, or null before they register."
   me: User
@@ -17,7 +16,6 @@ extend type Mutation {
   "Creates the user whom the token stands for from now on."
   registerMe(input: UserCreateInput!): User
 }`,
-  ],
   resolvers: {
     Query: { me: (_, _args, { context }) => findMe(context) },
     Mutation: {

@@ -17,14 +17,12 @@ export const resourceFields = (operations: Operations): SchemaPart[] => [
 
 /** The type of a record, and the field that reads one. */
 const recordFields = (resource: AnyResource): SchemaPart => ({
-  sdl: [
-    ...toType(resource.contract.record),
-    /* GraphQL */ `
+  sdl: /* GraphQL */ `
+${toType(resource.contract.record)}
 extend type Query {
   "One ${resource.noun}, or null."
   ${resource.name}(id: ID!): ${resource.title}
 }`,
-  ],
   resolvers: {
     Query: { [resource.name]: (_, { id }: { id: string }, { context }) => resource.find(context, id) },
   },
@@ -40,13 +38,11 @@ function parentField({ parent, child, member, name }: Relation): SchemaPart {
     return parent.isPrivate ? found : orNotFound(capitalize(parent.noun), found);
   };
   return {
-    sdl: [
-      /* GraphQL */ `
+    sdl: /* GraphQL */ `
 extend type ${child.title} {
   "The ${parent.noun} that the ${child.noun} belongs to."
   ${name}: ${parent.title}${mayBeNull ? '' : '!'}
 }`,
-    ],
     resolvers: { [child.title]: { [name]: resolve } },
   };
 }

@@ -1,11 +1,26 @@
-import { buildSchema, printSchema } from 'graphql';
+import { buildSchema, type GraphQLResolveInfo, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
+import type { Context } from '../../src/core/context.ts';
+import type { openBudget } from './limits/recordBudget.ts';
+
+/** What the resolvers of one operation share. */
+export interface OperationContext {
+  context: Context;
+  budget: ReturnType<typeof openBudget>;
+  maxList: number;
+  /** Tells the caller that a list was cut. */
+  warnOfTruncation: (info: GraphQLResolveInfo) => void;
+}
+
+declare module 'mercurius' {
+  interface MercuriusContext extends OperationContext {}
+}
 
 export type Resolver = NonNullable<IResolverOptions['resolve']>;
 
 /** Types and fields of the schema. */
 export interface SchemaPart {
-  sdl: string[];
+  sdl: string;
   /** The resolvers of fields that are more than a member of their record, by type. */
   resolvers?: Record<string, Record<string, Resolver>>;
 }
@@ -39,7 +54,7 @@ const scalars = {
 };
 
 export function makeSchema(parts: SchemaPart[]) {
-  const fields = parts.flatMap(({ sdl }) => sdl).join('\n\n');
+  const fields = parts.map(({ sdl }) => sdl).join('\n\n');
   const used = Object.entries(scalars).filter(([name]) => new RegExp(`: \\[?${name}\\b`).test(fields));
   return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
 }

@@ -11,15 +11,13 @@ type OfCustomer = { customer: string; provider?: string | null };
 export const subscriptionFields: SchemaPart[] = [
   ...listFields(subscription),
   {
-    sdl: [
-      ...toType(Subscription, type),
-      toSDL('type SubscriptionItem', 'Subscription', SubscriptionItem),
-      /* GraphQL */ `
+    sdl: /* GraphQL */ `
+${toType(Subscription, type)}
+${toSDL('type SubscriptionItem', 'Subscription', SubscriptionItem)}
 extend type Query {
   "A customer's subscription, or null. For a customer with several providers, the provider is required."
   subscription(customer: ID!, provider: String): ${type}
 }`,
-    ],
     resolvers: {
       Query: {
         subscription: (_, { customer, provider }: OfCustomer, { context }) =>

@@ -1,4 +1,3 @@
-import DataLoader from 'dataloader';
 import { fastify } from 'fastify';
 import {
   type ExecutionResult,
@@ -16,7 +15,6 @@ import {
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
 import type { Context } from '../../../src/core/context.ts';
-import { keptIn } from '../../../src/core/kept.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
@@ -25,23 +23,9 @@ import type { Operation } from '../documents/reader.ts';
 import { DocumentError, truncated, withCode } from '../errors.ts';
 import { maximumsOf } from '../limits/queryLimits.ts';
 import { openBudget } from '../limits/recordBudget.ts';
-import { makeResolvers, makeSchema, type SchemaPart } from '../schema.ts';
+import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
 
 type Variables = Record<string, unknown>;
-
-/** What the resolvers of one operation share. */
-export interface OperationContext {
-  context: Context;
-  load: ReturnType<typeof makeLoad>;
-  budget: ReturnType<typeof openBudget>;
-  maxList: number;
-  /** Tells the caller that a list was cut. */
-  warnOfTruncation: (info: GraphQLResolveInfo) => void;
-}
-
-declare module 'mercurius' {
-  interface MercuriusContext extends OperationContext {}
-}
 
 /** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
@@ -71,13 +55,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     const budget = openBudget();
     const warnings: GraphQLError[] = [];
     const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
-    const { data, errors = [] } = await work({
-      context,
-      load: makeLoad(),
-      budget,
-      maxList,
-      warnOfTruncation,
-    });
+    const { data, errors = [] } = await work({ context, budget, maxList, warnOfTruncation });
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     return { data, errors: [...errors, ...warnings], records: budget.spent() };
@@ -134,32 +112,4 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     }
   }
   return { schema, run, subscribe };
-}
-
-/** Loads the values of keys; `timesOf` tells how often each was asked for. */
-type Batch<V> = (keys: string[], timesOf: (key: string) => number) => Promise<Map<string, V>>;
-
-/**
- * The function that loads the value of a key in one call with the other keys of a service and of the same arguments.
- * Never shared between requests.
- */
-function makeLoad() {
-  const services = new Map<unknown, Map<string, DataLoader<string, unknown>>>();
-  return <V>(service: unknown, args: unknown[], key: string, batch: Batch<V>): Promise<V> => {
-    const loaders = keptIn(services, service, () => new Map<string, DataLoader<string, unknown>>());
-    return keptIn(loaders, JSON.stringify(args), () => loaderOf(batch)).load(key) as Promise<V>;
-  };
-}
-
-/**
- * Joins the lookups of one turn into one. Nothing is kept longer, because a mutation may change it in the next turn.
- */
-function loaderOf<V>(batch: Batch<V>) {
-  const read = async (keys: readonly string[]) => {
-    const times = new Map<string, number>();
-    for (const key of keys) times.set(key, (times.get(key) ?? 0) + 1);
-    const values = await batch([...times.keys()], key => times.get(key) ?? 0);
-    return keys.map(key => values.get(key));
-  };
-  return new DataLoader<string, unknown>(read, { cache: false });
 }

@@ -1,15 +1,13 @@
-import type { TObject } from '@sinclair/typebox';
 import { pageLimit } from '../../../schemas/lists.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { wrongParameter } from '../../../src/services/lists/rules.ts';
 import type { SchemaPart } from '../schema.ts';
-import { type Arguments, listQuery, type Query, withoutNulls } from './inputs.ts';
+import { type Arguments, type listQuery, type Query, withoutNulls } from './inputs.ts';
 
 /** The types of the connections to records of a type. The total is read only when it is selected. */
 export const connectionType = (type: string): SchemaPart => ({
-  sdl: [
-    /* GraphQL */ `
+  sdl: /* GraphQL */ `
 "${capitalize(withArticle(type))}, and its place in a list."
 type ${type}Edge {
   "For after and before, here and in REST with the same sort and filters."
@@ -26,24 +24,12 @@ type ${type}Connection {
   "How many records the list has, on all pages together."
   totalCount: Int!
 }`,
-  ],
   resolvers: {
     [`${type}Connection`]: { totalCount: ({ total }: ReturnType<typeof connectionOf>) => total() },
   },
 });
 
-/** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
-export function connectionQuery(schema: TObject) {
-  const toQuery = listQuery(schema);
-  return (args: Arguments): Query => {
-    const { first, after, last, before, ...criteria } = withoutNulls(args);
-    const { limit, ...cursor } = sliceOf({ first, after, last, before } as Size);
-    // The limit of REST begins at 1.
-    return { ...toQuery({ ...criteria, ...cursor }), limit };
-  };
-}
-
-type Size = { first?: number; after?: string; last?: number; before?: string };
+type Part = { first?: number; after?: string; last?: number; before?: string };
 const exclusive = [
   ['last', 'first'],
   ['before', 'first'],
@@ -51,11 +37,13 @@ const exclusive = [
   ['before', 'after'],
 ] as const;
 
-function sliceOf(slice: Size) {
+/** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
+export function connectionQuery(readQuery: ReturnType<typeof listQuery>, args: Arguments): Query {
+  const given = withoutNulls(args) as Part;
   for (const [name, other] of exclusive)
-    if (slice[name] !== undefined && slice[other] !== undefined)
+    if (given[name] !== undefined && given[other] !== undefined)
       throw wrongParameter(name, `cannot be combined with "${other}"`);
-  const { first, last, after, before } = slice;
+  const { first, last, after, before, ...criteria } = given;
   const limit = first ?? last ?? pageLimit.default;
   if (limit < 0 || limit > pageLimit.maximum)
     throw wrongParameter(
@@ -63,7 +51,9 @@ function sliceOf(slice: Size) {
       `must be a whole number from 0 to ${pageLimit.maximum}`,
     );
   const isBackward = last !== undefined || before !== undefined;
-  return isBackward ? { limit, before: before ?? '' } : { limit, after: after ?? '' };
+  const cursor = isBackward ? { before: before ?? '' } : { after: after ?? '' };
+  // The limit of REST begins at 1.
+  return { ...readQuery({ ...criteria, ...cursor }), limit };
 }
 
 /** A page as a connection. Most of it is made when it is selected. */

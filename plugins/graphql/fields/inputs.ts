@@ -5,6 +5,7 @@ import { invalid } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
 import type { ListQuery } from '../../../src/services/lists/rules.ts';
+import type { OperationContext } from '../schema.ts';
 import { fromSortEnum } from './sdl.ts';
 
 /** Checks a value by the schema that REST uses: the same rules, and the same messages. */
@@ -19,14 +20,19 @@ export function checkedBy<T extends TSchema>(schema: T, part: Violation['in']) {
 
 export type Arguments = Record<string, unknown>;
 
+type Field = [args: Arguments, operation: OperationContext, info: GraphQLResolveInfo];
+
 /**
- * Reads the arguments of a field once for all parents of a list, which share its nodes. Otherwise a text
- * of 250 kB would be checked again for each of a thousand parents. What is refused is refused for all of them.
+ * Makes what all parents of a list share of a field, once for each operation. Otherwise a text of 250 kB would be
+ * checked again for each of a thousand parents. What is refused is refused for all of them.
  */
-export function oncePerField<T>(read: (args: Arguments, info: GraphQLResolveInfo) => T) {
-  const known = new WeakMap<readonly FieldNode[], Promise<T>>();
-  return (args: Arguments, info: GraphQLResolveInfo): Promise<T> =>
-    keptIn(known, info.fieldNodes, async () => read(args, info));
+export function oncePerField<T>(make: (...field: Field) => T) {
+  const known = new WeakMap<OperationContext, Map<readonly FieldNode[], Promise<T>>>();
+  return (...field: Field): Promise<T> => {
+    const [, operation, { fieldNodes }] = field;
+    const ofOperation = keptIn(known, operation, () => new Map<readonly FieldNode[], Promise<T>>());
+    return keptIn(ofOperation, fieldNodes, async () => make(...field));
+  };
 }
 
 export const withoutNulls = (args: Arguments): Arguments =>

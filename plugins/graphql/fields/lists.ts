@@ -1,13 +1,13 @@
+import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Followed } from '../../../src/services/changes/followed.ts';
 import type { Slice } from '../../../src/services/lists/pages.ts';
 import { bookkeeping } from '../../../src/services/lists/rules.ts';
 import type { Relation } from '../../../src/services/relations.ts';
 import type { AnyResource } from '../../../src/services/resource.ts';
-import type { OperationContext } from '../execution/executor.ts';
-import type { Resolver, SchemaPart } from '../schema.ts';
+import type { OperationContext, Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
-import { type Arguments, listQuery, oncePerField, type Query } from './inputs.ts';
+import { listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
 /** A list, as GraphQL shows it: `title` is the type of a record. */
@@ -16,8 +16,8 @@ type Listed = Pick<AnyResource, 'title' | 'plural' | 'nouns' | 'list'> & Pick<Fo
 /** The list of a resource, how many records it has, and its connection. */
 export function listFields(listed: Listed): SchemaPart[] {
   const { record, query } = listed.contract;
-  const sort = toSortEnum(record.$id ?? '', query.properties.sort);
-  return [connectionType(listed.title), { sdl: [sort] }, fieldsOf(listed)];
+  const sdl = toSortEnum(record.$id ?? '', query.properties.sort);
+  return [connectionType(listed.title), { sdl }, fieldsOf(listed)];
 }
 
 /** The same fields on the parent of a relation, for the list of its children. */
@@ -44,8 +44,7 @@ function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {
   const name = relation?.children ?? plural;
   const what = relation ? `${nouns} of the ${relation.parent.noun}` : nouns;
   return {
-    sdl: [
-      /* GraphQL */ `
+    sdl: /* GraphQL */ `
 extend type ${parent} {
   "The ${what}: all of them up to a maximum, or one page if page or limit is given."
   ${name}(${toArguments($id, parameters)}): [${type}!]!
@@ -54,7 +53,6 @@ extend type ${parent} {
   "The ${what} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
   ${name}Connection(${slice}, ${toArguments($id, criteria)}): ${type}Connection!
 }`,
-    ],
     resolvers: { [parent]: resolversOf(name, listed, relation?.name) },
   };
 }
@@ -67,60 +65,83 @@ function resolversOf(
 ): Record<string, Resolver> {
   const readQuery = listQuery(contract.query);
   const members = Object.keys(contract.record.properties).filter(member => !bookkeeping.includes(member));
-  const toQuery = oncePerField((args, info) => ({ ...readQuery(args), $brief: selectsOnly(members, info) }));
-  const toConnectionQuery = oncePerField(connectionQuery(contract.query));
-  const { pageOf, totalOf } = readsOf(list, filter);
+  const listed = oncePerField((args, operation, info) => {
+    const query = { ...readQuery(args), $brief: selectsOnly(members, info) };
+    const isPaged = typeof (args.page ?? args.limit) === 'number';
+    const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
+    return { isPaged, ...readsOf(list, filter, page, operation) };
+  });
+  const connected = oncePerField((args, operation) =>
+    readsOf(list, filter, connectionQuery(readQuery, args), operation),
+  );
   return {
-    [name]: async ({ id }, args: Arguments, operation, info) => {
-      const query = await toQuery(args, info);
-      const isPaged = typeof (args.page ?? args.limit) === 'number';
-      const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
-      const { data, hasNext } = await pageOf(id, page, operation);
+    [name]: async ({ id }, args, operation, info) => {
+      const { isPaged, pageOf } = await listed(args, operation, info);
+      const { data, hasNext } = await pageOf(id);
       // As many records as are allowed, and a warning when there are more.
       if (!isPaged && hasNext) operation.warnOfTruncation(info);
       return data;
     },
-    [`${name}Count`]: async ({ id }, args: Arguments, operation, info) =>
-      totalOf(id, await toQuery(args, info), operation),
-    [`${name}Connection`]: async ({ id }, args: Arguments, operation, info) => {
-      const query = await toConnectionQuery(args, info);
-      return connectionOf(await pageOf(id, query, operation), () => totalOf(id, query, operation));
+    [`${name}Count`]: async ({ id }, args, operation, info) =>
+      (await listed(args, operation, info)).totalOf(id),
+    [`${name}Connection`]: async ({ id }, args, operation, info) => {
+      const { pageOf, totalOf } = await connected(args, operation, info);
+      return connectionOf(await pageOf(id), () => totalOf(id));
     },
   };
 }
 
-/** What reads a list, or that of a parent, whose id is a value of the filter. */
-function readsOf(list: Listed['list'], filter: string | undefined) {
-  const parents = (ids: string[]) => ({ filter: filter as never, ids });
-  async function pageOf(id: string, query: Query, operation: OperationContext) {
-    const { context, load, budget } = operation;
-    // A cursor belongs to one parent. The page at an end of the list is read together with those of other parents.
-    if (filter && !query.after && !query.before)
-      return load(list, ['page', filter, query], id, (ids, timesOf) =>
-        budget.inSequence(async remaining => {
-          const pages = await list.ofEach(context, parents(ids), query, remaining + ids.length + 1);
-          // The first record of a list was counted when the list was asked for.
-          for (const [id, { data }] of pages) budget.spend(Math.max(0, data.length - 1) * timesOf(id));
-          return pages;
-        }),
-      );
-    const own = filter ? { ...query, [filter]: id } : query;
+/** What reads a list, or that of a parent, whose id is a value of the filter, together with those of other parents. */
+function readsOf(
+  list: Listed['list'],
+  filter: string | undefined,
+  query: Query,
+  { context, budget }: OperationContext,
+) {
+  const { page, limit, after, before, sort, ...criteria } = query;
+  async function readAlone(query: Query) {
     // A page by number counts the records before it; before the first one there are none.
     const isFirst = (query.page ?? 1) === 1;
-    const page = await (isFirst ? list.byCursor(context, own) : list.byNumber(context, own));
+    const page = await (isFirst ? list.byCursor(context, query) : list.byNumber(context, query));
     budget.spend(page.data.length);
     return page as Slice<object>;
   }
-  async function totalOf(id: string, query: Query, { context, load }: OperationContext) {
-    const { page, limit, after, before, sort, ...criteria } = query;
-    if (filter)
-      return load(list, ['total', filter, criteria], id, ids =>
-        list.totalOfEach(context, parents(ids), criteria),
-      );
-    return (await list.byNumber(context, { ...criteria, limit: 1 })).meta.total;
-  }
-  return { pageOf, totalOf };
+  if (filter === undefined)
+    return {
+      pageOf: () => readAlone(query),
+      totalOf: async () => (await list.byNumber(context, { ...criteria, limit: 1 })).meta.total,
+    };
+  const parents = (ids: readonly string[]) => ({ filter: filter as never, ids: [...new Set(ids)] });
+  const pages = loaderOf(ids =>
+    budget.inSequence(async remaining => {
+      const each = parents(ids);
+      const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
+      // The first record of a list was counted when the list was asked for.
+      const more = ids.map(id => Math.max(0, (pages.get(id)?.data.length ?? 0) - 1));
+      budget.spend(more.reduce((sum, count) => sum + count));
+      return pages;
+    }),
+  );
+  const totals = loaderOf(ids => list.totalOfEach(context, parents(ids), criteria));
+  return {
+    // A cursor belongs to one parent.
+    pageOf: (id: string) => (after || before ? readAlone({ ...query, [filter]: id }) : pages.load(id)),
+    totalOf: (id: string) => totals.load(id),
+  };
 }
+
+/**
+ * Joins the lookups of one turn into one; an id may be in it several times. Nothing is kept longer, because a mutation
+ * may change it in the next turn.
+ */
+const loaderOf = <V>(read: (ids: readonly string[]) => Promise<Map<string, V>>) =>
+  new DataLoader<string, V>(
+    async ids => {
+      const values = await read(ids);
+      return ids.map(id => values.get(id) as V);
+    },
+    { cache: false },
+  );
 
 /** Whether no other fields are selected below a field, by fragments too. A field that a variable may skip counts. */
 function selectsOnly(names: string[], { fieldNodes, fragments }: GraphQLResolveInfo): boolean {

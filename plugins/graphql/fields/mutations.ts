@@ -5,82 +5,67 @@ import { type Need, need } from '../../../src/access/need.ts';
 import { expectVersion } from '../../../src/core/conditions.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { withArticle } from '../../../src/core/text.ts';
-import type { AnyResource, Operations } from '../../../src/services/resource.ts';
+import type { Operations } from '../../../src/services/resource.ts';
 import type { Resolver, SchemaPart } from '../schema.ts';
 import { checkedBy } from './inputs.ts';
 import { toSDL } from './sdl.ts';
 
 type Expecting = { id: string; expectedVersion?: number | null };
+type Write = (context: Context, input: never, args: Expecting) => Promise<object>;
 const byId =
   'id: ID!, "The version that the record must have: otherwise the error is CONFLICT." expectedVersion: Int';
 
 /** The mutations that mirror the REST writes of a resource, with the same inputs. */
 export function mutationFields({ resource, create, replace, change, remove }: Operations): SchemaPart[] {
-  const { contract, noun } = resource;
+  const { contract, noun, title } = resource;
   const one = withArticle(noun);
-  const byMembers = `Updates ${one} partially: members that are absent stay as they are.`;
-  const fields = [
-    create && creation(resource, create),
-    replace && changing('replace', `Replaces ${one} completely.`, resource, contract.replace, replace),
-    change && changing('update', byMembers, resource, contract.update, change),
-    remove && removal(resource, remove),
-  ];
-  return fields.filter(field => field !== undefined);
+  const fields: SchemaPart[] = [];
+  function add(verb: string, description: string, signature: string, resolve: Resolver, types = '') {
+    const name = `${verb}${title}`;
+    const sdl = `${types} extend type Mutation { "${description}" ${name}${signature} }`;
+    fields.push({ sdl, resolvers: { Mutation: { [name]: resolve } } });
+  }
+  function addWrite(
+    verb: string,
+    description: string,
+    schema: TObject,
+    write: Write,
+    scope?: Need,
+    args = '',
+  ) {
+    const check = bodyCheck(schema, scope);
+    const type = `${schema.$id}Input`;
+    const resolve: Resolver = (_, { input, ...args }, { context }) =>
+      write(context, check(context, input), args);
+    const signature = `(${args}input: ${type}!): ${title}`;
+    add(verb, description, signature, resolve, toSDL(`input ${type}`, title, schema));
+  }
+  const ofRecord =
+    (write: NonNullable<Operations['change']>): Write =>
+    (context, input, args) =>
+      write(context, args.id, input, conditionOf(args));
+
+  if (create) addWrite('create', `Creates ${one}.`, contract.create, create, create.scope);
+  if (replace) {
+    const description = `Replaces ${one} completely.`;
+    addWrite('replace', description, contract.replace, ofRecord(replace), replace.scope, `${byId}, `);
+  }
+  if (change) {
+    const description = `Updates ${one} partially: members that are absent stay as they are.`;
+    addWrite('update', description, contract.update, ofRecord(change), change.scope, `${byId}, `);
+  }
+  if (remove) {
+    const description = `Deletes ${one}, with cascade also what belongs to it. Returns the id.`;
+    const resolve: Resolver = async (_, args: Expecting & Removal, { context }) => {
+      await remove(context, args.id, { cascade: args.cascade }, conditionOf(args));
+      return args.id;
+    };
+    add('delete', description, `(${byId}, cascade: Boolean! = false): ID`, resolve);
+  }
+  return fields;
 }
 
-type Write<K extends keyof Operations> = NonNullable<Operations[K]>;
-
-function creation({ contract, noun, title }: AnyResource, create: Write<'create'>): SchemaPart {
-  const check = bodyCheck(contract.create, create.scope);
-  return mutation(
-    `Creates ${withArticle(noun)}.`,
-    `create${title}`,
-    `(input: ${title}CreateInput!): ${title}`,
-    (_, { input }: { input: object }, { context }) => create(context, check(context, input)),
-    [toSDL(`input ${title}CreateInput`, title, contract.create)],
-  );
-}
-
-function changing(
-  verb: string,
-  description: string,
-  { title }: AnyResource,
-  schema: TObject,
-  change: Write<'change'>,
-): SchemaPart {
-  const check = bodyCheck(schema, change.scope);
-  return mutation(
-    description,
-    `${verb}${title}`,
-    `(${byId}, input: ${schema.$id}Input!): ${title}`,
-    (_, { id, input, ...expecting }: Expecting & { input: object }, { context }) =>
-      change(context, id, check(context, input), conditionOf(expecting)),
-    [toSDL(`input ${schema.$id}Input`, title, schema)],
-  );
-}
-
-function removal({ noun, title }: AnyResource, remove: Write<'remove'>): SchemaPart {
-  const description = `Deletes ${withArticle(noun)}, with cascade also what belongs to it. Returns the id.`;
-  const resolver: Resolver = async (_, args: Expecting & Removal, { context }) => {
-    await remove(context, args.id, { cascade: args.cascade }, conditionOf(args));
-    return args.id;
-  };
-  return mutation(description, `delete${title}`, `(${byId}, cascade: Boolean! = false): ID`, resolver);
-}
-
-/** A field of the type Mutation: its arguments with its type, and the other types that it needs. */
-const mutation = (
-  description: string,
-  name: string,
-  signature: string,
-  resolver: Resolver,
-  types: string[] = [],
-): SchemaPart => ({
-  sdl: [...types, `extend type Mutation { "${description}" ${name}${signature} }`],
-  resolvers: { Mutation: { [name]: resolver } },
-});
-
-const conditionOf = ({ expectedVersion }: Omit<Expecting, 'id'>) =>
+const conditionOf = ({ expectedVersion }: Expecting) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;
 
 /**

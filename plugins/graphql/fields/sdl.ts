@@ -33,13 +33,11 @@ export function toSDL(
 }
 
 /** The type of a record and its enums, from the schema that REST uses. */
-export function toType(record: TObject, name = record.$id): string[] {
+export function toType(record: TObject, name = record.$id): string {
   const { $id = '', properties } = record;
   const enums = Object.entries<TSchema>(properties).filter(([, schema]) => schema.enum);
-  return [
-    ...enums.map(([member, schema]) => toEnum(typeOf($id, member, schema), schema)),
-    toSDL(`type ${name}`, $id, record),
-  ];
+  const types = enums.map(([member, schema]) => toEnum(typeOf($id, member, schema), schema));
+  return [...types, toSDL(`type ${name}`, $id, record)].join('\n');
 }
 
 const toEnum = (name: string, { description, enum: values }: TSchema) =>
