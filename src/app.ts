@@ -19,7 +19,6 @@ import headers from '../plugins/http/headers.ts';
 import logging from '../plugins/http/logging.ts';
 import methods, { refuseOtherMethods } from '../plugins/http/methods.ts';
 import proxies from '../plugins/http/proxies.ts';
-import conditions from '../plugins/http/requests/conditions.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
 import routing from '../plugins/http/routes.ts';
 import streams, { isWebSocket } from '../plugins/http/streams.ts';
@@ -84,7 +83,6 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);
-  await app.register(conditions);
   await app.register(contexts, { database, replicas, limits: allowance, now });
   const open = credentials === undefined;
   await app.register(streams, { settings, limits: allowance, metrics });

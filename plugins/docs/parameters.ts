@@ -1,5 +1,4 @@
 import type { RouteOptions } from 'fastify';
-import { isUntagged } from '../http/requests/conditions.ts';
 
 const text = { type: 'string' };
 /** Without an example, which the page at `/docs` would send. */
@@ -30,7 +29,7 @@ export const parameters = {
 
 /** What an operation does with the versions of records and with repeated requests. */
 export function featuresOf(route: RouteOptions, isList: boolean) {
-  const { method, config: { versioned = false, idempotencyKey: repeatable = false } = {} } = route;
+  const { method, config: { transport, versioned = false, idempotencyKey: repeatable = false } = {} } = route;
   const writes = method !== 'GET';
   return {
     /** Has an `ETag`, and a 304. */
@@ -43,7 +42,7 @@ export function featuresOf(route: RouteOptions, isList: boolean) {
     minimal: versioned && writes && method !== 'DELETE',
     repeatable,
     /** Refuses a condition that is not met. */
-    excluding: versioned || isList || isUntagged(route),
+    excluding: versioned || isList || (writes && transport === undefined),
   };
 }
 export type Features = ReturnType<typeof featuresOf>;

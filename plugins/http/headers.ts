@@ -17,7 +17,15 @@ export default fp(async app => {
     setHeaders(request, reply);
     done();
   });
+  app.addHook('onRoute', route => {
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], withoutLength].flat();
+  });
 });
+
+/** Fastify gives the response to a HEAD the length 0, but in a 304 that would be the length of the 200. */
+async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
+  if (reply.statusCode === 304) reply.removeHeader('content-length');
+}
 
 export function setHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(defaultHeaders).header('x-request-id', request.id);

@@ -6,7 +6,7 @@ import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKey
 import { auditList } from '../../src/services/audit.ts';
 import { refuseKey } from '../http/requests/idempotency.ts';
 import { routesOf } from '../http/routes.ts';
-import { deleted, sendCreated, sendPage } from './replies.ts';
+import { deleted, sendCreated, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');
 const config = { record: 'API key' };
@@ -55,10 +55,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       params,
       response: { 204: deleted },
     }),
-    async ({ context, params }, reply) => {
-      await revokeKey(context, params.key_id);
-      return reply.code(204).send();
-    },
+    async ({ context, params }, reply) => sendDeleted(reply, () => revokeKey(context, params.key_id)),
   );
   app.get(
     '/audit',

@@ -20,7 +20,7 @@ import {
 } from '../../src/services/identities.ts';
 import { users } from '../../src/services/users.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
-import { deleted, sendCreated, sendPage, sendRecord, sendResult } from './replies.ts';
+import { deleted, sendCreated, sendDeleted, sendPage, sendRecord, sendResult } from './replies.ts';
 
 const route = routesOf('People');
 const config = { record: 'user' };
@@ -93,9 +93,7 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: IdentityChoice,
       response: { 204: deleted },
     }),
-    async ({ context, params, query }, reply) => {
-      await removeIdentity(context, params.user_id, query);
-      return reply.code(204).send();
-    },
+    async ({ context, params, query }, reply) =>
+      sendDeleted(reply, () => removeIdentity(context, params.user_id, query)),
   );
 };

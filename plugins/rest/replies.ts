@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requireVersion } from '../../src/core/conditions.ts';
 import type { Context } from '../../src/core/context.ts';
-import { type Answer, withIdempotencyKey } from '../../src/services/idempotency.ts';
+import { withIdempotencyKey } from '../../src/services/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
@@ -10,7 +10,7 @@ import {
   type Page,
   pagesAround,
 } from '../../src/services/lists/pages.ts';
-import { checkUntaggedMatch, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
+import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
 import { readKey } from '../http/requests/idempotency.ts';
 import { targetOf } from '../http/routes.ts';
 
@@ -29,7 +29,7 @@ export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
   const { pathname } = targetOf(request);
   const link = linkHeader(pathname, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
   if (link !== undefined) reply.header('link', link);
-  checkUntaggedMatch(request);
+  requireVersion(ifMatch(request));
   const body = String(reply.serialize(page));
   const tag = weakTagOf(body);
   reply.header('etag', tag);
@@ -73,28 +73,30 @@ async function sendOnce<T>(
   work: (context: Context) => Promise<T>,
   locationOf: (result: T) => string | null,
 ): Promise<FastifyReply> {
-  const { context } = reply.request;
+  const { context, config } = reply.request;
+  requireVersion(conditionOf(reply));
   const keyed = readKey(reply.request);
   const act = async (context: Context) => {
     const result = await work(context);
     return { status: reply.statusCode, location: locationOf(result), body: String(reply.serialize(result)) };
   };
-  const answer = keyed
+  const { status, location, body, replayed } = keyed
     ? await withIdempotencyKey(context, keyed, act)
     : { ...(await act(context)), replayed: false };
-  if (answer.replayed) reply.header('idempotency-replayed', 'true');
-  return isEnough(reply, answer)
+  if (replayed) reply.header('idempotency-replayed', 'true');
+  if (location !== null) reply.header('location', location);
+  // Only creations answer with a record that has a version.
+  if (config.versioned) setTag(reply, 1);
+  return config.versioned && isMinimal(reply)
     ? reply.code(204).send()
-    : reply.code(answer.status).type(json).send(answer.body);
+    : reply.code(status).type(json).send(body);
 }
 
-/** Describes the result in headers, and says whether the client wants no more. */
-function isEnough(reply: FastifyReply, { location }: Answer): boolean {
-  if (location !== null) reply.header('location', location);
-  if (!reply.request.config.versioned) return false;
-  // Only creations answer with a record that has a version.
-  setTag(reply, 1);
-  return isMinimal(reply);
+/** Deletes something without a version. */
+export async function sendDeleted(reply: FastifyReply, remove: () => Promise<void>): Promise<FastifyReply> {
+  requireVersion(conditionOf(reply));
+  await remove();
+  return reply.code(204).send();
 }
 
 /** Whether the client wants no body, and says so in the response. */

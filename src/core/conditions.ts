@@ -1,12 +1,17 @@
 import { AppError } from './errors.ts';
 
 /** What a request requires of a version: the name of its part that excludes it, or undefined. */
-export type Condition = (version: number) => 'If-Match' | 'If-None-Match' | 'expectedVersion' | undefined;
+export type Condition = (version?: number) => 'If-Match' | 'If-None-Match' | 'expectedVersion' | undefined;
 
-/** Call it under the lock of the record: no other change can come between the check and the write. */
-export function requireVersion(condition: Condition | undefined, version: number): void {
+/**
+ * Call it under the lock of the record: no other change can come between the check and the write. Something without a
+ * version is there all the same: only `*` matches it.
+ */
+export function requireVersion(condition: Condition | undefined, version?: number): void {
   const excludedBy = condition?.(version);
   if (excludedBy === undefined) return;
+  if (version === undefined)
+    throw new AppError('version_mismatch', `${excludedBy} excludes every state of this path.`);
   throw new AppError(
     'version_mismatch',
     `The record is at version ${version}, which ${excludedBy} excludes. Read it again.`,

@@ -1,26 +1,12 @@
 import { crc32 } from 'node:zlib';
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import fp from 'fastify-plugin';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Condition } from '../../../src/core/conditions.ts';
-import { AppError, invalid } from '../../../src/core/errors.ts';
+import { invalid } from '../../../src/core/errors.ts';
 
-/**
- * The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
- */
-export default fp(async app => {
-  app.addHook('onRoute', route => {
-    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], withoutLength].flat();
-    if (isUntagged(route)) route.preHandler = [route.preHandler ?? [], checkUntagged].flat();
-  });
-});
+// The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
 
-/** Fastify gives the response to a HEAD the length 0, but in a 304 that would be the length of the 200. */
-async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
-  if (reply.statusCode === 304) reply.removeHeader('content-length');
-}
-
-/** The tag of a record. */
-export const tagOf = (version: number) => `"${version}"`;
+/** The tag of a record. Without a version it is no text that a client can send. */
+export const tagOf = (version?: number) => (version === undefined ? '' : `"${version}"`);
 
 /**
  * The tag of a representation without a version, made from its bytes. It is weak, because compression may change the
@@ -41,7 +27,7 @@ export function setTag(reply: FastifyReply, version: number): string {
 /** What `If-Match` and `If-None-Match` require of the record that a request writes. */
 export function conditionOf({ request }: FastifyReply): Condition {
   const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
-  const isExcluded = (version: number) => noneMatch?.some(sent => isSame(sent, tagOf(version)));
+  const isExcluded = (version?: number) => noneMatch?.some(sent => isSame(sent, tagOf(version)));
   return version => match?.(version) ?? (isExcluded(version) ? 'If-None-Match' : undefined);
 }
 
@@ -52,28 +38,6 @@ export function ifMatch(request: FastifyRequest): Condition | undefined {
     tags && (version => (tags.some(tag => tag === '*' || tag === tagOf(version)) ? undefined : 'If-Match'))
   );
 }
-
-/** Whether a REST route writes without returning a version: POSTs, and deletions of records that have none. */
-export const isUntagged = ({ url, method, config = {} }: RouteOptions) =>
-  url.startsWith('/api/') &&
-  // Not a method that the path lacks, and neither GraphQL nor a webhook.
-  config.scope !== undefined &&
-  config.transport === undefined &&
-  (method === 'POST' || (method === 'DELETE' && !config.versioned));
-
-/** Refuses tags that something without a strong one can never match: only `*` matches it, because it exists. */
-export function checkUntaggedMatch(request: FastifyRequest): void {
-  if (!(readTags(request, 'If-Match') ?? ['*']).includes('*')) throw excluded('If-Match');
-}
-
-/** The same before a write, which `If-None-Match: *` excludes, too. */
-async function checkUntagged(request: FastifyRequest): Promise<void> {
-  checkUntaggedMatch(request);
-  if (readTags(request, 'If-None-Match')?.includes('*')) throw excluded('If-None-Match');
-}
-
-const excluded = (name: string) =>
-  new AppError('version_mismatch', `${name} excludes every state of this path.`);
 
 /** Whether the client has this representation already. */
 export const isKnown = (request: FastifyRequest, tag: string) =>
