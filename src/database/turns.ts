@@ -8,28 +8,34 @@ interface Line {
   waiting: (() => void)[];
 }
 const lines = new Map<string, Line>();
-const widthIfShared = 10;
+
+/**
+ * Names of what a write locks, and how many writes of this process with the same name run at once: otherwise each would
+ * wait for the lock on a connection of its own, and strangers would wait for the connections.
+ */
+export type Widths = Record<string, number>;
+/** Of those that seldom exclude each other. They run one at a time after one of them met a lock. */
+export const several = 10;
 
 /** The turns of one write. */
 export class Turns {
-  /** Whether each is shared. */
-  readonly #names = new Map<string, boolean>();
+  readonly #widths: Widths;
   readonly #taken = new Map<string, Line>();
   #claimedInVain = false;
 
-  constructor(names: string[], shared: string[]) {
-    this.#add(names, shared);
+  constructor(widths: Widths) {
+    this.#widths = { ...widths };
   }
 
   async take(end: number): Promise<void> {
     // In one order: two writes that wait for each other would wait until their end.
-    for (const name of [...this.#names.keys()].sort()) if (!this.#begin(name)) await this.#wait(name, end);
+    for (const name of Object.keys(this.#widths).sort()) if (!this.#begin(name)) await this.#wait(name, end);
   }
 
   /** For a write inside a transaction, where it must not wait: fails when it would have to. */
-  claim(names: string[], shared: string[]): void {
-    this.#add(names, shared);
-    for (const name of [...names, ...shared]) {
+  claim(widths: Widths): void {
+    Object.assign(this.#widths, widths);
+    for (const name of Object.keys(widths)) {
       this.#claimedInVain = !this.#begin(name);
       if (this.#claimedInVain) throw new LockedOut(name);
     }
@@ -46,7 +52,7 @@ export class Turns {
   }
 
   metNoLock(): void {
-    for (const [name, line] of this.#taken) if (this.#names.get(name)) line.width = widthIfShared;
+    for (const [name, line] of this.#taken) line.width = this.#widths[name] ?? 1;
   }
 
   leave(): void {
@@ -58,15 +64,9 @@ export class Turns {
     this.#taken.clear();
   }
 
-  #add(names: string[], shared: string[]): void {
-    for (const name of names) this.#names.set(name, false);
-    for (const name of shared) this.#names.set(name, true);
-  }
-
   #begin(name: string): boolean {
     if (this.#taken.has(name)) return true;
-    const width = this.#names.get(name) ? widthIfShared : 1;
-    const line = lines.get(name) ?? { running: 0, width, waiting: [] };
+    const line = lines.get(name) ?? { running: 0, width: this.#widths[name] ?? 1, waiting: [] };
     if (line.running >= line.width) return false;
     line.running++;
     lines.set(name, line);

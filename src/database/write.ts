@@ -1,7 +1,7 @@
 import { tookTooLong } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
-import { Turns } from './turns.ts';
+import { Turns, type Widths } from './turns.ts';
 
 /** What a write needs of its context. */
 export interface Writer {
@@ -10,18 +10,6 @@ export interface Writer {
   readonly deadline?: number;
   /** The turns of the transaction that the write is a part of. */
   readonly turns?: Turns;
-}
-
-interface WaitOptions {
-  /**
-   * Names of what the write locks. Writes of this process with the same name take turns: otherwise each would wait
-   * for the lock on a connection of its own, and strangers would wait for the connections.
-   */
-  turns?: string[];
-  /**
-   * Those that seldom exclude each other: several writes run at once, but one at a time after one of them met a lock.
-   */
-  shared?: string[];
 }
 
 /** Milliseconds that a write waits for others in all: for turns and for locks. */
@@ -39,16 +27,16 @@ const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)
 export async function write<C extends Writer, T>(
   context: C,
   work: (context: C) => Promise<T>,
-  { turns: names = [], shared = [] }: WaitOptions = {},
+  widths: Widths = {},
 ): Promise<T> {
   const { db, deadline = Number.POSITIVE_INFINITY } = context;
   if (db.isTransaction) {
     if (performance.now() > deadline) throw tookTooLong();
-    context.turns?.claim(names, shared);
+    context.turns?.claim(widths);
     return work(context);
   }
   const end = Math.min(deadline, performance.now() + patience);
-  const turns = new Turns(names, shared);
+  const turns = new Turns(widths);
   let races = 0;
   try {
     for (;;) {
@@ -73,8 +61,8 @@ export async function write<C extends Writer, T>(
 export const inTransaction = <C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
-  options?: WaitOptions,
-): Promise<T> => write(context, outside => outside.db.transaction(db => work({ ...outside, db })), options);
+  widths?: Widths,
+): Promise<T> => write(context, outside => outside.db.transaction(db => work({ ...outside, db })), widths);
 
 /** First in a transaction that must not be tried again for a lock. */
 export const waitLongerForLocks = (inside: Connection) =>

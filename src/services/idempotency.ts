@@ -44,7 +44,7 @@ export async function withIdempotencyKey(
     return { ...answer, replayed: false };
   }
   try {
-    return await inTransaction(context, attempt, { turns: [hash] });
+    return await inTransaction(context, attempt, { [hash]: 1 });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
     throw error instanceof LockedOut && error.turn === hash ? inProgress.error() : error;

@@ -123,7 +123,7 @@ export async function registerMe(context: Context, input: Static<typeof contract
     if (!isNew) throw personExists.error({ id: person });
     return created;
   };
-  const created = await inTransaction(context, work, { turns: [once] });
+  const created = await inTransaction(context, work, { [once]: 1 });
   trustNothing();
   return created;
 }

@@ -13,6 +13,7 @@ import { readInstant, timeOfChange } from '../core/instants.ts';
 import { mergePatch } from '../core/mergePatch.ts';
 import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
+import { several, type Widths } from '../database/turns.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
 import { noParent, relationsOf, sideOf } from './relations.ts';
@@ -66,7 +67,7 @@ export async function withOwnRecord<C extends Contract, T extends ResourceTable,
     requireOwner(inside, resource, stored);
     return work(inside, stored);
   };
-  return inTransaction(context, locked, { turns: [id] });
+  return inTransaction(context, locked, { [id]: 1 });
 }
 
 /** A function that creates a record and returns it. Members that are absent get their defaults. */
@@ -89,15 +90,14 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       return (await insert(inside, members as never)) as Created;
     };
     // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
-    const turns = unique
-      .map(({ members: names }) => names.map(name => members[name]))
-      .filter(values => !values.includes(null))
-      .map(values => `${plural} with ${values}`.toLowerCase());
-    const shared = relationsOf(resource)
-      .map(({ member }) => members[member])
-      .filter(id => id !== null)
-      .map(id => `${plural} of ${id}`);
-    return check ? inTransaction(context, add, { turns, shared }) : write(context, add, { turns, shared });
+    const turns: Widths = {};
+    for (const { members: names } of unique) {
+      const values = names.map(name => members[name]);
+      if (!values.includes(null)) turns[`${plural} with ${values}`.toLowerCase()] = 1;
+    }
+    for (const { member } of relationsOf(resource))
+      if (members[member] !== null) turns[`${plural} of ${members[member]}`] = several;
+    return check ? inTransaction(context, add, turns) : write(context, add, turns);
   }
   return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
 }

@@ -159,7 +159,7 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   // stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
-    : write({ db }, storeAll, { turns: groups.map(eventKeyOf) }));
+    : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), 1]))));
   const idOf = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => idOf.get(eventKeyOf(event)) as string);
 }

@@ -7,16 +7,16 @@ const [locked, deadlock] = ['55P03', '40P01'];
 
 t.test('a turn that a transaction needs in vain is waited for, with its own undone', async t => {
   const gate = Promise.withResolvers<void>();
-  const turns = ['a user'];
-  const first = write({ db: noDatabase }, () => gate.promise, { turns });
+  const user = { 'a user': 1 };
+  const first = write({ db: noDatabase }, () => gate.promise, user);
   const events: string[] = [];
   const keyed = inTransaction(
     { db: noDatabase },
     inside => {
       events.push('begun');
-      return write(inside, async () => void events.push('written'), { turns });
+      return write(inside, async () => void events.push('written'), user);
     },
-    { turns: ['a key'] },
+    { 'a key': 1 },
   );
   await new Promise(setImmediate);
   t.same(events, ['begun']);
