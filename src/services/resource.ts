@@ -9,7 +9,6 @@ import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordById } from '../database/statements/recordById.ts';
-import type { Followed } from './changes/followed.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
@@ -45,25 +44,10 @@ interface Rules<C extends Contract> {
 }
 type OnRemoval = (inside: Context, ids: string[]) => Promise<void>;
 
-/** What the services, REST and GraphQL know of a resource. `name` is in the audit log, `path` in URLs. */
-export interface Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable>
-  extends Followed {
-  plural: string;
-  /** `LineItem`, `line item`, `line items`, `line-items`. */
-  title: string;
-  noun: string;
-  nouns: string;
-  path: string;
-  contract: C;
-  table: T;
-  unique: ReturnType<typeof uniqueOf>[];
-  onRemoval?: OnRemoval | undefined;
-  /** One record; not found for any other text. */
-  get: (context: Context, id: string) => Promise<T['$inferSelect']>;
-  /** The same, or undefined. */
-  find: (context: Context, id: string) => Promise<T['$inferSelect'] | undefined>;
-  list: PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>;
-}
+/** What the services, REST and GraphQL know of a resource. */
+export type Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable> = ReturnType<
+  typeof resourceOf<C, T>
+>;
 /** A resource of any table. The query of its list must have passed the schema of the contract. */
 export type AnyResource = Omit<Resource, 'list'> & {
   list: PagedList<object, never, never>;
@@ -92,17 +76,16 @@ type Operation<F> = F & {
   scope?: Need;
 };
 
-export function resourceOf<
-  C extends Contract,
-  T extends ResourceTable & { $inferSelect: Static<C['record']> },
->(
+/** A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert. */
+type Same<A, B> = [A, B] extends [B, A] ? unknown : never;
+
+export function resourceOf<C extends Contract, T extends ResourceTable>(
   plural: string,
   contract: C,
-  // A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert.
-  table: Static<C['record']> extends T['$inferSelect'] ? T : never,
+  table: T & Same<Static<C['record']>, T['$inferSelect']>,
   { filters, sorts, counted = [], unique = [], owner, readBy, onRemoval }: Rules<C> = {},
-): Resource<C, T> {
-  const byId = recordById(table);
+) {
+  const byId = recordById<T>(table);
   const ownership = { owner, isPrivate: readBy === 'owner' };
   async function find(context: Context, id: string) {
     need(context, 'read or own');
@@ -140,21 +123,23 @@ export function resourceOf<
     name,
     plural,
     title,
+    noun,
     nouns,
     contract,
-    table,
+    table: table as T,
     list,
     counted,
-    noun,
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
-    scope: 'read or own',
-    get parents() {
+    scope: 'read or own' as Need,
+    get parents(): Record<string, string> {
       return Object.fromEntries(relationsOf(this).map(({ name, member }) => [name, member]));
     },
     readAll,
+    /** The record with an id; undefined for any other text. */
     find,
-    get: async (context, id) => orNotFound(capitalize(noun), await find(context, id)),
+    /** The same, or not found. */
+    get: async (context: Context, id: string) => orNotFound(capitalize(noun), await find(context, id)),
   };
 }
 
