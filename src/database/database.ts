@@ -21,8 +21,6 @@ export interface Database {
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they cannot. */
   readonly ready: Promise<void>;
-  /** Rejects when the server does not answer. */
-  readonly ping: () => Promise<void>;
   /** False while statements that wait for a connection get none. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */

@@ -30,7 +30,6 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     reads: connection,
     available: () => !parts.disposed && !disk?.isAway(),
     ready: Promise.resolve(),
-    ping: async () => void (await client.query('select 1')),
     hasConnections: () => true,
     embedded: client,
     // Waits for an open transaction and for the running statement; later ones are refused.

@@ -22,15 +22,16 @@ function open(connect: () => postgres.Sql): postgres.Sql & Patched {
 
 /** Connections that can be dropped all at once. No statement waits for a connection without a limit. */
 export class Pool {
+  /** The current client. Do not keep it: a reset replaces it. */
+  sql: postgres.Sql & Patched;
   readonly #connect: () => postgres.Sql;
   readonly #sweep: NodeJS.Timeout;
-  #sql: postgres.Sql & Patched;
   #closed = false;
 
   /** `connect` is called again at each reset. `wait`: seconds that a statement may wait for a connection. */
   constructor(connect: () => postgres.Sql, wait = 2) {
     this.#connect = connect;
-    this.#sql = open(connect);
+    this.sql = open(connect);
     let [last, goesOn] = [performance.now(), 0];
     // Otherwise requests would pile up behind those that hold every connection.
     this.#sweep = setInterval(() => {
@@ -38,23 +39,27 @@ export class Pool {
       // This process stood still: its connections have done nothing, and what waits has its whole time again.
       if (now - last > 1000) goesOn = now;
       last = now;
-      if (now - goesOn > wait * 1000) this.#sql.refuse(wait * 1000);
+      if (now - goesOn > wait * 1000) this.sql.refuse(wait * 1000);
     }, 100).unref();
   }
 
-  /** The current client. Do not keep it: a reset replaces it. */
-  get sql(): postgres.Sql {
-    return this.#sql;
-  }
-
-  load(): { used: number; waiting: number } {
-    return this.#sql.load();
+  /** The rows of an answer; rejects when the server does not answer in time. */
+  async ask(text: string, timeout: number): Promise<Record<string, unknown>[]> {
+    // In halves: if this process stood still, the first is over at once, and the answer arrives during the second.
+    let timer = setTimeout(() => {
+      timer = setTimeout(() => this.reset(), timeout / 2);
+    }, timeout / 2);
+    try {
+      return await this.sql.unsafe(text);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Fails every statement and drops every connection: a dead server may keep them silent for 15 minutes. */
   reset(): void {
-    const dead = this.#sql;
-    if (!this.#closed) this.#sql = open(this.#connect);
+    const dead = this.sql;
+    if (!this.#closed) this.sql = open(this.#connect);
     void dead.end({ timeout: 0 });
   }
 
@@ -62,6 +67,6 @@ export class Pool {
   async close(grace = 1): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
-    await this.#sql.end({ timeout: grace });
+    await this.sql.end({ timeout: grace });
   }
 }

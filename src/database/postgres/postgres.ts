@@ -4,15 +4,28 @@ import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
-import { connectionOf, connectTo, forReads, refuseHiddenPooler, type Server } from './client.ts';
+import {
+  connectionOf,
+  connectProbe,
+  connectTo,
+  forReads,
+  refuseHiddenPooler,
+  type Server,
+} from './client.ts';
 import type { Pool } from './pool.ts';
-import { onceAtATime, sending, watchServer } from './watch.ts';
 
+/** All times are in milliseconds. */
+const checkEvery = 250;
+/** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
+const answerTimeout = 5000;
 /**
- * Milliseconds. A write that waits for a lock takes a connection from others, and statements sent behind it wait too:
- * after this time it waits without a connection (`write`).
+ * A write that waits for a lock takes a connection from others, and statements sent behind it wait too: after this time
+ * it waits without a connection (`write`).
  */
 const writeLockTimeout = 50;
+
+/** How processes send each other messages. */
+const channel = 'triport';
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
@@ -20,15 +33,29 @@ export function openPostgres(server: Server, log: Log): Database {
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
   const writes = connectionOf(writers);
-  const migrations = prepareMigrations(writes, server, log);
-  const watch = watchServer(server, log, {
-    onAnswer: () => void migrations.run(),
-    // Statements of a server that is gone would wait until TCP gives up.
-    onSilence: () => [readers, writers].forEach(pool => void pool.reset()),
-    isFinal: migrations.failFor,
-    onMessage: message => listeners.forEach(hear => void hear(message)),
-  });
   const listeners: ((message: string) => void)[] = [];
+  // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
+  const probe = connectProbe(server, {
+    onnotify: (_channel, message) => listeners.forEach(hear => void hear(message)),
+  });
+  // Each time, because the connection may be a new one. A pooler cannot listen.
+  const question = server.pooled ? 'select 1' : `listen ${channel}`;
+  const migrations = prepareMigrations(writes, server, log);
+  const watch = watchService({
+    check: async () => {
+      await probe.ask(question, answerTimeout).catch(error => {
+        if (migrations.failFor(error)) void watch.close();
+        throw error;
+      });
+      void migrations.run();
+    },
+    every: checkEvery,
+    // Statements of a server that is gone would wait until TCP gives up.
+    onAway: () => [readers, writers].forEach(pool => void pool.reset()),
+    log,
+    away: 'The database is out of reach. Trying until it is back.',
+    back: 'The database is back.',
+  });
   const available = () => migrations.done() && !watch.isAway();
   const connectionWatch = watchConnections([readers, writers], available, log);
   return {
@@ -37,14 +64,13 @@ export function openPostgres(server: Server, log: Log): Database {
     reads: connectionOf(readers),
     available,
     ready: migrations.ready,
-    ping: watch.ping,
     hasConnections: () => !connectionWatch.isAway(),
     messages: {
-      send: async message => void (await writes.rows(sending(message), [])),
+      send: async message => void (await writes.rows(`notify ${channel}, '${message}'`, [])),
       onMessage: (expected, work) => void listeners.push(message => message === expected && work()),
     },
     load: () => {
-      const [reads, writes] = [readers.load(), writers.load()];
+      const [reads, writes] = [readers.sql.load(), writers.sql.load()];
       const connections = reading.connections + server.connections;
       const waiting = reads.waiting + writes.waiting;
       return { connections, reading: reads.used, writing: writes.used, waiting };
@@ -52,7 +78,8 @@ export function openPostgres(server: Server, log: Log): Database {
     close: async () => {
       migrations.stop();
       void connectionWatch.close();
-      await Promise.all([readers.close(), writers.close(), watch.close()]);
+      void watch.close();
+      await Promise.all([readers.close(), writers.close(), probe.close(0)]);
     },
   };
 }
@@ -62,6 +89,7 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   ready.catch(() => {});
   let migrated = false;
+  let running = false;
   let stopped = false;
   /** Gives up if they can never run because of this error; returns whether it did. */
   function failFor(error: unknown): boolean {
@@ -69,8 +97,9 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
     reject(error);
     return true;
   }
-  const run = onceAtATime(async () => {
-    if (migrated) return;
+  async function run(): Promise<void> {
+    if (migrated || running) return;
+    running = true;
     try {
       if (!server.pooled) await refuseHiddenPooler(db);
       await migrate(db);
@@ -80,8 +109,10 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
     } catch (error) {
       if (stopped || failFor(error)) return;
       log.warn({ err: error }, 'The migrations were interrupted. Trying again.');
+    } finally {
+      running = false;
     }
-  });
+  }
   const stop = () => {
     stopped = true;
     resolve();

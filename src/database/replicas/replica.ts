@@ -4,7 +4,6 @@ import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage, isTooSlow } from '../databaseErrors.ts';
 import { connectionOf, connectProbe, connectTo, forReads, type Server } from '../postgres/client.ts';
 import type { Pool } from '../postgres/pool.ts';
-import { answerOf } from '../postgres/watch.ts';
 
 /** Milliseconds. */
 export const askEvery = 250;
@@ -23,7 +22,7 @@ const flushed = "select (pg_current_wal_flush_lsn() - '0/0')::text as position";
 const applied = `select case when pg_is_in_recovery() then (pg_last_wal_replay_lsn() - '0/0')::text end as position`;
 
 async function positionOf(probe: Pool, text: string): Promise<bigint | undefined> {
-  const [row] = await answerOf(probe, text, answerTimeout);
+  const [row] = await probe.ask(text, answerTimeout);
   return typeof row?.position === 'string' ? BigInt(row.position) : undefined;
 }
 

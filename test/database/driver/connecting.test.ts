@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { answerOf } from '../../../src/database/postgres/watch.ts';
 import { createPostgres, testLog } from '../../helper/database.ts';
 import {
   hangUp,
@@ -52,8 +51,7 @@ for (const [name, behaviour] of Object.entries({ sayNothing, hangUp }))
     t.equal(database.available(), false);
     await sleep(700);
     t.ok(seen.count < 20, `${seen.count} connections were tried`);
-    t.not(await outcome(database.ping(), 10_000), 'nothing', 'a ping ends');
-    t.not(await outcome(database.close()), 'nothing', 'and so does closing');
+    t.not(await outcome(database.close()), 'nothing', 'closing ends');
     await database.ready;
     t.ok(await seen.allClosed());
   });
@@ -66,7 +64,7 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
   await queryPostgres(url, `${endClients} limit 1`);
   for (const end = Date.now() + 500; Date.now() < end; await sleep(1))
     if (!database.available()) return t.fail('the service refused requests');
-  await database.ping();
+  await database.reads.rows('select 1', []);
 });
 
 // Bug: the process stood still before it had sent the question, and took the server for dead.
@@ -74,7 +72,7 @@ t.test('a process that stood still does not take the server for dead', onPostgre
   const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 });
   t.teardown(() => probe.close());
   for (let round = 0; round < 5; round++) {
-    const answer = answerOf(probe, 'select 1 as one', 1000);
+    const answer = probe.ask('select 1 as one', 1000);
     for (const end = Date.now() + 1100; Date.now() < end; );
     t.same([...(await answer)], [{ one: 1 }]);
   }
@@ -112,7 +110,6 @@ t.test('a server that is full is asked again only after a pause', onPostgres, as
   t.teardown(() => database.close());
   await sleep(1000);
   t.ok(seen.count > 0 && seen.count <= 12, `${seen.count} connections were tried`);
-  await database.ping();
 });
 
 /** Whether a client of this name begins a connection. */

@@ -54,10 +54,10 @@ t.test('a statement that waits too long for a connection fails and is never sent
     await tx`select 1`;
     const waiting = [1, 2].map(() => outcome(pool.sql`insert into notes values ('late')`));
     await turn();
-    t.same(pool.load(), { used: 1, waiting: 2 });
+    t.same(pool.sql.load(), { used: 1, waiting: 2 });
     t.same(await Promise.all(waiting), ['CONNECTION_WAIT_TIMEOUT', 'CONNECTION_WAIT_TIMEOUT']);
-    t.same(pool.load(), { used: 1, waiting: 0 });
+    t.same(pool.sql.load(), { used: 1, waiting: 0 });
   });
   t.same([...(await pool.sql`select text from notes`)], []);
-  t.same(pool.load(), { used: 0, waiting: 0 });
+  t.same(pool.sql.load(), { used: 0, waiting: 0 });
 });
