@@ -5,15 +5,13 @@ import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
-import { shutdownTimeouts } from './config/timeouts.ts';
-import { reasonOf } from './core/errors.ts';
+import { handlerTimeout } from './config/timeouts.ts';
 import type { Log } from './core/log.ts';
-import { printableLines } from './core/text.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { exit } from './process/exit.ts';
 import { checkPort } from './process/ports.ts';
-import { closeRuntime, openRuntime, type Runtime } from './process/runtime.ts';
+import { openRuntime, type Runtime } from './process/runtime.ts';
 
 type App = Awaited<ReturnType<typeof buildApp>>;
 type Jobs = ReturnType<typeof startJobs>;
@@ -24,19 +22,20 @@ async function main() {
   const configured = loadSettings();
   await checkPort('PORT', configured.PORT, configured.HOST);
   const runtime = await openRuntime(configured);
-  const { settings, log, metrics } = runtime;
+  const { settings, log, database, metrics } = runtime;
   const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
   const jobs = settings.WORKER === 'inside' ? startJobs(runtime) : undefined;
-  ending.prepare(log, code => close(runtime, app, jobs, code));
+  ending.prepare(runtime, () => close(runtime, app, jobs));
   app.server.prependListener('request', (_request, response) => {
     if (ending.begun) response.setHeader('connection', 'close');
   });
-  endWithoutDatabase(runtime, ending);
-  surviveForgottenErrors(runtime.log);
+  surviveForgottenErrors(log);
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
   // A second at most: a database that is away must not keep the process from answering.
-  await Promise.race([runtime.database.ready.catch(() => {}), sleep(1000, undefined, { ref: false })]);
+  await Promise.race([database.ready, sleep(1000, undefined, { ref: false })]);
   if (!ending.begun) await listen(app, runtime);
+  // It fails when the database can never be used.
+  await database.ready;
 }
 
 /** Listens, and says where everything is. */
@@ -61,18 +60,18 @@ function describeDatabase({ DATABASE_URL, DATA_DIR }: Settings): string {
   return `PostgreSQL, ${host}${pathname}`;
 }
 
-async function close(runtime: Runtime, app: App, jobs: Jobs | undefined, code: number): Promise<void> {
-  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = runtime.settings;
-  runtime.log.info(
+/** Lets requests end, and the jobs. */
+async function close({ settings, log }: Runtime, app: App, jobs: Jobs | undefined): Promise<void> {
+  const { DRAIN_SECONDS, REQUEST_TIMEOUT } = settings;
+  log.info(
     `Requests are served for ${DRAIN_SECONDS} s; those in flight then get up to ${REQUEST_TIMEOUT} s.`,
   );
   // /health/ready is 503 by now: load balancers stop sending requests before the port is closed.
-  if (code === 0) await sleep(DRAIN_SECONDS * 1000);
-  limitShutdown(app, runtime.settings, code);
+  await sleep(DRAIN_SECONDS * 1000);
+  limitShutdown(app, settings);
   await letClientsLeave(app);
   // Together, because each may need most of the time.
   await Promise.all([app.close(), jobs?.close()]);
-  await closeRuntime(runtime);
 }
 
 /** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
@@ -86,20 +85,10 @@ async function letClientsLeave({ server }: App): Promise<void> {
 }
 
 /** Neither a busy or half-open socket nor a silent database may delay the exit. */
-function limitShutdown(app: App, settings: Settings, code: number): void {
-  const timeouts = shutdownTimeouts(settings);
-  setTimeout(() => app.server.closeAllConnections(), timeouts.close);
-  setTimeout(exit, timeouts.exit, code);
-}
-
-/** The process waits for a database that is away, and ends if it can never be used. */
-function endWithoutDatabase({ database, log }: Runtime, ending: Ending): void {
-  database.ready.catch(error => {
-    const reason = reasonOf(error);
-    if (reason === undefined) log.fatal({ err: error }, 'The database cannot be used.');
-    else console.error(printableLines(reason));
-    void ending.begin('no database', 1);
-  });
+function limitShutdown(app: App, settings: Settings): void {
+  const timeout = handlerTimeout(settings);
+  setTimeout(() => app.server.closeAllConnections(), timeout);
+  setTimeout(exit, timeout + 1000, 0);
 }
 
 /**

@@ -4,7 +4,7 @@ import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
-import { closeRuntime, openRuntime } from './process/runtime.ts';
+import { openRuntime } from './process/runtime.ts';
 
 /** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
 async function main() {
@@ -15,17 +15,11 @@ async function main() {
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
   const jobs = startJobs(runtime);
-  ending.prepare(log, async () => {
-    await jobs.close();
-    await closeRuntime(runtime);
-  });
-  let isWaiting = false;
-  const isReady = () => isWaiting && !ending.begun && database.available();
+  ending.prepare(runtime, jobs.close);
+  const isReady = () => !ending.begun && database.available();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   await database.ready;
-  if (ending.begun) return;
-  isWaiting = true;
-  log.info('The worker waits for webhook events.');
+  if (!ending.begun) log.info('The worker waits for webhook events.');
 }
 
 await mainOf(import.meta, {

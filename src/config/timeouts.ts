@@ -13,9 +13,3 @@ export const statementTimeout = (settings: Settings) => handlerTimeout(settings)
 
 /** Longer than any exchange: a socket silent for this long belongs to a client that does not read. */
 export const socketTimeout = (settings: Settings) => arrivalTimeout + handlerTimeout(settings);
-
-/** After SIGTERM: when connections are closed by force, and when the process exits in any case. */
-export const shutdownTimeouts = (settings: Settings) => ({
-  close: handlerTimeout(settings),
-  exit: handlerTimeout(settings) + 1000,
-});

@@ -1,33 +1,35 @@
-import type { Log } from '../core/log.ts';
 import { exit } from './exit.ts';
+import { closeRuntime, type Runtime } from './runtime.ts';
 
-/** The end of the process, by a signal or a failure. It exits at once before `prepare`, and at a second signal. */
+/** The end of the process by a signal. It exits at once before `prepare`, and at a second signal. */
 export class Ending {
   begun = false;
-  #prepared: { log: Log; close: (code: number) => Promise<void> } | undefined;
+  #prepared: { runtime: Runtime; close: () => Promise<void> } | undefined;
 
   constructor() {
     // Process 1 of a container ignores signals that it does not handle.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.begin(signal, 0));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.#begin(signal));
   }
 
   /** From now on, `close` runs before the process exits. */
-  prepare(log: Log, close: (code: number) => Promise<void>): void {
-    this.#prepared = { log, close };
+  prepare(runtime: Runtime, close: () => Promise<void>): void {
+    this.#prepared = { runtime, close };
   }
 
-  async begin(reason: string, code: number): Promise<void> {
-    if (this.begun) return exit(code || 1);
-    if (!this.#prepared) return exit(code);
-    const { log, close } = this.#prepared;
+  async #begin(signal: string): Promise<void> {
+    if (this.begun) return exit(1);
+    if (!this.#prepared) return exit(0);
+    const { runtime, close } = this.#prepared;
+    const { log } = runtime;
     this.begun = true;
-    log.info(`Ending: ${reason}.`);
+    log.info(`Ending: ${signal}.`);
     try {
-      await close(code);
+      await close();
+      await closeRuntime(runtime);
       log.info('Ended.');
     } catch (error) {
       log.error({ err: error }, 'The shutdown failed.');
     }
-    await exit(code);
+    await exit(0);
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { type Environment, readSettings, SettingsError } from '../../src/config/settings.ts';
-import { shutdownTimeouts, statementTimeout } from '../../src/config/timeouts.ts';
+import { statementTimeout } from '../../src/config/timeouts.ts';
 import { trustedProxies } from '../../src/config/trustedProxies.ts';
 import { startTraces } from '../../src/process/traces.ts';
 
@@ -152,8 +152,7 @@ t.test('traces that cannot be exported as the environment says stop the start', 
   await startTraces({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: 'none', ...grpc });
 });
 
-t.test('a statement times out before its handler, and the process exits within 10 s of SIGTERM', async t => {
+t.test('a statement times out before its handler', async t => {
   t.equal(statementTimeout(readSettings({})), 6000);
   t.equal(statementTimeout(readSettings({ REQUEST_TIMEOUT: '2' })), 1500);
-  t.ok(shutdownTimeouts(readSettings({})).exit < 10_000);
 });
