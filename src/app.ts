@@ -83,9 +83,9 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);
-  await app.register(contexts, { database, replicas, limits: allowance, now });
+  await app.register(contexts, { database, replicas, now });
   const open = credentials === undefined;
-  await app.register(streams, { settings, limits: allowance, metrics });
+  await app.register(streams, { settings, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;
   const feed = makeFeed(followed, { database, log, now, keptDays });
   await app.register(docs, { version, open, resources: followed });

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Transport } from '../../schemas/audit.ts';
-import type { RateLimits } from '../../src/access/rateLimits.ts';
 import type { Context } from '../../src/core/context.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import type { Connection } from '../../src/database/connection.ts';
@@ -27,12 +26,11 @@ declare module 'fastify' {
 interface Options {
   database: Database;
   replicas: Replicas | undefined;
-  limits: RateLimits;
   now: () => Date;
 }
 
 /** Gives every request the context that the services work in, or refuses while there is no database. */
-export default fp<Options>(async (app, { database, replicas, limits, now }) => {
+export default fp<Options>(async (app, { database, replicas, now }) => {
   const contextOf = (request: FastifyRequest, db: Connection): Context => {
     if (!database.available()) throw unavailable();
     const { transport = 'rest' } = request.config;
@@ -53,22 +51,21 @@ export default fp<Options>(async (app, { database, replicas, limits, now }) => {
   });
   app.decorateRequest('replica', undefined);
   app.decorateRequest('wrote', false);
-  if (replicas) readFrom(replicas, app, limits);
+  if (replicas) readFrom(replicas, app);
 });
 
 const isSafe = ({ method }: FastifyRequest) => method === 'GET' || method === 'HEAD';
 
 /** A caller is identified as for rate limits: by credentials, or else by address. */
-function readFrom(replicas: Replicas, app: FastifyInstance, limits: RateLimits): void {
-  const callerOf = ({ actor, ip }: FastifyRequest) => limits.accountOf(actor, ip).name;
+function readFrom(replicas: Replicas, app: FastifyInstance): void {
   const hasCaller = ({ config }: FastifyRequest) => config.scope !== undefined && config.scope !== 'public';
   app.addHook('preValidation', async request => {
     const mayRead = isSafe(request) || request.config.transport === 'graphql';
-    if (mayRead && hasCaller(request)) request.replica = await replicas.readerFor(callerOf(request));
+    if (mayRead && hasCaller(request)) request.replica = await replicas.readerFor(request.account.name);
   });
   // Whatever the answer: after an error, too, something may be written.
   app.addHook('onSend', async request => {
-    if (request.wrote && hasCaller(request)) await replicas.wrote(callerOf(request));
+    if (request.wrote && hasCaller(request)) await replicas.wrote(request.account.name);
   });
   app.addHook('onClose', () => replicas.close());
 }

@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
 import { need } from '../../src/access/need.ts';
-import type { RateLimits } from '../../src/access/rateLimits.ts';
 import { AppError, invalidToken } from '../../src/core/errors.ts';
 import type { Follower } from '../../src/services/changes/follow.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
@@ -35,19 +34,18 @@ export const mostUnsent = 1_000_000;
 
 interface Options {
   settings: Settings;
-  limits: RateLimits;
   metrics: Metrics;
 }
 
 /** Counts the streams of each caller, and ends them with the right of the caller and with the service. */
-export default fp<Options>(async (app, { settings, limits, metrics }) => {
+export default fp<Options>(async (app, { settings, metrics }) => {
   const maximum = Math.ceil(settings.MAX_IN_FLIGHT / 10);
   const open = new Map<string, Set<AbortController>>();
   let isEnding = false;
   const all = () => [...open.values()].flatMap(each => [...each]);
   metrics.watch('streams_open', 'Open streams of changes, and WebSockets.', () => all().length);
   app.decorateRequest('openStream', function (kind = 'events') {
-    const name = `${kind} ${limits.accountOf(this.actor, this.ip).name}`;
+    const name = `${kind} ${this.account.name}`;
     const own = open.get(name) ?? new Set();
     if (own.size >= maximum) throw tooMany(maximum);
     const ending = new AbortController();

@@ -3,8 +3,7 @@ import { invalidToken } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Database } from '../database/database.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
-import type { TokenVerifier } from './jwt.ts';
-import { type KeyRing, openKeyRing } from './keyRing.ts';
+import { openKeyRing } from './keyRing.ts';
 
 export interface CredentialDependencies {
   database: Database;
@@ -28,7 +27,7 @@ export async function openCredentials(settings: Settings, dependencies: Credenti
   return {
     keys,
     /** The credential, and who can recall or find its caller. */
-    read(authorization: string): { credential: string; verifier: KeyRing | TokenVerifier } {
+    read(authorization: string) {
       const credential = credentialIn(authorization);
       if (looksLikeToken(credential)) return { credential, verifier: keys };
       if (tokens === undefined) throw invalidToken('The credential is not an API key of this service.');

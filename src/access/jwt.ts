@@ -15,7 +15,6 @@ const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
 type Dependencies = Pick<CredentialDependencies, 'log' | 'database'>;
-export type TokenVerifier = ReturnType<typeof openTokenVerifier>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export function openTokenVerifier(

@@ -17,7 +17,6 @@ const maxKeys = 10_000;
 const keyById = recordById(apiKeys);
 
 type KnownKey = ReturnType<typeof knownKey>;
-export type KeyRing = ReturnType<typeof openKeyRing>;
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
 export function openKeyRing({ database, now }: Pick<CredentialDependencies, 'database' | 'now'>) {

@@ -107,8 +107,6 @@ async function admitConnection(connection: Connection, authorization: unknown): 
   const { request, socket } = connection;
   if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
   await request.identify();
-  // Until now it counted for its address.
-  request.account = null;
   try {
     if (request.refusal) throw request.refusal;
     need(request, 'read or own');

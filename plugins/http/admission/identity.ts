@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Credentials } from '../../../src/access/credentials.ts';
 import type { Need } from '../../../src/access/need.ts';
@@ -36,47 +36,42 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
       },
     });
     app.decorateRequest('refusal', null);
-    app.decorateRequest('identify', credentials ? identification(credentials, limits) : async () => {});
-    if (credentials) identify(app, credentials);
+    app.decorateRequest('identify', async function () {
+      const { authorization } = this.headers;
+      if (!credentials || authorization === undefined) return;
+      try {
+        const { credential, verifier } = credentials.read(authorization);
+        this.caller =
+          (await verifier.recall(credential)) ?? (await lookUp(this.ip, () => verifier.find(credential)));
+        this.keptAccount = null;
+        this.refusal = null;
+      } catch (error) {
+        this.refusal = error;
+      }
+    });
+    if (!credentials) return;
+
+    /** A lookup costs work: an address that has guessed too often gets none. */
+    async function lookUp(address: string, find: () => Promise<Actor>): Promise<Actor> {
+      const { name, maximum } = limits.guessAccountOf(address);
+      const usage = await limits.store.add(name, 0);
+      if (usage.used >= maximum) throw rateLimited(usage.endsIn);
+      try {
+        return await find();
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
+        throw error;
+      }
+    }
+    app.addHook('onRequest', async (request, reply) => {
+      const { scope, identified } = request.config;
+      if (scope === undefined || (scope === 'public' && !identified)) return;
+      vary(reply, 'authorization');
+      if (request.headers.authorization === undefined) return;
+      // A response to credentials is only for their owner.
+      reply.header('cache-control', 'private, no-cache');
+      await request.identify();
+    });
+    app.addHook('onClose', async () => credentials.close());
   },
 );
-
-function identification(credentials: Credentials, limits: RateLimits) {
-  /** A lookup costs work: an address that has guessed too often gets none. */
-  async function lookUp(address: string, find: () => Promise<Actor>): Promise<Actor> {
-    const { name, maximum } = limits.guessAccountOf(address);
-    const usage = await limits.store.add(name, 0);
-    if (usage.used >= maximum) throw rateLimited(usage.endsIn);
-    try {
-      return await find();
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
-      throw error;
-    }
-  }
-  return async function (this: FastifyRequest): Promise<void> {
-    const { authorization } = this.headers;
-    if (authorization === undefined) return;
-    try {
-      const { credential, verifier } = credentials.read(authorization);
-      this.caller =
-        (await verifier.recall(credential)) ?? (await lookUp(this.ip, () => verifier.find(credential)));
-      this.refusal = null;
-    } catch (error) {
-      this.refusal = error;
-    }
-  };
-}
-
-function identify(app: FastifyInstance, credentials: Credentials): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const { scope, identified } = request.config;
-    if (scope === undefined || (scope === 'public' && !identified)) return;
-    vary(reply, 'authorization');
-    if (request.headers.authorization === undefined) return;
-    // A response to credentials is only for their owner.
-    reply.header('cache-control', 'private, no-cache');
-    await request.identify();
-  });
-  app.addHook('onClose', async () => credentials.close());
-}

@@ -7,8 +7,10 @@ import { rateLimited } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The account that this request counts against, once it was counted. */
-    account: Account | null;
+    /** What this request and its streams count against. */
+    readonly account: Account;
+    /** The same, once somebody has asked for it; null when the caller is another one. */
+    keptAccount: Account | null;
     /** Counts further requests, besides the one itself. Refuses beyond the limit, unless `refuse` is false. */
     charge(reply: FastifyReply | undefined, cost: number, options?: { refuse: boolean }): Promise<void>;
   }
@@ -19,16 +21,18 @@ declare module 'fastify' {
  * application, not one of each route as by default. A route opts out with `config: { rateLimit: false }`.
  */
 export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
-  app.decorateRequest('account', null);
-  const accountOf = (request: FastifyRequest) => {
-    request.account ??= limits.accountOf(request.actor, request.ip);
-    return request.account;
-  };
+  app.decorateRequest('keptAccount', null);
+  app.decorateRequest('account', {
+    getter(this: FastifyRequest) {
+      this.keptAccount ??= limits.accountOf(this.actor, this.ip);
+      return this.keptAccount;
+    },
+  });
   await app.register(rateLimit, {
     global: false,
     enableDraftSpec: true,
-    keyGenerator: request => accountOf(request).name,
-    max: request => accountOf(request).maximum,
+    keyGenerator: request => request.account.name,
+    max: request => request.account.maximum,
     store: storeOf(limits),
     errorResponseBuilder: (_request, { ttl }) => rateLimited(ttl),
   });
@@ -39,10 +43,10 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   });
 
   app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
-    const account = accountOf(this);
-    const usage = await limits.store.add(account.name, cost);
-    reply?.header('ratelimit-remaining', Math.max(0, account.maximum - usage.used));
-    if (refuse && usage.used > account.maximum) throw rateLimited(usage.endsIn);
+    const { name, maximum } = this.account;
+    const usage = await limits.store.add(name, cost);
+    reply?.header('ratelimit-remaining', Math.max(0, maximum - usage.used));
+    if (refuse && usage.used > maximum) throw rateLimited(usage.endsIn);
   });
   app.addHook('onClose', () => limits.store.close());
 });
