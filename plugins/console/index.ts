@@ -1,11 +1,6 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
-import { routesOf } from '../http/routes.ts';
-import { servePage, sharedFile } from '../pages/assets.ts';
-
-const folder = join(import.meta.dirname, 'app');
-const modules = readdirSync(folder).filter(name => name.endsWith('.js'));
+import { servePage } from '../pages/assets.ts';
 
 const body = `<header>
 <h1><a href="/">Triport</a> console</h1>
@@ -27,23 +22,11 @@ Oldest waits <span id="oldest"></span>
 <main id="view" tabindex="-1"></main>
 <noscript>The console needs JavaScript.</noscript>`;
 
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-
-const route = routesOf('Service');
-
 /** The page for operators. It holds no data: what it shows comes through the public API, with the key of its reader. */
 export const operatorConsole: FastifyPluginAsync = async app => {
-  const send = servePage(app, '/console', {
-    title: 'Triport console',
-    body,
-    policy,
-    styles: [join(import.meta.dirname, 'style.css')],
-    modules: [sharedFile('key.js'), ...modules.map(name => join(folder, name))],
-  });
-  app.get(
-    '/console',
-    { ...route('getConsole', 'The console for operators', 'public', { hide: true }), logLevel: 'warn' },
-    async (_request, reply) => send(reply),
+  const folder = join(import.meta.dirname, 'app');
+  const send = servePage(app, '/console', { title: 'Triport console', body, shared: ['key.js'], folder });
+  app.get('/console', { config: { scope: 'public' }, schema: { hide: true } }, async (_request, reply) =>
+    send(reply),
   );
 };

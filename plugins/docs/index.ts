@@ -3,8 +3,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { toolPolicy } from '../http/headers.ts';
-import { packageFile, sendTagged, servePage, sharedFile } from '../pages/assets.ts';
+import { packageFile, senderOf, servePage } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
 import { errorSchemas } from './errorSchemas.ts';
 import { conflictExamples, sharedErrors } from './errors.ts';
@@ -39,16 +38,15 @@ export const docs = fp<Options>(async (app, options) => {
     onFirstUse(() => openWriter(app, options)),
   );
   const write = async (yaml: boolean) => (await app.documentWriter()).swagger({ yaml });
-  const sendJson = sendTagged(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
-  const sendYaml = sendTagged(async () => Buffer.from(String(await write(true))));
-  const here = (file: string) => join(import.meta.dirname, 'page', file);
+  const sendJson = senderOf(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
+  const sendYaml = senderOf(async () => Buffer.from(String(await write(true))));
+  const libraries = ['swagger-ui.css', 'swagger-ui-bundle.js'];
   const sendPage = servePage(app, '/docs/page', {
     title: 'Triport API',
     body: '<div id="page"></div>',
-    policy: toolPolicy,
-    styles: [packageFile('@fastify/swagger-ui', 'static/swagger-ui.css'), here('style.css')],
-    scripts: [packageFile('@fastify/swagger-ui', 'static/swagger-ui-bundle.js')],
-    modules: [sharedFile('repair.js'), here('plugin.js'), here('start.js')],
+    libraries: libraries.map(name => packageFile('@fastify/swagger-ui', `static/${name}`)),
+    shared: ['repair.js'],
+    folder: join(import.meta.dirname, 'page'),
   });
   const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;
   for (const path of ['/docs', '/docs/']) app.get(path, route, async (_request, reply) => sendPage(reply));

@@ -13,10 +13,9 @@ import {
 import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { toolPolicy, wantsPage } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
-import { packageFile, servePage, sharedFile } from '../pages/assets.ts';
+import { packageFile, servePage, wantsPage } from '../pages/assets.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Options } from './execution/endpoint.ts';
 
@@ -34,20 +33,19 @@ const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(stat
 
 const protocol = 'graphql-transport-ws';
 
-const here = (file: string) => join(import.meta.dirname, 'tool', file);
 /** The browser tool. */
 const toolPage = {
   title: 'Triport GraphQL',
   body: '<main><h1>GraphQL</h1><div id="tool"></div></main>',
-  policy: toolPolicy,
-  styles: [packageFile('graphiql', 'graphiql.min.css'), here('style.css')],
   // GraphiQL 3 is the last with a browser bundle; it needs React 18.
-  scripts: [
+  libraries: [
+    packageFile('graphiql', 'graphiql.min.css'),
     packageFile('react', 'umd/react.production.min.js'),
     packageFile('react-dom', 'umd/react-dom.production.min.js'),
     packageFile('graphiql', 'graphiql.min.js'),
   ],
-  modules: [sharedFile('key.js'), sharedFile('repair.js'), here('start.js')],
+  shared: ['key.js', 'repair.js'],
+  folder: join(import.meta.dirname, 'tool'),
 };
 
 const post = {

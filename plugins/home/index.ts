@@ -4,9 +4,9 @@ import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { type AnyResource, countRecords } from '../../src/services/resource.ts';
-import { vary, wantsPage } from '../http/headers.ts';
+import { vary } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
-import { servePage } from '../pages/assets.ts';
+import { servePage, wantsPage } from '../pages/assets.ts';
 
 interface Options {
   version: string;
@@ -33,13 +33,7 @@ const access = `<p>This service requires a key. Its administrator creates the fi
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { version, open, resources, counted } = options;
   const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
-  const send = servePage(app, '/home', {
-    title: 'Triport',
-    body: '',
-    policy:
-      "default-src 'none'; img-src data:; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    styles: [],
-  });
+  const send = servePage(app, '/home', { title: 'Triport', body: '' });
 
   /**
    * Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages.

@@ -3,12 +3,6 @@ import fp from 'fastify-plugin';
 
 /** On every response. Without Cache-Control, caches keep one for as long as they like: a 404 outlived the creation. */
 const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
-/** What a browser may do with a page, besides the policy of its content. Data needs no such permissions. */
-const pageHeaders = {
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-};
 /** For a year, a browser that used TLS must not connect without it. */
 const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };
 
@@ -37,16 +31,3 @@ export const vary = (
   reply: FastifyReply,
   name: 'accept' | 'accept-encoding' | 'authorization',
 ): FastifyReply => reply.header('vary', [reply.getHeader('vary') ?? [], name].flat().join(', '));
-
-export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
-
-/** The policy of a page that sets inline styles and embeds fonts. No script is inline. */
-export const toolPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
-
-export const sendHtml = (reply: FastifyReply, page: string, policy: string): FastifyReply =>
-  vary(reply, 'accept')
-    .type('text/html; charset=utf-8')
-    .headers({ ...pageHeaders, 'content-security-policy': policy })
-    .serializer(String)
-    .send(page);

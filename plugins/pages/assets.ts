@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -6,11 +7,10 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { onFirstUse } from '../../src/core/kept.ts';
-import { sendHtml, vary } from '../http/headers.ts';
+import { vary } from '../http/headers.ts';
 import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
 
-/** A file that several pages use. */
-export const sharedFile = (name: 'key.js' | 'repair.js' | 'theme.css') => join(import.meta.dirname, name);
+export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 
 const { resolve } = createRequire(import.meta.url);
 /** A file of a package. */
@@ -21,12 +21,21 @@ interface Page {
   title: string;
   /** What is in the body of the document. */
   body: string;
-  policy: string;
-  styles: string[];
-  /** Scripts of others, which come before our modules. */
-  scripts?: string[];
-  modules?: string[];
+  /** Styles and scripts of packages, which come before our modules. */
+  libraries?: string[];
+  /** Modules that several pages use. */
+  shared?: string[];
+  /** The folder of its own style and modules. */
+  folder?: string;
 }
+
+/** What a browser may do with a page. Libraries set inline styles; no script is inline. Data needs no permissions. */
+const headersOf = (hasLibraries: boolean) => ({
+  'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'${hasLibraries ? " 'unsafe-inline'" : ''}; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+});
 
 /**
  * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files
@@ -34,23 +43,29 @@ interface Page {
  * their names.
  */
 export function servePage(app: FastifyInstance, path: string, page: Page) {
-  const { title, scripts = [], modules = [], policy } = page;
-  const styles = [sharedFile('theme.css'), ...page.styles];
-  const files = [...styles, ...scripts, ...modules];
+  const { title, libraries = [], shared = [], folder } = page;
+  const common = ['theme.css', ...shared].map(name => join(import.meta.dirname, name));
+  const own = folder ? readdirSync(folder).map(name => join(folder, name)) : [];
+  const files = [...common, ...libraries, ...own];
   // Not at the start: the files of all pages have 6 MB.
   const version = onFirstUse(async () => {
     const contents = await Promise.all(files.map(file => readFile(file)));
     return hash('sha256', Buffer.concat(contents)).slice(0, 12);
   });
   for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
+  const headers = headersOf(libraries.length > 0);
   return async (reply: FastifyReply, body = page.body) => {
     const base = `${app.prefix}${path}/${await version()}`;
-    const head = [
-      ...styles.map(file => `<link rel="stylesheet" href="${base}/${basename(file)}">`),
-      ...scripts.map(file => `<script defer src="${base}/${basename(file)}"></script>`),
-      ...modules.map(file => `<script type="module" src="${base}/${basename(file)}"></script>`),
-    ];
-    return sendHtml(reply, documentOf(title, head.join('\n'), body), policy);
+    const elements = files.map(file => {
+      const url = `${base}/${basename(file)}`;
+      if (file.endsWith('.css')) return `<link rel="stylesheet" href="${url}">`;
+      return `<script ${libraries.includes(file) ? 'defer' : 'type="module"'} src="${url}"></script>`;
+    });
+    return vary(reply, 'accept')
+      .type('text/html; charset=utf-8')
+      .headers(headers)
+      .serializer(String)
+      .send(documentOf(title, elements.join('\n'), body));
   };
 }
 
@@ -68,7 +83,7 @@ ${body}
 `;
 
 function serveFile(app: FastifyInstance, url: string, version: () => Promise<string>, file: string): void {
-  const send = sendCompressed(() => readFile(file));
+  const send = senderOf(() => readFile(file));
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   app.get<{ Params: { version: string } }>(
     url,
@@ -83,29 +98,20 @@ function serveFile(app: FastifyInstance, url: string, version: () => Promise<str
 }
 
 const gzipAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+const compress = promisify<Buffer, Buffer>(gzip);
 
-const acceptsGzip = ({ headers }: FastifyRequest) => gzipAccepted.test(headers['accept-encoding'] ?? '');
-export const compress = promisify<Buffer | string, Buffer>(gzip);
-
-/** Returns a function that sends this content, compressed if the client takes it. */
-function sendCompressed(read: () => Promise<Buffer>) {
-  let compressed: Buffer | undefined;
+/** Returns a function that sends this content, compressed if the client takes it; a client that has it gets a 304. */
+export function senderOf(read: () => Promise<Buffer>) {
+  // Not at the start: most instances never serve a page, and the files of all pages have 6 MB.
+  const prepare = onFirstUse(async () => {
+    const content = await read();
+    return { tag: weakTagOf(content), compressed: await compress(content) };
+  });
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    vary(reply, 'accept-encoding');
-    if (!acceptsGzip(request)) return reply.send(await read());
-    // On first use: most instances never serve a page.
-    compressed ??= await compress(await read());
+    const { tag, compressed } = await prepare();
+    vary(reply, 'accept-encoding').header('etag', tag);
+    if (isKnown(request, tag)) return reply.code(304).send();
+    if (!gzipAccepted.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
     return reply.header('content-encoding', 'gzip').send(compressed);
-  };
-}
-
-/** The same for content that changes under its URL, with each release: a client that has it gets a 304. */
-export function sendTagged(read: () => Promise<Buffer>) {
-  const send = sendCompressed(read);
-  let tag: string | undefined;
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    tag ??= weakTagOf(await read());
-    reply.header('etag', tag);
-    return isKnown(request, tag) ? vary(reply, 'accept-encoding').code(304).send() : send(request, reply);
   };
 }
