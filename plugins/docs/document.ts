@@ -8,8 +8,7 @@ import type { Followed } from '../../src/services/changes/followed.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
 import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
-import { headers, responseHeadersOf } from './headers.ts';
-import { featuresOf, parameters, parametersOf } from './parameters.ts';
+import { featuresOf, headers, parameters, parametersOf, responseHeadersOf } from './headers.ts';
 
 const list = new Intl.ListFormat('en-GB');
 const descriptionOf = (
@@ -100,13 +99,12 @@ export function completeOperation(
     if (!parameter.required) delete parameter.example;
   }
   const isList = own.some(({ name }) => name === 'limit');
-  const isLimited = config.rateLimit !== false;
   const features = featuresOf(route, isList);
   operation.parameters = [...own, ...parametersOf(features)];
   if (features.cached) operation.responses[304] = { description: 'The client has it already.' };
   if (features.minimal) operation.responses[204] = { description: 'Done, with `Prefer: return=minimal`.' };
   for (const [status, response] of Object.entries(operation.responses))
-    Object.assign(response, { headers: responseHeadersOf(status, isList, isLimited, features) });
+    Object.assign(response, { headers: responseHeadersOf(status, features) });
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
@@ -116,7 +114,7 @@ export function completeOperation(
   if (own.some(({ name }) => name === 'last-event-id')) codes.push('gone');
   if (features.excluding) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');
-  if (isLimited) codes.push('rate_limited');
+  if (features.isLimited) codes.push('rate_limited');
   const request = exampleRequest(route, operation, schemas);
   operation['x-codeSamples'] ??= samplesOf(request, isGuarded && !open);
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.

@@ -1,10 +1,23 @@
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { scopes } from '../../schemas/apiKey.ts';
+import { ErrorEnvelope, Violation } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/services/idempotency.ts';
-import { errorSchema, schemaNameOf } from './errorSchemas.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
-import { always, header, headers, limitHeaders } from './headers.ts';
+import { always, headers, limitHeaders, referToHeaders } from './headers.ts';
+
+// Each status, and each code of a 409, has a schema of its own. With only the schema of `Error`, a client that is
+// generated from the document could not know which codes an operation answers, and what comes with them.
+
+const text = Type.String();
+const oneOf = (values: readonly string[]) => Type.Unsafe({ type: 'string', enum: values });
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** Details with one of these codes. */
+const coded = (codes: readonly string[], members: TProperties = {}) =>
+  Type.Object({ code: oneOf(codes), ...members });
 
 /**
  * Description, message and details of each, if they differ. A 405 belongs to no operation, and each operation has its
@@ -55,23 +68,81 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
 };
 
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
-  unauthenticated: { 'WWW-Authenticate': header('WWWAuthenticate') },
+  unauthenticated: referToHeaders('WWW-Authenticate'),
   forbidden: { 'WWW-Authenticate': { ...headers.WWWAuthenticate, required: false } },
   version_mismatch: { ETag: { ...headers.ETag, required: false } },
-  rate_limited: { ...limitHeaders, 'Retry-After': header('RetryAfter') },
-  unavailable: { 'Retry-After': header('RetryAfter') },
+  rate_limited: { ...limitHeaders, ...referToHeaders('Retry-After') },
+  unavailable: referToHeaders('Retry-After'),
 };
+
+/** The codes of the shared errors. */
+const sharedErrors = Object.keys(described) as ErrorCode[];
+
+/** The details of shared errors that have more than their code. */
+const detailsOf: Partial<Record<ErrorCode, object>> = {
+  invalid: { anyOf: [{ type: 'array', items: reference(Violation.$id ?? '') }, coded(['bad_request'])] },
+  unauthenticated: coded(['unauthenticated'], { reason: Type.Optional(text) }),
+  forbidden: coded(['forbidden', 'not_yours', 'no_person'], {
+    scope: Type.Optional(oneOf(scopes)),
+    path: Type.Optional(text),
+    credential: Type.Optional(text),
+  }),
+  not_found: coded(['not_found', 'no_person']),
+  version_mismatch: coded(['version_mismatch'], { version: Type.Optional(Type.Integer()) }),
+  rate_limited: coded(['rate_limited'], { retryAfter: Type.Integer() }),
+  unavailable: coded(['unavailable', 'overloaded', 'ending']),
+};
+
+/** The envelope with this status and these details. */
+const envelope = (status: number, details: object) => {
+  const { message } = ErrorEnvelope.properties.error.properties;
+  const error = {
+    type: 'object',
+    additionalProperties: false,
+    required: ['message', 'status', 'details'],
+    properties: { message, status: { type: 'integer', enum: [status] }, details },
+  };
+  return { type: 'object', additionalProperties: false, required: ['error'], properties: { error } };
+};
+
+/** The schema of what an example shows. */
+const shapeOf = (value: unknown): TSchema => {
+  if (Array.isArray(value)) return Type.Unsafe({ type: 'array', items: shapeOf(value[0]) });
+  return Type.Unsafe({ type: Number.isInteger(value) ? 'integer' : typeof value });
+};
+
+function conflictSchema({ code, error, optional = [] }: Conflict): object {
+  const { code: _, ...members } = error().details as { code: string };
+  const shapes = Object.entries(members).map(([name, value]) => {
+    const shape = shapeOf(value);
+    return [name, optional.includes(name) ? Type.Optional(shape) : shape];
+  });
+  return envelope(statusOf.conflict, coded([code], Object.fromEntries(shapes)));
+}
+
+/** In the document a code is in capitalized words. */
+export const schemaNameOf = (code: string) =>
+  code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The schemas of the shared errors and of the conflicts, by name. */
+export const errorSchemas = (conflicts: readonly Conflict[]) =>
+  Object.fromEntries([
+    ...sharedErrors.map(code => [
+      `${schemaNameOf(code)}Error`,
+      envelope(statusOf[code], detailsOf[code] ?? coded([code])),
+    ]),
+    ...conflicts.map(conflict => [`${schemaNameOf(conflict.code)}Error`, conflictSchema(conflict)]),
+  ]);
+
+const referToError = (code: string) => reference(`${schemaNameOf(code)}Error`);
 
 /** A shared error; one of an operation has a message or details of its own. */
 function errorResponse(code: ErrorCode, own: object = {}) {
   const [description = '', message = description, details = { code }] = described[code] ?? [];
   const example = { error: { message, status: statusOf[code], details, ...own } };
-  const content = { 'application/json': { schema: errorSchema([code]), example } };
+  const content = { 'application/json': { schema: referToError(code), example } };
   return { description, headers: { ...always, ...errorHeaders[code] }, content };
 }
-
-/** The codes of the shared errors. */
-export const sharedErrors = Object.keys(described) as ErrorCode[];
 
 export const errorResponses = Object.fromEntries(
   sharedErrors.map(code => [schemaNameOf(code), errorResponse(code)]),
@@ -104,17 +175,16 @@ export const conflictExamples = (conflicts: Conflict[]) =>
     }),
   );
 
-/** Not with every conflict. */
-const retryAfter = { ...headers.RetryAfter, required: false };
-
 function conflictResponse(conflicts: readonly Conflict[]) {
-  const examples = Object.fromEntries(
-    conflicts.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
-  );
-  const schema = errorSchema(conflicts.map(({ code }) => code));
+  const codes = conflicts.map(({ code }) => code);
+  const examples = Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }]));
+  const schemas = codes.map(referToError);
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+  // Not with every conflict.
+  const retryAfter = { 'Retry-After': { ...headers.RetryAfter, required: false } };
   return {
     description: 'The request conflicts with stored data; `details.code` says how.',
-    headers: { ...always, ...(conflicts.includes(inProgress) && { 'Retry-After': retryAfter }) },
+    headers: { ...always, ...(conflicts.includes(inProgress) && retryAfter) },
     content: { 'application/json': { schema, examples } },
   };
 }

@@ -1,4 +1,4 @@
-import type { Features } from './parameters.ts';
+import type { RouteOptions } from 'fastify';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };
@@ -49,32 +49,83 @@ export const headers = {
   },
 };
 
-export const header = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
-export const always = { 'X-Request-Id': header('RequestId') };
-export const limitHeaders = {
-  'RateLimit-Limit': header('RateLimitLimit'),
-  'RateLimit-Remaining': header('RateLimitRemaining'),
-  'RateLimit-Reset': header('RateLimitReset'),
+/** References to these headers. */
+export const referToHeaders = (...names: string[]) =>
+  Object.fromEntries(
+    names.map(name => [name, { $ref: `#/components/headers/${name.replace(/^X-|-/g, '')}` }]),
+  );
+export const always = referToHeaders('X-Request-Id');
+export const limitHeaders = referToHeaders('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset');
+
+/** Without an example, which the page at `/docs` would send. */
+const parameter = (name: string, description: string, schema: object = text) => ({
+  name,
+  in: 'header',
+  description,
+  schema,
+});
+
+/** The request headers that operations have in common. */
+export const parameters = {
+  IfNoneMatch: parameter(
+    'If-None-Match',
+    'The `ETag` of what the client has, such as `"1"`, several, or `*`. If it is unchanged, the response is a 304 without a body.',
+  ),
+  IfMatch: parameter(
+    'If-Match',
+    'The `ETag` of the record that the client has read, such as `"1"`, several, or `*`. If the record was changed since, the response is a 412 and nothing is written.',
+  ),
+  IdempotencyKey: parameter(
+    'Idempotency-Key',
+    'Any new text, such as a UUID. The same request sent again with the same key, within 24 hours, takes effect once and gets the same response.',
+    { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  ),
+  Prefer: parameter('Prefer', 'With `return=minimal`, a success is a 204 without the record.'),
 };
 
-export const responseHeadersOf = (
-  status: string,
-  isList: boolean,
-  isLimited: boolean,
-  features: Features,
-) => ({
-  ...always,
-  // A request that is shed with a 503 was not counted.
-  ...(isLimited && status !== '503' && limitHeaders),
-  // Of GraphQL: a request with the same key is still running.
-  ...((status === '503' || status === '409') && { 'Retry-After': header('RetryAfter') }),
-  ...(Number(status) < 400 && successHeaders(status, features)),
-  ...(isList && { Link: header('Link') }),
-});
+/** What an operation does with the versions of records and with repeated requests. */
+export function featuresOf(route: RouteOptions, isList: boolean) {
+  const { method, config = {} } = route;
+  const { transport, versioned = false, idempotencyKey: repeatable = false, rateLimit } = config;
+  const writes = method !== 'GET';
+  return {
+    isList,
+    isLimited: rateLimit !== false,
+    /** Has an `ETag`, and a 304. */
+    cached: isList || (versioned && !writes),
+    /** Has an `ETag` of one record. */
+    tagged: versioned && method !== 'DELETE',
+    /** Writes a record that the client may have read. */
+    conditional: versioned && ['PUT', 'PATCH', 'DELETE'].includes(String(method)),
+    /** May return nothing. */
+    minimal: versioned && writes && method !== 'DELETE',
+    repeatable,
+    /** Refuses a condition that is not met. */
+    excluding: versioned || isList || (writes && transport === undefined),
+  };
+}
+type Features = ReturnType<typeof featuresOf>;
 
-const successHeaders = (status: string, { cached, tagged, minimal, repeatable }: Features) => ({
-  ...((status === '201' || (minimal && status === '204')) && { Location: header('Location') }),
-  ...((cached || tagged) && { ETag: header('ETag') }),
-  ...(minimal && { 'Preference-Applied': header('PreferenceApplied') }),
-  ...(repeatable && { 'Idempotency-Replayed': header('IdempotencyReplayed') }),
-});
+export function parametersOf({ cached, conditional, minimal, repeatable }: Features) {
+  const taken = { IfNoneMatch: cached, IfMatch: conditional, IdempotencyKey: repeatable, Prefer: minimal };
+  const names = Object.entries(taken).flatMap(([name, isTaken]) => (isTaken ? name : []));
+  return names.map(name => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** The headers of a response with this status. */
+export function responseHeadersOf(status: string, features: Features) {
+  const { isList, isLimited, cached, tagged, minimal, repeatable } = features;
+  const isSuccess = Number(status) < 400;
+  return {
+    ...always,
+    // A request that is shed with a 503 was not counted.
+    ...(isLimited && status !== '503' && limitHeaders),
+    // Of GraphQL: a request with the same key is still running.
+    ...((status === '503' || status === '409') && referToHeaders('Retry-After')),
+    ...((status === '201' || (minimal && status === '204')) && referToHeaders('Location')),
+    ...((cached || tagged) && isSuccess && referToHeaders('ETag')),
+    ...(minimal && isSuccess && referToHeaders('Preference-Applied')),
+    ...(repeatable && isSuccess && referToHeaders('Idempotency-Replayed')),
+    ...(isList && referToHeaders('Link')),
+  };
+}

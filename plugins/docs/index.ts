@@ -5,8 +5,7 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { packageFile, senderOf, servePage } from '../pages/assets.ts';
 import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
-import { errorSchemas } from './errorSchemas.ts';
-import { conflictExamples, sharedErrors } from './errors.ts';
+import { conflictExamples, errorSchemas } from './errors.ts';
 import { type Operation, pathOf, type Schemas } from './exampleRequest.ts';
 
 declare module 'fastify' {
@@ -78,7 +77,7 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
       }
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
-      Object.assign(document.components?.schemas ?? {}, errorSchemas(sharedErrors, conflicts));
+      Object.assign(document.components?.schemas ?? {}, errorSchemas(conflicts));
       // Without shared objects: YAML would refer to them by anchors, which are hard to read.
       return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },

@@ -4,7 +4,7 @@ import { lint, loadConfig } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
-import { schemaNameOf } from '../../plugins/docs/errorSchemas.ts';
+import { schemaNameOf } from '../../plugins/docs/errors.ts';
 import { components } from '../../schemas/common.ts';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
 import { build } from '../helper/app.ts';
