@@ -13,7 +13,8 @@ Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run backup 
 async function backup({ positionals: [file] }: { positionals: string[] }, io: Io) {
   if (!file) throw new UsageError('Name the file to write');
   if (existsSync(file)) throw new OperatorError(`${file} already exists: a backup is never overwritten.`);
-  const { DATABASE_URL: url, DATA_DIR: folder } = io.settings();
+  const settings = io.settings();
+  const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   if (!url && !existsSync(`${folder}/postgres`))
     throw new OperatorError(`There is no database in ${folder}.`);
   // Only the owner may read it: it has all data of the database.
@@ -23,7 +24,7 @@ async function backup({ positionals: [file] }: { positionals: string[] }, io: Io
   const unfinished = `${file}.unfinished`;
   try {
     if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url, io.env);
-    else await withDatabase(io, ({ database }) => writeSnapshot(database, unfinished));
+    else await withDatabase(settings, ({ database }) => writeSnapshot(database, unfinished));
     renameSync(unfinished, file);
   } finally {
     process.umask(umask);

@@ -96,7 +96,11 @@ const commands: Record<string, Command> = { create, list, revoke };
 async function manageKeys(args: Flags, io: Io) {
   const work = commandNamed(commands, args.positionals[0])(args);
   const actor = `command of ${userInfo().username}`;
-  await withDatabase(io, parts => work(systemContext(parts, actor, 'command'), io), commandLog('error'));
+  await withDatabase(
+    io.settings(),
+    parts => work(systemContext(parts, actor, 'command'), io),
+    commandLog('error'),
+  );
 }
 
 export const main = await mainOf(import.meta, { usage, options, most: 2, run: manageKeys });

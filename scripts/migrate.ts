@@ -13,7 +13,7 @@ const options = { spread: { type: 'boolean' } } as const;
 
 async function migrate({ values }: Arguments<typeof options>, io: Io) {
   io.progress('Migrating the database …');
-  await withDatabase(io, async ({ db }) => {
+  await withDatabase(io.settings(), async ({ db }) => {
     io.progress('');
     io.out('The database is up to date.');
     if (values.spread)

@@ -8,7 +8,7 @@ the database.
 Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run repair`;
 
 async function repair(_: unknown, io: Io) {
-  await withDatabase(io, ({ db }) => repairCounts(db, io.out));
+  await withDatabase(io.settings(), ({ db }) => repairCounts(db, io.out));
 }
 
 export const main = await mainOf(import.meta, { usage, run: repair });

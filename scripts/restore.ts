@@ -15,7 +15,8 @@ Example: DATABASE_URL=postgres://user:password@host:5432/empty npm run restore -
 async function restore({ positionals: [file] }: { positionals: string[] }, io: Io) {
   if (!file) throw new UsageError('Name the backup');
   if (!existsSync(file)) throw new OperatorError(`There is no file ${file}.`);
-  const { DATABASE_URL: url, DATA_DIR: folder } = io.settings();
+  const settings = io.settings();
+  const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   await refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
   io.progress(`Restoring ${file} …`);
   if (url) {
@@ -24,7 +25,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
     const how = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
     runPgTool('pg_restore', [...how, file], url, io.env);
     // Opening migrates it.
-    await withDatabase(io, async () => {});
+    await withDatabase(settings, async () => {});
   } else
     await (await openEmbedded({ folder, snapshot: new Blob([readFileSync(file)]) }, commandLog())).close();
   io.progress('');

@@ -20,7 +20,9 @@ const options = {
 
 async function fill({ values }: Arguments<typeof options>, io: Io) {
   const size = sizeOf(values);
-  await withDatabase(io, parts => seedAndReport(io, systemContext(parts, 'seed', 'command'), size));
+  await withDatabase(io.settings(), parts =>
+    seedAndReport(io, systemContext(parts, 'seed', 'command'), size),
+  );
 }
 
 async function seedAndReport(io: Io, context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {

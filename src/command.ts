@@ -49,15 +49,9 @@ export class UsageError extends OperatorError {
 
 const isWatched = process.stderr.isTTY && !process.env.CI;
 
-/** Read once: a warning about `.env` must not come again. */
-let settings: Settings | undefined;
-
 const processIo: Io = {
   env: process.env,
-  settings: () => {
-    settings ??= loadSettings();
-    return settings;
-  },
+  settings: loadSettings,
   out: console.log,
   err: console.error,
   progress: text => void (isWatched && process.stderr.write(`\r\x1b[K${text}`)),

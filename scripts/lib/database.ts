@@ -1,4 +1,4 @@
-import type { Io } from '../../src/command.ts';
+import type { Settings } from '../../schemas/settings.ts';
 import { type Log, openLog } from '../../src/core/log.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -8,13 +8,13 @@ import { openDatabase } from '../../src/database/open.ts';
 export const commandLog = (level: 'warn' | 'error' = 'warn'): Log =>
   openLog({ LOG_LEVEL: level }, process.stdout.isTTY);
 
-/** Migrates the configured database, runs work on it, and closes it. */
+/** Migrates the database of the settings, runs work on it, and closes it. */
 export async function withDatabase(
-  io: Io,
+  settings: Settings,
   work: (parts: { db: Connection; log: Log; database: Database }) => Promise<void>,
   log = commandLog(),
 ): Promise<void> {
-  const database = await openDatabase(io.settings(), log);
+  const database = await openDatabase(settings, log);
   try {
     await database.ready;
     await work({ db: database.writes, log, database });
