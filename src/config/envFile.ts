@@ -1,7 +1,8 @@
 import { parseEnv } from 'node:util';
 
-const assignment = /^[ \t]*(?:export +)?(?<name>[\w.-]+)[ \t]*=[ \t]*(?<quote>["'`])?/;
-const blankOrComment = /^\s*(#.*)?$/;
+/** An assignment, whose value may span lines in quotes, or any other line that is not blank. */
+const entries =
+  /^[ \t]*(?:export +)?(?<name>[\w.-]+)[ \t]*=[ \t]*(?:(?<quote>["'`])[\s\S]*?\k<quote>)?.*$|^.*\S.*$/gm;
 
 /**
  * The names that a `.env` file sets, and what is wrong with its lines. Node ignores a line that it cannot read: with
@@ -12,21 +13,16 @@ export function checkEnvFile(text: string): { names: string[]; problems: string[
   const read = parseEnv(text);
   const found = new Map<string, number>();
   const problems: string[] = [];
-  const lines = text.split(/\r\n|\r|\n/);
-  for (let i = 0; i < lines.length; i++) {
-    const line = lines[i] ?? '';
-    if (blankOrComment.test(line)) continue;
-    const { 0: start = '', groups: { name = '', quote } = {} } = assignment.exec(line) ?? {};
+  const lines = text.replaceAll(/\r\n?/g, '\n');
+  for (const { 0: entry, index, groups: { name = '' } = {} } of lines.matchAll(entries)) {
+    if (entry.trimStart().startsWith('#')) continue;
+    const line = lines.slice(0, index).split('\n').length;
     const earlier = found.get(name);
     if (!Object.hasOwn(read, name))
-      problems.push(`.env, line ${i + 1}, cannot be read: it must be NAME=value`);
+      problems.push(`.env, line ${line}, cannot be read: it must be NAME=value`);
     else if (earlier !== undefined)
-      problems.push(`.env sets ${name} in line ${earlier} and in line ${i + 1}: keep one`);
-    else found.set(name, i + 1);
-    // A value in quotes may span lines. Where no quote closes it, Node ends it with the line.
-    if (!quote || line.includes(quote, start.length)) continue;
-    const last = lines.findIndex((other, at) => at > i && other.includes(quote));
-    if (last > i) i = last;
+      problems.push(`.env sets ${name} in line ${earlier} and in line ${line}: keep one`);
+    else found.set(name, line);
   }
   return { names: [...found.keys()], problems };
 }
