@@ -2,8 +2,7 @@ import type { Log } from '../../core/log.ts';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrations.ts';
 import { connectionOf } from './client.ts';
-import { watchDisk } from './disk.ts';
-import { lockFolder, openFolder, openInMemory } from './folder.ts';
+import { lockFolder, openFolder, openInMemory, watchDisk } from './folder.ts';
 
 /** Without a folder, the data is in memory. A snapshot is the content of a new database. */
 interface Location {
