@@ -1,9 +1,3 @@
-export interface DatabaseFailure {
-  /** The SQLSTATE, or the driver's own code when there was no answer. */
-  code: string;
-  constraint: string | undefined;
-}
-
 const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
 /** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
@@ -15,8 +9,8 @@ const lostNode =
 const internalError = 'XX000';
 const connectionFailure = '08006';
 
-/** Why a statement failed, when the error comes from a database. */
-export function databaseFailure(error: unknown): DatabaseFailure | undefined {
+/** Why a statement failed, when the error comes from a database: the SQLSTATE, or the code of the driver. */
+export function databaseFailure(error: unknown) {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
