@@ -2,7 +2,8 @@ import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import type { Settings } from '../schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError, reasonOf } from './core/errors.ts';
-import { stackOf } from './core/log.ts';
+import { describeError } from './core/log.ts';
+import { traceOf } from './core/readableLines.ts';
 import { printableLines } from './core/text.ts';
 import { exit } from './process/exit.ts';
 
@@ -69,7 +70,7 @@ export async function mainOf<O extends Options>(module: ImportMeta, command: Com
       return 0;
     } catch (error) {
       io.progress('');
-      io.err(printableLines(reasonOf(error) ?? traceOf(error)));
+      io.err(printableLines(reasonOf(error) ?? traceOf(describeError(error))));
       return 1;
     }
   };
@@ -104,9 +105,3 @@ export function commandNamed<T>(commands: Record<string, T>, name: string | unde
     name === undefined ? `Name a command: ${known}` : `Unknown command '${name}': use one of ${known}`,
   );
 }
-
-/** The stack of an error and of its causes, without the values of a failed statement. */
-const traceOf = (error: unknown): string =>
-  error instanceof Error
-    ? stackOf(error) + (error.cause === undefined ? '' : `\ncaused by ${traceOf(error.cause)}`)
-    : String(error);

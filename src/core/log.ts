@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Settings } from '../../schemas/settings.ts';
 import { isTracing, traceIds } from '../telemetry/tracing.ts';
 import { openLogOutput } from './logOutput.ts';
-import { readableLines } from './readableLines.ts';
+import { type Failure, readableLines } from './readableLines.ts';
 import { printableJson } from './text.ts';
 
 export type Log = Logger;
@@ -34,7 +34,7 @@ const jsonLines = (destination: DestinationStream): DestinationStream => ({
  * An error and its causes for the log, without the values of a failed statement: they are personal data, and
  * the driver puts them into the message, the detail and the parameters.
  */
-export function describeError(error: unknown): object {
+export function describeError(error: unknown): Failure {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code, constraint, constraint_name, table_name, query } = error as Error & Record<string, unknown>;
   const facts = { code, constraint: constraint ?? constraint_name, table: table_name, query };
@@ -50,7 +50,7 @@ export function describeError(error: unknown): object {
 const messageOf = ({ message }: Error) => message.split('\nparams:')[0] ?? '';
 
 /** The stack, also without those values. */
-export function stackOf(error: Error): string {
+function stackOf(error: Error): string {
   const { stack = '' } = error;
   // Only after the message, in which a value may look like a line of the stack.
   const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');

@@ -13,7 +13,8 @@ export const readableLines = (destination: DestinationStream): DestinationStream
 });
 
 /** What the log has of an error. */
-interface Failure {
+export interface Failure {
+  type?: string;
   message: string;
   stack?: string;
   cause?: Failure;
@@ -40,7 +41,7 @@ function readable({ time, level, msg = '', err, pid, hostname, ...fields }: Entr
   const label = labels[level];
   const more = Object.keys(fields).length > 0 && paint('dim', printableJson(JSON.stringify(fields)));
   const words = [clock, label && paint(...label), printable(msg), more].filter(Boolean).join(' ');
-  return words + (err ? stackOf(err) : '');
+  return words + (err ? `\n${paint('dim', traceOf(err))}` : '');
 }
 
 function requestLine({ method, path, status, ms }: Request, msg: string): string {
@@ -49,5 +50,6 @@ function requestLine({ method, path, status, ms }: Request, msg: string): string
   return `${method.padEnd(6)} ${printable(path)} ${shown} ${paint('dim', `${ms} ms`)}${note}`;
 }
 
-const stackOf = ({ message, stack = message, cause }: Failure): string =>
-  `\n${paint('dim', printableLines(stack))}${cause ? `\ncaused by${stackOf(cause)}` : ''}`;
+/** The stack of an error, and those of its causes. */
+export const traceOf = ({ message, stack = message, cause }: Failure): string =>
+  printableLines(stack) + (cause ? `\ncaused by\n${traceOf(cause)}` : '');
