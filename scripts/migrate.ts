@@ -1,5 +1,5 @@
 import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { spread } from '../src/database/migrations/spread.ts';
+import { spread } from '../src/database/migrations/migrations.ts';
 import { withDatabase } from './lib/database.ts';
 
 const usage = `npm run migrate -- [--spread]

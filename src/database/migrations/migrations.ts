@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -6,6 +7,7 @@ import { databaseFailure } from '../databaseErrors.ts';
 import { inLongTransaction } from '../write.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
+const spreading = new URL('../../../drizzle/spread.sql', import.meta.url);
 
 /** Any constant: every process that migrates takes this lock. */
 const migrationLock = 7_283_451;
@@ -28,7 +30,7 @@ export async function migrate(db: Connection): Promise<void> {
 }
 
 /** Work that needs the owner of the tables; another role is told who that is. */
-export async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
+async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -85,4 +87,26 @@ export async function refuseOtherEncodings(db: Connection): Promise<void> {
   throw new OperatorError(
     `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database triport encoding 'UTF8' template template0`,
   );
+}
+
+/** Spreads the tables that grow over the nodes of Citus, all or none; returns false when they were spread before. */
+export async function spread(db: Connection): Promise<boolean> {
+  const [[hasCitus] = []] = await db.rows(`select 1 from pg_extension where extname = 'citus'`, []);
+  if (!hasCitus)
+    throw new OperatorError(
+      'The database has no Citus. On every node run `create extension citus` in it; docs/scaling.md has the steps.',
+    );
+  return asOwner(db, () => inLongTransaction(db, spreadTables));
+}
+
+async function spreadTables(inside: Connection): Promise<boolean> {
+  // Of two calls at once, the second waits here.
+  await inside.rows('lock table webhook_events', []);
+  const [isSpread] = await inside.rows(
+    `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,
+    [],
+  );
+  if (isSpread) return false;
+  await inside.rows(readFileSync(spreading, 'utf8'), []);
+  return true;
 }

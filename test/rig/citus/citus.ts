@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { spread } from '../../../src/database/migrations/spread.ts';
+import { spread } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { PostgresNode } from '../cluster/postgres.ts';
 import { freePort } from '../servers/ports.ts';
