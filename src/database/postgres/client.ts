@@ -85,15 +85,13 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
   return new Pool(connect);
 }
 
-interface ProbeOptions extends ClientOptions {
-  /** Called for each notification of a channel that the connection listens to. The driver's types lack this option. */
-  onnotify?: (channel: string, message: string) => void;
-}
-
-/** One connection that is used only for health checks and notifications. */
-export function connectProbe(server: Server, options: ProbeOptions = {}): Pool {
+/** One connection that is used only for health checks, and for notifications of the channel that it listens to. */
+export function connectProbe(server: Server, onMessage: (message: string) => void = () => {}): Pool {
   const connection = { application_name: 'triport probe' };
-  return connectTo({ ...server, connections: 1 }, { max_lifetime: null, connection, ...options });
+  // The driver's types lack this option.
+  const onnotify = (_channel: string, message: string) => onMessage(message);
+  const options = { max_lifetime: null, connection, onnotify };
+  return connectTo({ ...server, connections: 1 }, options);
 }
 
 /**

@@ -35,9 +35,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const writes = connectionOf(writers);
   const listeners: ((message: string) => void)[] = [];
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
-  const probe = connectProbe(server, {
-    onnotify: (_channel, message) => listeners.forEach(hear => void hear(message)),
-  });
+  const probe = connectProbe(server, message => listeners.forEach(hear => void hear(message)));
   // Each time, because the connection may be a new one. A pooler cannot listen.
   const question = server.pooled ? 'select 1' : `listen ${channel}`;
   const migrations = prepareMigrations(writes, server, log);

@@ -9,7 +9,7 @@ import { connectProbe, serverOf } from '../postgres/client.ts';
 import { openRecentWriters } from './recentWriters.ts';
 import { askEvery, type LogPosition, openReplica, positionOfPrimary } from './replica.ts';
 
-export type Replicas = NonNullable<ReturnType<typeof openReplicas>>;
+export type Replicas = ReturnType<typeof openReplicas>;
 
 /**
  * Milliseconds. A replica that is further behind is not used. A caller who wrote reads from the primary for longer
@@ -18,7 +18,7 @@ export type Replicas = NonNullable<ReturnType<typeof openReplicas>>;
 const maxLag = 5000;
 
 /**
- * Copies of the database for reads, if there are any. Two promises hold on all instances together:
+ * Copies of the database for reads. Two promises hold on all instances together:
  *
  * 1. A replica lacks nothing that was committed more than `maxLag` ago. Each instance keeps asking the primary how
  *    far its log is, and each replica how much of it is applied.
@@ -26,11 +26,9 @@ const maxLag = 5000;
  *    replica may lag, and its reads go to the primary. Times are measured, never compared between clocks.
  */
 export function openReplicas(settings: Settings, database: Database, log: Log) {
-  const { DATABASE_URL = '', REDIS_URL } = settings;
-  const urls = replicaUrls(settings);
-  if (urls.length === 0 || REDIS_URL === undefined) return undefined;
+  const { DATABASE_URL = '', REDIS_URL = '' } = settings;
   let history: LogPosition[] = [];
-  const replicas = urls.map((url, i) =>
+  const replicas = replicaUrls(settings).map((url, i) =>
     openReplica(`Replica ${i + 1}`, serverOf(settings, url), database.reads, () => history, log),
   );
   const probe = connectProbe(serverOf(settings, DATABASE_URL));
