@@ -5,9 +5,10 @@ import { strict } from './common.ts';
  * Every environment variable, in reading order. A `secret` may also be given as NAME_FILE, the path of a file.
  * `.env.example` and the table in docs/settings.md are generated from this file.
  */
-const whole = (minimum: number, maximum: number, value: number, description: string) =>
+type Range = [minimum: number, maximum: number];
+const whole = ([minimum, maximum]: Range, value: number, description: string) =>
   Type.Integer({ minimum, maximum, default: value, description });
-const optionalWhole = (minimum: number, maximum: number, description: string) =>
+const optionalWhole = ([minimum, maximum]: Range, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }));
 const text = (value: string, description: string, options: StringOptions = {}) =>
   Type.String({ ...options, default: value, description });
@@ -29,15 +30,14 @@ export const Settings = strict({
     'development',
     '`production` refuses to start until `AUTH_MODE` is set.',
   ),
-  PORT: whole(0, 65535, 3000, 'The port to listen on. 0 picks a free one.'),
+  PORT: whole([0, 65535], 3000, 'The port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'The address to listen on.', { minLength: 1 }),
   DATABASE_URL: secret(
     'The URL of a PostgreSQL database. Without it, an embedded PostgreSQL keeps its data in `DATA_DIR`.',
     postgres,
   ),
   DATABASE_POOL_SIZE: whole(
-    1,
-    100,
+    [1, 100],
     4,
     'Connections to PostgreSQL for writes, and half as many for reads, which are pipelined: fewer connections cost less.',
   ),
@@ -69,17 +69,16 @@ export const Settings = strict({
   ),
   AUTH_ISSUER: optional('The `iss` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
   AUTH_AUDIENCE: optional('The `aud` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
-  AUDIT_RETENTION_DAYS: whole(0, 36500, 365, 'Days the audit log is kept. 0 keeps it forever.'),
+  AUDIT_RETENTION_DAYS: whole([0, 36500], 365, 'Days the audit log is kept. 0 keeps it forever.'),
   CORS_ORIGINS: text(
     '',
     'Origins whose pages may call the API, separated by commas, or `*` for all. Empty allows none but this service.',
   ),
   RATE_LIMIT_MAX: optionalWhole(
-    1,
-    1000000000,
+    [1, 1000000000],
     'Requests per window for every client, instead of 600 for an API key and 300 for an address.',
   ),
-  RATE_LIMIT_WINDOW: whole(1, 86400, 60, 'The length of the rate limit window, in seconds.'),
+  RATE_LIMIT_WINDOW: whole([1, 86400], 60, 'The length of the rate limit window, in seconds.'),
   TRUST_PROXY: text(
     '',
     'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. Empty trusts none. A number is only safe where only the proxies can reach the port.',
@@ -91,10 +90,9 @@ export const Settings = strict({
   WEBHOOK_SECRETS: secret(
     'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
   ),
-  WEBHOOK_RETRIES: whole(0, 10, 10, 'How often a failed event is retried before it is dead.'),
+  WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(
-    1,
-    3650,
+    [1, 3650],
     30,
     'Days after which processed, ignored and dismissed events are deleted. Failed and dead events are kept.',
   ),
@@ -112,34 +110,29 @@ export const Settings = strict({
     'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs.',
     { minLength: 1 },
   ),
-  GRAPHQL_MAX_DEPTH: whole(1, 100, 8, 'The depth of a GraphQL query, not counting introspection.'),
+  GRAPHQL_MAX_DEPTH: whole([1, 100], 8, 'The depth of a GraphQL query, not counting introspection.'),
   GRAPHQL_MAX_COST: whole(
-    2500,
-    250000,
+    [2500, 250000],
     5000,
     'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of it is the limit for tokens, for nodes (fields and fragments, counted each time they are spread) and for the records of a list without a `limit`; 6 aliases are allowed for each 1,000.',
   ),
   REQUEST_TIMEOUT: whole(
-    2,
-    60,
+    [2, 60],
     8,
     'Seconds a request may be worked on before it is answered with 503. A database statement gets three quarters of that. After SIGTERM, requests in flight get the same time before their connections are closed.',
   ),
   MAX_IN_FLIGHT: whole(
-    1,
-    1000000,
+    [1, 1000000],
     1000,
     'Requests worked on at once. More are answered with 503 and `Retry-After`. Health checks are always answered. Each caller may have a tenth of it as open streams of changes.',
   ),
   DRAIN_SECONDS: whole(
-    0,
-    600,
+    [0, 600],
     0,
     'Seconds after SIGTERM during which `/health/ready` is 503 while requests are still served, so that a load balancer stops sending them. 0 without a load balancer.',
   ),
   METRICS_PORT: optionalWhole(
-    0,
-    65535,
+    [0, 65535],
     'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
