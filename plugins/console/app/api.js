@@ -11,7 +11,7 @@ const failure = (message, members = {}) =>
  * @param {{ query?: Record<string, any>, body?: object, signal?: AbortSignal }} options
  */
 export async function call(method, path, { query = {}, body, signal } = {}) {
-  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined));
+  const search = new URLSearchParams(query);
   const headers = body && { 'content-type': 'application/json' };
   const request = { method, headers, signal, body: body && JSON.stringify(body) };
   const response = await fetchWithKey(`${path}?${search}`, request, 'admin').catch(error => {

@@ -27,11 +27,10 @@ export const audit = {
   },
 };
 
-/** The id of the record, which opens it if the console has a view for it. */
+const views = { event: 'events', user: 'users', identity: 'users', key: 'keys', subscription: 'customers' };
+
+/** The id of the record, which opens it if there is a view for it. The id of a subscription begins with its provider. */
 function recordOf({ action, recordId }) {
-  if (action.startsWith('event.')) return linkTo('events', recordId);
-  if (/^(user|identity)\./.test(action)) return linkTo('users', recordId);
-  if (action.startsWith('key.')) return linkTo('keys', recordId);
-  if (!action.startsWith('subscription.')) return recordId;
-  return linkTo('customers', recordId.slice(recordId.indexOf(':') + 1), recordId);
+  const view = views[action.split('.')[0]];
+  return view ? linkTo(view, recordId.slice(recordId.indexOf(':') + 1), recordId) : recordId;
 }

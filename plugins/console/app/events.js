@@ -5,17 +5,11 @@ const statuses = ['', 'received', 'processed', 'ignored', 'failed', 'dead', 'dis
 /** What can be done with an event, and with all that match. */
 const actions = {
   Replay: {
-    path: 'replay',
     from: ['failed', 'dead', 'ignored', 'dismissed'],
     done: 'replayed',
     means: 'processed again, with new attempts',
   },
-  Dismiss: {
-    path: 'dismiss',
-    from: ['failed', 'dead'],
-    done: 'dismissed',
-    means: 'put away, and not tried again',
-  },
+  Dismiss: { from: ['failed', 'dead'], done: 'dismissed', means: 'put away, and not tried again' },
 };
 
 /** The events as they come. */
@@ -47,9 +41,9 @@ export const events = {
     titleOf: ({ type }) => type ?? 'Event',
     describe,
     actions: Object.fromEntries(
-      Object.entries(actions).map(([name, { path, from, done }]) => {
+      Object.entries(actions).map(([name, { from, done }]) => {
         const act = async ({ id }) => {
-          await call('POST', `/api/webhook-events/${id}/${path}`);
+          await call('POST', `/api/webhook-events/${id}/${name.toLowerCase()}`);
           notify(`The event is ${done}.`);
         };
         return [name, { act, isPossible: ({ status }) => from.includes(status) }];
@@ -118,14 +112,13 @@ const countOf = number => (number === 1 ? '1 event' : `${number.toLocaleString()
 
 /** Says how many there are before it does anything. */
 async function actOnAll(name, query) {
-  const { path, done, means } = actions[name];
-  const send = body => call('POST', `/api/webhook-events/${path}`, { body });
+  const { done, means } = actions[name];
+  const send = body => call('POST', `/api/webhook-events/${name.toLowerCase()}`, { body });
   const { remaining } = await send({ ...query, dryRun: true });
   if (remaining === 0) return notify(`No ${query.status ?? 'failed or dead'} event matches these filters.`);
   const { status = 'failed and dead', ...others } = query;
-  const matching = [`${status} events`, ...Object.entries(others).map(entry => entry.join(' '))].join(
-    ' with ',
-  );
+  const filters = Object.entries(others).map(entry => entry.join(' '));
+  const matching = [`${status} events`, ...filters].join(' with ');
   if (!confirm(`${name} ${countOf(remaining)}?\n\nThe ${matching} are ${means}.`)) return;
   const result = await send(query);
   const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: repeat it.` : '';
