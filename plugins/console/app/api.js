@@ -1,8 +1,7 @@
 import { fetchWithKey } from './key.js';
 
 /** An error in words for people. `status` is 0 when there was no response. */
-const failure = (message, members = {}) =>
-  Object.assign(new Error(message), { status: 0, details: {}, ...members });
+const failure = (message, status = 0) => Object.assign(new Error(message), { status });
 
 /**
  * Calls the API, and returns the body of its answer.
@@ -32,7 +31,7 @@ async function read(response) {
     ? details.map(({ path, message }) => ` ${path} ${message}.`).join('')
     : '';
   const reference = status >= 500 && answer ? ` Request ${headers.get('x-request-id')}.` : '';
-  throw failure(message + wrong + reference, { status, details: details ?? {} });
+  throw failure(message + wrong + reference, status);
 }
 
 /** Seconds. */

@@ -29,8 +29,8 @@ export const audit = {
 
 const views = { event: 'events', user: 'users', identity: 'users', key: 'keys', subscription: 'customers' };
 
-/** The id of the record, which opens it if there is a view for it. The id of a subscription begins with its provider. */
+/** The id of the record, which opens it if there is a view for it. */
 function recordOf({ action, recordId }) {
   const view = views[action.split('.')[0]];
-  return view ? linkTo(view, recordId.slice(recordId.indexOf(':') + 1), recordId) : recordId;
+  return view ? linkTo(view, recordId) : recordId;
 }

@@ -11,7 +11,7 @@ export const customers = {
   idOf: ({ provider, customer }) => `${provider}:${customer}`,
   filters: { open: ['Customer', 'cus_…'], status: ['Status', ['', ...statuses]], provider: ['Provider'] },
   columns: {
-    Customer: ({ customer }) => linkTo('customers', customer),
+    Customer: ({ provider, customer }) => linkTo('customers', `${provider}:${customer}`, customer),
     Status: ({ status }) => badge(status),
     Provider: ({ provider }) => provider,
     Subscriptions: ({ items }) => String(items.length),
@@ -19,47 +19,32 @@ export const customers = {
     Changed: ({ updatedAt }) => time(updatedAt),
   },
   record: {
-    read: async (customer, signal) => {
-      const subscriptions = await subscriptionsOf(customer, signal);
-      return Promise.all(subscriptions.map(subscription => withChanges(subscription, signal)));
-    },
-    titleOf: ([{ customer }]) => customer,
-    describe: subscriptions => {
-      const [{ customer }] = subscriptions;
-      const about = link('events', { customer }, 'Events about this customer');
-      return [...subscriptions.map(describe), h('p', {}, copyable(customer, 'customer'), ' ', about)];
-    },
+    read,
+    titleOf: ({ customer }) => customer,
+    describe: ({ customer, provider, status, activatedAt, updatedAt, items, record, changes }) => [
+      h('p', {}, badge(status), ' at ', provider),
+      facts({
+        Customer: copyable(customer, 'customer'),
+        'First active': time(activatedAt),
+        Changed: time(updatedAt),
+      }),
+      table('Subscriptions', itemColumns(items.length), items),
+      table('States, the latest first', changeColumns, changes.data),
+      h('p', {}, link('events', { customer }, 'Events about this customer')),
+      changes.meta.next !== null && h('p', {}, link('audit', { record }, 'Older changes')),
+    ],
   },
 };
 
-async function subscriptionsOf(customer, signal) {
-  const path = `/api/subscriptions/${encodeURIComponent(customer)}`;
-  const get = query => call('GET', path, { query, signal });
-  try {
-    return [await get({})];
-  } catch (error) {
-    if (error.details?.providers === undefined) throw error;
-    return Promise.all(error.details.providers.map(provider => get({ provider })));
-  }
-}
-
-async function withChanges(subscription, signal) {
-  const query = { record: customers.idOf(subscription), limit: 100 };
-  return { ...subscription, changes: await call('GET', '/api/audit', { query, signal }) };
-}
-
-function describe(subscription) {
-  const { customer, provider, status, activatedAt, updatedAt, items, changes } = subscription;
-  return h(
-    'section',
-    { 'aria-label': `${customer} at ${provider}` },
-    h('h3', {}, `At ${provider} `, badge(status)),
-    facts({ 'First active': time(activatedAt), Changed: time(updatedAt) }),
-    table('Subscriptions', itemColumns(items.length), items),
-    table('States, the latest first', changeColumns, changes.data),
-    changes.meta.next !== null &&
-      h('p', {}, link('audit', { record: customers.idOf(subscription) }, 'Older changes')),
-  );
+/** By `<provider>:<customer>`, or by a customer of one provider. */
+async function read(id, signal) {
+  const colon = id.indexOf(':');
+  const query = colon < 0 ? {} : { provider: id.slice(0, colon) };
+  const path = `/api/subscriptions/${encodeURIComponent(id.slice(colon + 1))}`;
+  const subscription = await call('GET', path, { query, signal });
+  const record = customers.idOf(subscription);
+  const changes = await call('GET', '/api/audit', { query: { record, limit: 100 }, signal });
+  return { ...subscription, record, changes };
 }
 
 const itemColumns = count => ({

@@ -30,7 +30,7 @@ export const events = {
     Received: ({ createdAt }) => time(createdAt),
     Event: ({ id, type }) => linkTo('events', id, type ?? '(no type)'),
     Status: ({ status }) => badge(status),
-    Customer: ({ customer }) => (customer ? linkTo('customers', customer) : '–'),
+    Customer: event => customerOf(event) ?? '–',
     Provider: ({ provider }) => provider,
     Attempts: ({ attempts }) => String(attempts),
     Why: whyOf,
@@ -52,6 +52,9 @@ export const events = {
   },
 };
 
+const customerOf = ({ provider, customer }) =>
+  customer && linkTo('customers', `${provider}:${customer}`, customer);
+
 /** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
 function whyOf({ status, reason, lastError, attempts }) {
   return reason ?? (status === 'processed' || attempts === 0 ? '' : (lastError ?? ''));
@@ -62,7 +65,7 @@ function describe(event) {
   return [
     h('p', {}, badge(event.status), ' ', whyOf(event)),
     facts({
-      Customer: customer && [linkTo('customers', customer), ' ', copyButton(customer, 'customer')],
+      Customer: customer && [customerOf(event), ' ', copyButton(customer, 'customer')],
       Provider: event.provider,
       "Provider's id": copyable(event.eventId, "provider's id"),
       'Id here': copyable(event.id, 'id'),

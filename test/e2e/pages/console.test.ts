@@ -16,7 +16,7 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
     events: ['#events', 'caption:text("Events") ~ tbody tr'],
     event: [`#events?open=${dead}`, 'dialog pre'],
     customers: ['#customers', 'caption:text("Customers") ~ tbody tr'],
-    customer: ['#customers?open=cus_ada', 'dialog h3'],
+    customer: ['#customers?open=cus_ada', 'dialog table'],
     users: ['#users', 'caption:text("Users") ~ tbody tr'],
     user: [`#users?open=${id}`, 'dialog a'],
     keys: ['#keys', 'caption:text("Keys") ~ tbody tr'],
