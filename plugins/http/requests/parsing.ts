@@ -41,7 +41,7 @@ export default fp(async app => {
 
   // Otherwise it lives until the answer has left: 500 lists of 256 KB that arrived together took 1.4 GB.
   app.addHook('onSend', (request, _reply, payload, done) => {
-    request.body = undefined;
+    [request.body, request.rawBody] = [undefined, null];
     done(null, payload);
   });
 
