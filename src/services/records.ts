@@ -70,7 +70,7 @@ export async function withOwnRecord<C extends Contract, T extends ResourceTable,
   return inTransaction(context, locked, { [id]: 1 });
 }
 
-/** A function that creates a record and returns it. The schema of its input has filled in the defaults. */
+/** A function that creates a record and returns it. Members that are absent get their defaults. */
 export function creationOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: Rule<[input: Static<C['create']>]> = {},
@@ -79,9 +79,10 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
   const { plural, unique, owner } = resource;
   const scope = owner === 'id' ? 'write' : writeScopeOf(resource);
   const insert = insertionOf(resource);
+  const defaults = defaultsOf(resource.contract);
   async function create(context: Context, input: Static<C['create']>): Promise<Created> {
     need(context, scope);
-    const members = asStored(resource.contract, input as object);
+    const members = { ...defaults, ...asStored(resource.contract, input as object) };
     requireOwnMember(context, resource, members);
     const add = async (inside: Context) => {
       await requireVisibleParents(inside, resource, members);
@@ -195,3 +196,10 @@ function asStored({ record }: Contract, input: object): Record<string, unknown> 
   };
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, read(name, value)]));
 }
+
+const defaultsOf = ({ create }: Contract) =>
+  Object.fromEntries(
+    Object.entries(create.properties).flatMap(([name, member]) =>
+      'default' in member ? [[name, member.default]] : [],
+    ),
+  );
