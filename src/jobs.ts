@@ -38,7 +38,7 @@ export function startJobs(dependencies: WorkerDependencies): { close: () => Prom
     return trimming;
   }
   const jobs = [
-    startWorker(context, dependencies),
+    startWorker(dependencies, context),
     startTrimming('webhook events', eventDays, trimEvents),
     startTrimming('idempotency keys', keptDays, trimKeys),
     ...(auditDays > 0 ? [startTrimming('audit log entries', auditDays, trimAudit)] : []),

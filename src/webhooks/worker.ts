@@ -31,7 +31,7 @@ const gatherFor = 50;
 const endWithin = 5000;
 
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
-export function startWorker(context: Context, dependencies: WorkerDependencies) {
+export function startWorker(dependencies: WorkerDependencies, context: Context) {
   const { settings, database, calls, metrics, log } = dependencies;
   const { handlers = allHandlers, retryDelay = 5 } = dependencies;
   const check = settings.NODE_ENV === 'development' ? failIfMarked : undefined;
