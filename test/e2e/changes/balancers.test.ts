@@ -24,6 +24,8 @@ t.test(
       t.teardown(() => void client.dispose());
       const changes = client.iterate({ query: 'subscription { userChanged { id } }' });
       const result = changes.next();
+      // Only when it is awaited does a failure say what it is.
+      result.catch(() => {});
       const plain = { connection: 'upgrade', upgrade: 'h2c' };
       t.equal((await ask(`${url}/api/users`, { headers: plain })).status, 200, 'any other upgrade is none');
       return { kind, stream, result };
