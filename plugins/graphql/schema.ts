@@ -1,4 +1,4 @@
-import { buildSchema, type GraphQLResolveInfo, printSchema } from 'graphql';
+import { buildSchema, type FieldNode, type GraphQLResolveInfo, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
 import type { Context } from '../../src/core/context.ts';
 import type { openBudget } from './limits/recordBudget.ts';
@@ -8,6 +8,8 @@ export interface OperationContext {
   context: Context;
   budget: ReturnType<typeof openBudget>;
   maxList: number;
+  /** What the parents of a list share of a field, by its nodes. Here, so that it ends with the operation. */
+  perField: Map<readonly FieldNode[], Promise<unknown>>;
   /** Tells the caller that a list was cut. */
   warnOfTruncation: (info: GraphQLResolveInfo) => void;
 }

@@ -55,7 +55,13 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     const budget = openBudget();
     const warnings: GraphQLError[] = [];
     const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
-    const { data, errors = [] } = await work({ context, budget, maxList, warnOfTruncation });
+    const { data, errors = [] } = await work({
+      context,
+      budget,
+      maxList,
+      perField: new Map(),
+      warnOfTruncation,
+    });
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     return { data, errors: [...errors, ...warnings], records: budget.spent() };

@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
-import type { FieldNode, GraphQLResolveInfo } from 'graphql';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Violation } from '../../../schemas/error.ts';
 import { invalid } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
@@ -27,11 +27,9 @@ type Field = [args: Arguments, operation: OperationContext, info: GraphQLResolve
  * checked again for each of a thousand parents. What is refused is refused for all of them.
  */
 export function oncePerField<T>(make: (...field: Field) => T) {
-  const known = new WeakMap<OperationContext, Map<readonly FieldNode[], Promise<T>>>();
   return (...field: Field): Promise<T> => {
-    const [, operation, { fieldNodes }] = field;
-    const ofOperation = keptIn(known, operation, () => new Map<readonly FieldNode[], Promise<T>>());
-    return keptIn(ofOperation, fieldNodes, async () => make(...field));
+    const [, { perField }, { fieldNodes }] = field;
+    return keptIn(perField, fieldNodes, async () => make(...field)) as Promise<T>;
   };
 }
 
