@@ -29,13 +29,23 @@ interface Page {
   folder?: string;
 }
 
-/** What a browser may do with a page. Libraries set inline styles; no script is inline. Data needs no permissions. */
-const headersOf = (hasLibraries: boolean) => ({
-  'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'${hasLibraries ? " 'unsafe-inline'" : ''}; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+/** A page without a folder runs no script. Libraries set inline styles and embed fonts; no script is inline. */
+const policyOf = ({ folder, libraries }: Page) =>
+  [
+    "default-src 'none'",
+    ...(folder ? ["script-src 'self'"] : []),
+    libraries ? "style-src 'self' 'unsafe-inline'; font-src 'self' data:" : "style-src 'self'",
+    libraries ? "img-src 'self' data:" : 'img-src data:',
+    ...(folder ? ["connect-src 'self'"] : []),
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  ].join('; ');
+
+/** What a browser may do with a page besides. Data needs no such permissions. */
+const pageHeaders = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
-});
+};
 
 /**
  * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files
@@ -53,7 +63,7 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
     return hash('sha256', Buffer.concat(contents)).slice(0, 12);
   });
   for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
-  const headers = headersOf(libraries.length > 0);
+  const headers = { ...pageHeaders, 'content-security-policy': policyOf(page) };
   return async (reply: FastifyReply, body = page.body) => {
     const base = `${app.prefix}${path}/${await version()}`;
     const elements = files.map(file => {

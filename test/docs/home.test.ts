@@ -21,7 +21,10 @@ t.test('a client gets JSON with the name, the version, the links and the counts'
 t.test('a browser gets a page with the same facts and links, which runs no script', async t => {
   const { text, headers } = await call('GET', '/', 200, { headers: html });
   t.match(headers, { 'content-type': 'text/html; charset=utf-8', vary: 'accept' });
-  t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self'; style-src 'self';/);
+  t.match(
+    headers['content-security-policy'],
+    /^default-src 'none'; style-src 'self'; img-src data:; frame-ancestors/,
+  );
   t.notMatch(text, /<script|style="|@import|url\(|{{/);
   const { body } = await call('GET', '/', 200);
   t.match(text, '<a href="/api/users">users</a> 1');

@@ -20,11 +20,6 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
   const { contract, noun, title } = resource;
   const one = withArticle(noun);
   const fields: SchemaPart[] = [];
-  function add(verb: string, description: string, signature: string, resolve: Resolver, types = '') {
-    const name = `${verb}${title}`;
-    const sdl = `${types} extend type Mutation { "${description}" ${name}${signature} }`;
-    fields.push({ sdl, resolvers: { Mutation: { [name]: resolve } } });
-  }
   function addWrite(
     verb: string,
     description: string,
@@ -38,12 +33,9 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
     const resolve: Resolver = (_, { input, ...args }, { context }) =>
       write(context, check(context, input), args);
     const signature = `(${args}input: ${type}!): ${title}`;
-    add(verb, description, signature, resolve, toSDL(`input ${type}`, title, schema));
+    const types = toSDL(`input ${type}`, title, schema);
+    fields.push(mutation(`${verb}${title}`, description, signature, resolve, types));
   }
-  const ofRecord =
-    (write: NonNullable<Operations['change']>): Write =>
-    (context, input, args) =>
-      write(context, args.id, input, conditionOf(args));
 
   if (create) addWrite('create', `Creates ${one}.`, contract.create, create, create.scope);
   if (replace) {
@@ -60,10 +52,29 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
       await remove(context, args.id, { cascade: args.cascade }, conditionOf(args));
       return args.id;
     };
-    add('delete', description, `(${byId}, cascade: Boolean! = false): ID`, resolve);
+    const signature = `(${byId}, cascade: Boolean! = false): ID`;
+    fields.push(mutation(`delete${title}`, description, signature, resolve));
   }
   return fields;
 }
+
+/** A field of the type Mutation, and the types that only it needs. */
+const mutation = (
+  name: string,
+  description: string,
+  signature: string,
+  resolve: Resolver,
+  types = '',
+): SchemaPart => ({
+  sdl: `${types} extend type Mutation { "${description}" ${name}${signature} }`,
+  resolvers: { Mutation: { [name]: resolve } },
+});
+
+/** A change of the record that the arguments name. */
+const ofRecord =
+  (write: NonNullable<Operations['change']>): Write =>
+  (context, input, args) =>
+    write(context, args.id, input, conditionOf(args));
 
 const conditionOf = ({ expectedVersion }: Expecting) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;

@@ -42,7 +42,8 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
       try {
         const { credential, verifier } = credentials.read(authorization);
         this.caller =
-          (await verifier.recall(credential)) ?? (await lookUp(this.ip, () => verifier.find(credential)));
+          (await verifier.recall(credential)) ??
+          (await lookUp(limits, this.ip, () => verifier.find(credential)));
         this.keptAccount = null;
         this.refusal = null;
       } catch (error) {
@@ -51,18 +52,6 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
     });
     if (!credentials) return;
 
-    /** A lookup costs work: an address that has guessed too often gets none. */
-    async function lookUp(address: string, find: () => Promise<Actor>): Promise<Actor> {
-      const { name, maximum } = limits.guessAccountOf(address);
-      const usage = await limits.store.add(name, 0);
-      if (usage.used >= maximum) throw rateLimited(usage.endsIn);
-      try {
-        return await find();
-      } catch (error) {
-        if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
-        throw error;
-      }
-    }
     app.addHook('onRequest', async (request, reply) => {
       const { scope, identified } = request.config;
       if (scope === undefined || (scope === 'public' && !identified)) return;
@@ -75,3 +64,16 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
     app.addHook('onClose', async () => credentials.close());
   },
 );
+
+/** A lookup costs work: an address that has guessed too often gets none. */
+async function lookUp(limits: RateLimits, address: string, find: () => Promise<Actor>): Promise<Actor> {
+  const { name, maximum } = limits.guessAccountOf(address);
+  const usage = await limits.store.add(name, 0);
+  if (usage.used >= maximum) throw rateLimited(usage.endsIn);
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
+    throw error;
+  }
+}
