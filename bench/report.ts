@@ -15,14 +15,13 @@ export const ratioOf = ({ floor, service }: Round) => cpu(service) / cpu(floor);
 const textOf = (ratio: number) => ratio.toFixed(ratio < 0.1 ? 3 : 2);
 const row = (cells: unknown[]) => `| ${cells.join(' | ')} |`;
 
-/** What bench/README.md shows: the table, figures of the process, and a line for the history. */
+/** What bench/README.md shows: the table, and figures of the process. */
 export function reportOf(measured: Measured[], memory: number[], ready: number): string {
   // The round with the median ratio stands for all.
   const middle = measured.map(({ workload, rounds }) => {
     const sorted = rounds.toSorted((a, b) => ratioOf(a) - ratioOf(b));
     return { workload, ...(sorted[sorted.length >> 1] as Round) };
   });
-  const ratios = middle.map(round => textOf(ratioOf(round)));
   const megabytes = memory.map(Math.round);
   const first = middle[0]?.workload.name;
   const bytes = Math.round(middle[0]?.service.bytes ?? 0);
@@ -31,9 +30,7 @@ export function reportOf(measured: Measured[], memory: number[], ready: number):
 ${middle.map(lineOf).join('\n')}
 
 Ready after ${ready.toFixed(1)} s. Memory idle, after ${first} and after all: ${megabytes.join(', ')} MB.
-An answer of ${first} has ${bytes} bytes.
-
-${row(['this run', ...ratios, megabytes.at(-1), bytes, ready.toFixed(1)])}`;
+An answer of ${first} has ${bytes} bytes.`;
 }
 
 function lineOf({ workload: { name, title, target }, ...round }: { workload: Workload } & Round): string {
