@@ -43,6 +43,9 @@ export function openKeyRing({ database, now }: Pick<CredentialDependencies, 'dat
     if (!database.available()) throw unavailable();
     const id = idOf(token);
     await lookUp(id);
+    const shared = keys.get(id);
+    // Others may have begun that query before a revocation. The next one begins now.
+    if (shared && !isTrusted(shared.readAt)) await lookUp(id);
     const key = keys.get(id);
     if (key === undefined) throw unknownKey();
     return admit(token, key);

@@ -103,6 +103,28 @@ t.test('a known key costs no query, and its use is written once a minute', async
   await until('the use is written', async () => (await lastUse()) === second);
 });
 
+t.test('a revoked key is refused at once where it was revoked, also while it is being read', async t => {
+  const database = await openTestDatabase(t);
+  const { id, key } = await makeKey(database, ['read']);
+  const gate = Promise.withResolvers<void>();
+  const { rows } = database.reads;
+  const reads = {
+    ...database.reads,
+    rows: async (...query: Parameters<typeof rows>) => {
+      const found = await rows(...query);
+      await gate.promise;
+      return found;
+    },
+  };
+  const ring = openKeyRing({ database: { ...database, reads }, now: () => new Date() });
+  const before = ring.find(key);
+  await sleep(100);
+  await revokeKey(inside(database), id);
+  const after = ring.find(key);
+  gate.resolve();
+  for (const request of [before, after]) await t.rejects(request, { message: 'The API key was revoked.' });
+});
+
 t.test('without a database an unknown key gets 503, not 401', async t => {
   const database = await openTestDatabase(t);
   const { key } = await makeKey(database, ['read']);
