@@ -7,8 +7,8 @@ export const timeOfChange = (now: Date, lastChange: string) =>
 
 /** An RFC 3339 time, cut to milliseconds; undefined when the database cannot store it, such as the year 0. */
 function parseInstant(text: string): Date | undefined {
-  // RFC 3339 allows leap seconds, `Date` does not.
-  const time = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59'));
+  // RFC 3339 allows leap seconds, `Date` does not. After a space, `Date` takes the year 12 for 2001, and 49 for 2049.
+  const time = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59').replace(/\s/, 'T'));
   return time >= first && time <= last ? new Date(time) : undefined;
 }
 
