@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import { openKeyRing } from './keyRing.ts';
 
-export interface CredentialDependencies {
+interface Dependencies {
   database: Database;
   log: Log;
   now: () => Date;
@@ -16,7 +16,7 @@ export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>
  * Finds the caller behind an `Authorization` header: an API key of ours, or a token of the issuer. Undefined in an
  * open service.
  */
-export async function openCredentials(settings: Settings, dependencies: CredentialDependencies) {
+export async function openCredentials(settings: Settings, dependencies: Dependencies) {
   if (settings.AUTH_MODE !== 'required') return undefined;
   const keys = openKeyRing(dependencies);
   const tokens =

@@ -3,8 +3,9 @@ import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError, invalidToken, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
+import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
-import type { CredentialDependencies } from './credentials.ts';
+import type { Database } from '../database/database.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 
@@ -14,12 +15,11 @@ const keyRefreshInterval = 5 * 60_000;
 const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
-type Dependencies = Pick<CredentialDependencies, 'log' | 'database'>;
 
 /** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
 export function openTokenVerifier(
   { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
-  { log, database }: Dependencies,
+  { log, database }: { log: Log; database: Database },
 ) {
   const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
     cacheMaxAge: Number.POSITIVE_INFINITY,

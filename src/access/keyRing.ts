@@ -4,9 +4,9 @@ import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { invalidToken, unavailable } from '../core/errors.ts';
 import { keptIn, setBounded } from '../core/kept.ts';
 import { orm } from '../database/connection.ts';
+import type { Database } from '../database/database.ts';
 import { recordById } from '../database/statements/recordById.ts';
 import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
-import type { CredentialDependencies } from './credentials.ts';
 import { isTrusted } from './trust.ts';
 
 /** Milliseconds. Then a request has a key read again, and does not wait for it: a key in use is always known. */
@@ -19,7 +19,7 @@ const keyById = recordById(apiKeys);
 type KnownKey = ReturnType<typeof knownKey>;
 
 /** A cache of the API keys in use: a request with one of them needs no query. */
-export function openKeyRing({ database, now }: Pick<CredentialDependencies, 'database' | 'now'>) {
+export function openKeyRing({ database, now }: { database: Database; now: () => Date }) {
   const keys = new Map<string, KnownKey>();
   const lookups = new Map<string, Promise<void>>();
 
