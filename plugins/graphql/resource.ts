@@ -1,7 +1,6 @@
 import { orNotFound } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
-import { type Relation, relationsOf } from '../../src/services/relations.ts';
-import type { AnyResource, Operations } from '../../src/services/resource.ts';
+import type { AnyResource, Operations, Relation } from '../../src/services/resource.ts';
 import { childFields, listFields } from './fields/lists.ts';
 import { mutationFields } from './fields/mutations.ts';
 import { toType } from './fields/sdl.ts';
@@ -11,7 +10,7 @@ import type { Resolver, SchemaPart } from './schema.ts';
 export const resourceFields = (operations: Operations): SchemaPart[] => [
   recordFields(operations.resource),
   ...listFields(operations.resource),
-  ...relationsOf(operations.resource).flatMap(relation => [parentField(relation), childFields(relation)]),
+  ...operations.resource.parentRelations.flatMap(relation => [parentField(relation), childFields(relation)]),
   ...mutationFields(operations),
 ];
 

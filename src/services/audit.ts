@@ -8,8 +8,8 @@ import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';
 import { builder, rowsOf } from '../database/statements/statement.ts';
 import { PagedList } from './lists/pagedList.ts';
-import { sideOf } from './relations.ts';
-import type { Resource, ResourceTable } from './resource.ts';
+import { type Sided, sideOf } from './relations.ts';
+import type { ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
 export interface Write
@@ -52,7 +52,7 @@ export async function recordWrites(context: Context, action: AuditAction, writes
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
-type Recorded<T extends ResourceTable> = { table: T } & Pick<Resource, 'name' | 'owner' | 'counted'>;
+type Recorded<T extends ResourceTable> = Sided & { table: T; name: string };
 
 /**
  * A function that inserts a new record and its audit entry in one statement, and returns the record. The entry is not

@@ -7,8 +7,8 @@ import type { Context } from '../core/context.ts';
 import { orm } from '../database/connection.ts';
 import { recordWrites } from './audit.ts';
 import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
-import { childrenOf, type Relation, sideOf } from './relations.ts';
-import type { AnyResource, Contract, Resource, ResourceTable } from './resource.ts';
+import { type Sided, sideOf } from './relations.ts';
+import type { AnyResource, Contract, Relation, Resource, ResourceTable } from './resource.ts';
 
 /**
  * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the
@@ -38,11 +38,11 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
 }
 
-type Removable = Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'owner' | 'counted'>;
+type Removable = Sided & Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'childRelations'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
 function conflictsOfRemoval(resource: Removable): Conflict[] {
-  const relations = [resource, ...descendantsOf(resource)].flatMap(childrenOf);
+  const relations = [resource, ...descendantsOf(resource)].flatMap(({ childRelations }) => childRelations);
   const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
     cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
   );
@@ -62,7 +62,7 @@ interface Deletion {
 async function findChildren(deletion: Deletion, resource: Removable, parents: string[]): Promise<void> {
   const { inside, cascade, found } = deletion;
   // Several relations of one child are counted together, unless a deletion means something else for each.
-  const groups = Map.groupBy(childrenOf(resource), ({ child, cascade }) => `${child.name} ${cascade}`);
+  const groups = Map.groupBy(resource.childRelations, ({ child, cascade }) => `${child.name} ${cascade}`);
   for (const relations of groups.values()) {
     const [relation] = relations as [Relation];
     const { child, conflicts } = relation;
@@ -106,7 +106,7 @@ async function lockedIds(
 
 /** The resources whose records may belong to one of this, each after those that belong to it. */
 function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.table])): AnyResource[] {
-  return childrenOf(resource).flatMap(({ child }) => {
+  return resource.childRelations.flatMap(({ child }) => {
     if (seen.has(child.table)) return [];
     seen.add(child.table);
     return [...descendantsOf(child, seen), child];

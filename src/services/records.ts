@@ -16,7 +16,7 @@ import { orm } from '../database/connection.ts';
 import { several, type Widths } from '../database/turns.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
-import { noParent, relationsOf, sideOf } from './relations.ts';
+import { noParent, sideOf } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
@@ -95,7 +95,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       const values = names.map(name => members[name]);
       if (!values.includes(null)) turns[`${plural} with ${values}`.toLowerCase()] = 1;
     }
-    for (const { member } of relationsOf(resource))
+    for (const { member } of resource.parentRelations)
       if (members[member] !== null) turns[`${plural} of ${members[member]}`] = several;
     return check ? inTransaction(context, add, turns) : write(context, add, turns);
   }
@@ -105,10 +105,10 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
 /** For a caller who may not know of a parent, there is none. */
 async function requireVisibleParents(
   inside: Context,
-  resource: Pick<Resource, 'table'>,
+  { parentRelations }: Pick<Resource, 'parentRelations'>,
   members: Record<string, unknown>,
 ): Promise<void> {
-  for (const { parent, member } of relationsOf(resource)) {
+  for (const { parent, member } of parentRelations) {
     const id = members[member];
     if (typeof id === 'string' && seesOnlyOwn(inside, parent) && !(await parent.find(inside, id)))
       throw noParent(member, parent);

@@ -1,46 +1,19 @@
 import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import type { Side } from '../../drizzle/tables/auditLog.ts';
 import { maxCascade } from '../../schemas/contract.ts';
-import { type Conflict, conflict } from '../core/conflicts.ts';
+import { conflict } from '../core/conflicts.ts';
 import { invalid } from '../core/errors.ts';
 import { refuse } from './refusals.ts';
-import type { AnyResource } from './resource.ts';
+import type { AnyResource, Relation } from './resource.ts';
 
-/** Records of a resource that belong to a parent. */
-export interface Relation {
-  parent: AnyResource;
-  child: AnyResource;
-  /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
-  column: PgColumn;
-  /** What a child calls the id of its parent. */
-  member: string;
-  /** What a child calls its parent, such as `author`: its list has a filter of this name. */
-  name: string;
-  /** What a parent calls its children in GraphQL. */
-  children: string;
-  /** When the children are deleted with their parent: on request is a 409 otherwise. */
-  cascade: 'always' | 'on request';
-  /** The 409s of a deletion of the parent. */
-  conflicts: { hasChildren: Conflict; tooMany: Conflict };
-}
-
-const declared: Relation[] = [];
+/** What `sideOf` needs to know of a resource. */
+export type Sided = Pick<AnyResource, 'owner' | 'counted' | 'parentRelations'>;
 
 /** The members of a record by which its changes are chosen: whose it is, its parents, and those with few values. */
-export function sideOf({ table, owner, counted }: Followed, record: object): Side {
-  const members = [owner ?? [], counted, relationsOf({ table }).map(({ member }) => member)].flat();
+export function sideOf({ owner, counted, parentRelations }: Sided, record: object): Side {
+  const members = [owner ?? [], counted, parentRelations.map(({ member }) => member)].flat();
   return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
 }
-
-type Followed = Pick<AnyResource, 'table' | 'owner' | 'counted'>;
-type Named = Pick<AnyResource, 'table'>;
-/** The relations in which records of this resource are the children. */
-export const relationsOf = ({ table }: Named) => declared.filter(({ child }) => child.table === table);
-/** Those in which they are the parents, in an order that does not depend on which module was loaded first. */
-export const childrenOf = ({ table }: Named) =>
-  declared
-    .filter(({ parent }) => parent.table === table)
-    .sort((a, b) => a.child.name.localeCompare(b.child.name));
 
 /**
  * Declares that records of a resource belong to a parent. It says what a deletion of the parent does, and explains the
@@ -57,7 +30,11 @@ export function belongsTo(
   // Not by a deletion: it has found the children, and its lock keeps new ones out.
   refuse(`${getTableName(child.table)}_${column.name}_fkey`, () => noParent(member, parent));
   const name = member.replace(/Id$/, '');
-  declared.push({ child, column, parent, member, name, children, cascade, conflicts });
+  const relation = { child, column, parent, member, name, children, cascade, conflicts };
+  child.parentRelations.push(relation);
+  parent.childRelations.push(relation);
+  // In an order that does not depend on which module was loaded first.
+  parent.childRelations.sort((a, b) => a.child.name.localeCompare(b.child.name));
 }
 
 /** The error about a member that names no parent. */

@@ -12,7 +12,6 @@ import { type RecordTable, recordById } from '../database/statements/recordById.
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 import { refuse } from './refusals.ts';
-import { relationsOf } from './relations.ts';
 
 /** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
 export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
@@ -52,6 +51,24 @@ export type Resource<C extends Contract = Contract, T extends ResourceTable = Re
 export type AnyResource = Omit<Resource, 'list'> & {
   list: PagedList<object, never, never>;
 };
+
+/** Records of a resource that belong to a parent. */
+export interface Relation {
+  parent: AnyResource;
+  child: AnyResource;
+  /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
+  column: PgColumn;
+  /** What a child calls the id of its parent. */
+  member: string;
+  /** What a child calls its parent, such as `author`: its list has a filter of this name. */
+  name: string;
+  /** What a parent calls its children in GraphQL. */
+  children: string;
+  /** When the children are deleted with their parent: on request is a 409 otherwise. */
+  cascade: 'always' | 'on request';
+  /** The 409s of a deletion of the parent. */
+  conflicts: { hasChildren: Conflict; tooMany: Conflict };
+}
 
 /** What can be done with a resource over REST and GraphQL besides reading it. What is left out, neither offers. */
 export interface Operations {
@@ -132,8 +149,11 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
     scope: 'read or own' as Need,
+    /** Those in which its records are the children, and those in which they are the parents: see `belongsTo`. */
+    parentRelations: [] as Relation[],
+    childRelations: [] as Relation[],
     get parents(): Record<string, string> {
-      return Object.fromEntries(relationsOf(this).map(({ name, member }) => [name, member]));
+      return Object.fromEntries(this.parentRelations.map(({ name, member }) => [name, member]));
     },
     readAll,
     /** The record with an id; undefined for any other text. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Need } from '../../src/access/need.ts';
 import { post } from '../../src/services/posts.ts';
-import { childrenOf, relationsOf } from '../../src/services/relations.ts';
 import { backend, hold } from '../helper/database.ts';
 import { buildOwned, cellsOf, expected, nameOf, ownedResources } from '../helper/owned.ts';
 import { completeResources, makeRecord, newBody, newChange } from '../helper/records.ts';
@@ -88,7 +87,7 @@ for (const resource of ownedResources) {
     const [ada, bob] = [await newToken(), await newToken()];
     for (const { id } of [ada, bob, bob, bob]) await newRecord(id);
     const read = (query: string, { headers } = ada) => ask(headers, 'GET', `${list}?${query}`);
-    const filter = relationsOf(resource).find(({ member }) => member === owner)?.name;
+    const filter = resource.parentRelations.find(({ member }) => member === owner)?.name;
     t.match((await read(`${filter}=${bob.id}`)).body, { data: [], meta: { total: 0 } });
     t.match((await read(`${filter}=${ada.id}`)).body.meta, { total: 1 });
     const page = await read('limit=1');
@@ -99,7 +98,7 @@ for (const resource of ownedResources) {
     t.equal((await read(`after=${next}&limit=1`)).status, 400, 'the cursor of somebody else');
     const { error } = (await ask(bob.headers, 'DELETE', `/api/users/${bob.id}`)).body;
     t.same(error.details, { code: `user_has_${resource.nouns.replaceAll(' ', '_')}` }, 'without a number');
-    for (const { child, member } of childrenOf(resource).filter(({ child }) =>
+    for (const { child, member } of resource.childRelations.filter(({ child }) =>
       ownedResources.includes(child),
     )) {
       const members = async ({ id }: { id: string }) => ({

@@ -2,7 +2,6 @@ import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
 import { schemaText } from '../../plugins/graphql/schema.ts';
 import { graphqlParts } from '../../src/resources.ts';
-import { relationsOf } from '../../src/services/relations.ts';
 import { buildOwned, cellsOf, expected, nameOf } from '../helper/owned.ts';
 import { completeResources } from '../helper/records.ts';
 
@@ -31,7 +30,7 @@ type Records = { id: string }[];
 for (const resource of completeResources) {
   const { name, plural, title, contract } = resource;
   const cells = cellsOf(resource);
-  const relations = relationsOf(resource);
+  const relations = resource.parentRelations;
 
   t.test(`GraphQL reads ${plural}, in both directions of every relation`, async t => {
     for (const cell of cells) {

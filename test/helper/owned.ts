@@ -1,7 +1,6 @@
 import type { Test } from 'tap';
 import { ladder, type Scope } from '../../schemas/apiKey.ts';
 import { type Need, scopesOf } from '../../src/access/need.ts';
-import { relationsOf } from '../../src/services/relations.ts';
 import type { AnyResource } from '../../src/services/resource.ts';
 import { bearer, openIssuer } from './access.ts';
 import { build } from './app.ts';
@@ -76,7 +75,7 @@ export async function buildOwned(t: Test) {
   async function membersOf(resource: AnyResource, owner: string): Promise<Record<string, string>> {
     const members: Record<string, string> = {};
     if (resource.owner && resource.owner !== 'id') members[resource.owner] = owner;
-    for (const { parent, member } of relationsOf(resource))
+    for (const { parent, member } of resource.parentRelations)
       if (parent.isPrivate && parent !== resource && member !== resource.owner)
         members[member] = (await makeRecord(call, parent, await membersOf(parent, owner))).id;
     return members;

@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { wholeText } from '../../schemas/common.ts';
 import { resources } from '../../src/resources.ts';
-import { relationsOf } from '../../src/services/relations.ts';
 import type { AnyResource, Operations } from '../../src/services/resource.ts';
 import type { Answer, Call } from './app.ts';
 
@@ -21,7 +20,7 @@ export const newPerson = () => ({ name: 'Ada', email: `new${++made}@example.com`
 /** A body that creates a record with all its members, and with parents that exist. */
 export async function newBody(call: Caller, resource: AnyResource, members: Body = {}): Promise<Body> {
   const body = { ...newMembers(resource.contract.create.properties), ...members };
-  for (const { member, parent } of relationsOf(resource))
+  for (const { member, parent } of resource.parentRelations)
     if (!(member in members)) body[member] = parent === resource ? null : (await makeRecord(call, parent)).id;
   return body;
 }
@@ -38,7 +37,7 @@ export async function makeRecord(
 
 /** A change of one member of a record: if there is another, not of an enum, for which there may be rules. */
 export async function newChange(call: Caller, resource: AnyResource, record: Body): Promise<Body> {
-  const parents = relationsOf(resource);
+  const parents = resource.parentRelations;
   const members = Object.entries(resource.contract.create.properties);
   const free = members.filter(([name]) => parents.every(({ member }) => member !== name));
   const [parent] = parents;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { readOnly } from '../../schemas/common.ts';
-import { type Relation, relationsOf } from '../../src/services/relations.ts';
-import type { Operations } from '../../src/services/resource.ts';
+import type { Operations, Relation } from '../../src/services/resource.ts';
 import { buildGraphQL } from './graphql.ts';
 import { makeRecord, newBody, newChange } from './records.ts';
 
@@ -31,7 +30,7 @@ export function testResource(t: Test, operations: Operations, samples: Samples =
   test('what is absent gets its default, and what cannot be is refused by its name', all, testBodies);
   test('lists are sorted and filtered', ['create'], testLists);
   test('the same data over GraphQL', all, testGraphQL);
-  for (const relation of relationsOf(resource))
+  for (const relation of resource.parentRelations)
     test(
       `${relation.name} exists, and a deletion says what becomes of what belongs to it`,
       all,
@@ -152,13 +151,13 @@ async function testGraphQL(t: Test, { ask, resource, make, change }: Service) {
   const record = await make();
   const { id } = record;
   const members = Object.keys(resource.contract.record.properties).join(' ');
-  const parents = relationsOf(resource).map(
+  const parents = resource.parentRelations.map(
     ({ name, children }) =>
       `${name} { id ${children}Count ${children} { id } ${children}Connection { nodes { id } } }`,
   );
   const read = await ask(`query($id: ID!) { ${name}(id: $id) { ${members} ${parents.join(' ')} } }`, { id });
   const children = [{ id }];
-  const expected = relationsOf(resource).map(({ name, member, children: key }) => [
+  const expected = resource.parentRelations.map(({ name, member, children: key }) => [
     name,
     record[member] && {
       id: record[member],

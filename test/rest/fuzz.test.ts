@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { post } from '../../src/services/posts.ts';
-import { relationsOf } from '../../src/services/relations.ts';
 import type { AnyResource } from '../../src/services/resource.ts';
 import { user } from '../../src/services/users.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
@@ -60,7 +59,7 @@ const resourceAt = (template: string) =>
 /** The members of a body that name parents, with ids that exist. */
 async function parentsAt(template: string): Promise<Record<string, string>> {
   const resource = resourceAt(template);
-  const relations = resource ? relationsOf(resource) : [];
+  const relations = resource?.parentRelations ?? [];
   return Object.fromEntries(
     await Promise.all(
       relations.map(async ({ member, parent }) => [member, (await makeRecord(call, parent)).id]),

@@ -10,7 +10,6 @@ import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { recordResources } from '../../src/resources.ts';
-import { relationsOf } from '../../src/services/relations.ts';
 import type { AnyResource } from '../../src/services/resource.ts';
 import { build } from '../helper/app.ts';
 import { newBody } from '../helper/records.ts';
@@ -55,7 +54,7 @@ interface List {
 }
 /** Any other resource: parents are made once, unless a record of theirs is unique. */
 async function listOf(resource: AnyResource): Promise<[string, List]> {
-  const parents = relationsOf(resource).map(({ member }) => member);
+  const parents = resource.parentRelations.map(({ member }) => member);
   const isShared = !resource.unique.some(({ members }) => members.some(member => parents.includes(member)));
   const first = await newBody(call, resource);
   const shared = isShared ? Object.fromEntries(parents.map(member => [member, first[member]])) : {};
