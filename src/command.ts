@@ -2,10 +2,10 @@ import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import type { Settings } from '../schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError, reasonOf } from './core/errors.ts';
-import { describeError } from './core/log.ts';
-import { traceOf } from './core/readableLines.ts';
 import { printableLines } from './core/text.ts';
 import { exit } from './process/exit.ts';
+import { describeError } from './telemetry/log.ts';
+import { traceOf } from './telemetry/readableLines.ts';
 
 export type Arguments<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>

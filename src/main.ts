@@ -6,12 +6,12 @@ import { buildApp } from './app.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { handlerTimeout } from './config/timeouts.ts';
-import type { Log } from './core/log.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { exit } from './process/exit.ts';
 import { checkPort } from './process/ports.ts';
 import { openRuntime, type Runtime } from './process/runtime.ts';
+import type { Log } from './telemetry/log.ts';
 
 type App = Awaited<ReturnType<typeof buildApp>>;
 type Jobs = ReturnType<typeof startJobs>;

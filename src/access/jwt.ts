@@ -3,9 +3,9 @@ import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
 import { AppError, invalidToken, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
-import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
+import type { Log } from '../telemetry/log.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 

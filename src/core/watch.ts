@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { reasonForLog } from './errors.ts';
-import type { Log } from './log.ts';
 
 /** All times are in milliseconds. */
 interface Watched {
@@ -11,7 +11,7 @@ interface Watched {
   /** Whether a check would say nothing about the service, or the error of a check says nothing about it. */
   cannotTell?: (error?: unknown) => boolean;
   onAway?: () => void;
-  log: Log;
+  log: Logger;
   level?: 'warn' | 'error';
   /** What the log says, once each time. */
   away: string;

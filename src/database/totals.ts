@@ -1,5 +1,5 @@
-import type { Log } from '../core/log.ts';
 import { watchService } from '../core/watch.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';

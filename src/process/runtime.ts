@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
 import { withKeptSecrets } from '../config/secrets.ts';
-import { openLog } from '../core/log.ts';
 import { openDatabase } from '../database/open.ts';
+import { openLog } from '../telemetry/log.ts';
 import { openCalls } from '../webhooks/calls.ts';
 import { openMetrics } from './metrics.ts';
 import { checkPort } from './ports.ts';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import t from 'tap';
-import { openLog } from '../../src/core/log.ts';
+import { openLog } from '../../src/telemetry/log.ts';
 import { build } from '../helper/app.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '../../src/config/settings.ts';
-import { openLog } from '../../src/core/log.ts';
 import { startTraces } from '../../src/process/traces.ts';
+import { openLog } from '../../src/telemetry/log.ts';
 import { build } from '../helper/app.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Database } from '../database.ts';
 import { migrate } from '../migrations/migrations.ts';
 import { connectionOf } from './client.ts';

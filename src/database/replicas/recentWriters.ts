@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../core/log.ts';
 import { connectRedis, isTimeout } from '../../core/redisClient.ts';
 import { watchService } from '../../core/watch.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 /** Milliseconds. */
 const probeEvery = 250;

@@ -1,5 +1,5 @@
-import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Connection } from '../connection.ts';
 import { databaseFailure, isOutage, isTooSlow } from '../databaseErrors.ts';
 import { connectionOf, connectProbe, connectTo, forReads, type Server } from '../postgres/client.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Settings } from '../../../schemas/settings.ts';
 import { replicaUrls } from '../../config/urls.ts';
-import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { connectProbe, serverOf } from '../postgres/client.ts';

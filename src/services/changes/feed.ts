@@ -1,8 +1,8 @@
 import { systemContext } from '../../core/context.ts';
 import { setBounded } from '../../core/kept.ts';
-import type { Log } from '../../core/log.ts';
 import { watchService } from '../../core/watch.ts';
 import type { Database } from '../../database/database.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { explain } from '../refusals.ts';
 import type { Followed } from './followed.ts';
 import { longest, type Page, readPage } from './pages.ts';

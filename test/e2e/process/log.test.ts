@@ -31,7 +31,7 @@ t.test('an unread log delays no request, and is complete once it is read', async
 
 /** Starts a process that logs this many lines and then runs `then`. */
 function run(t: Test, lines: number, then: string, stdout: 'pipe' | number = 'pipe') {
-  const module = new URL('../../../src/core/log.ts', import.meta.url).href;
+  const module = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
   const script = `
     import { openLog } from '${module}';
     const log = openLog({ LOG_LEVEL: 'info' }, false);

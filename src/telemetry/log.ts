@@ -1,9 +1,9 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Settings } from '../../schemas/settings.ts';
-import { isTracing, traceIds } from '../telemetry/tracing.ts';
+import { printableJson } from '../core/text.ts';
 import { openLogOutput } from './logOutput.ts';
 import { type Failure, readableLines } from './readableLines.ts';
-import { printableJson } from './text.ts';
+import { isTracing, traceIds } from './tracing.ts';
 
 export type Log = Logger;
 
