@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
+import { type Context, systemContext } from '../src/access/context.ts';
 import { type Arguments, commandNamed, type Io, mainOf, UsageError } from '../src/command.ts';
-import { type Context, systemContext } from '../src/core/context.ts';
 import { invalid } from '../src/core/errors.ts';
 import { printable } from '../src/core/text.ts';
 import { compileCheck } from '../src/core/validation.ts';

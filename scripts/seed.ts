@@ -1,5 +1,5 @@
+import { type Context, systemContext } from '../src/access/context.ts';
 import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { type Context, systemContext } from '../src/core/context.ts';
 import { recordResources } from '../src/resources.ts';
 import { countRecords } from '../src/services/resource.ts';
 import { withDatabase } from './lib/database.ts';

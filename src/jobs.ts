@@ -1,4 +1,4 @@
-import { systemContext } from './core/context.ts';
+import { systemContext } from './access/context.ts';
 import { watchService } from './core/watch.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';

@@ -1,6 +1,6 @@
 import { buildSchema, type FieldNode, type GraphQLResolveInfo, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
-import type { Context } from '../../src/core/context.ts';
+import type { Context } from '../../src/access/context.ts';
 import type { openBudget } from './limits/recordBudget.ts';
 
 /** What the resolvers of one operation share. */

@@ -8,7 +8,7 @@ import {
   IdentityQuery,
 } from '../../schemas/identity.ts';
 import { user } from '../../schemas/user.ts';
-import type { Context } from '../../src/core/context.ts';
+import type { Context } from '../../src/access/context.ts';
 import {
   addIdentity,
   getMe,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../../src/access/context.ts';
 import { requireVersion } from '../../src/core/conditions.ts';
-import type { Context } from '../../src/core/context.ts';
 import { withIdempotencyKey } from '../../src/services/idempotency.ts';
 import {
   type CursorPage,

@@ -1,6 +1,6 @@
 import type { Scope } from '../../schemas/apiKey.ts';
-import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
+import type { Context } from './context.ts';
 
 /** What a caller needs. Where `own` is enough, src/access/ownership.ts judges each record. */
 export type Need = Scope | 'read or own' | 'write or own';

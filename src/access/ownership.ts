@@ -1,6 +1,6 @@
-import type { Context } from '../core/context.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { capitalize } from '../core/text.ts';
+import type { Context } from './context.ts';
 
 /** Whose the records of a resource are. It matters for callers who have only `own`. */
 export interface Ownership {

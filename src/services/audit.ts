@@ -1,8 +1,8 @@
 import { getTableColumns, is, SQL, sql } from '../../drizzle/orm.ts';
 import { auditLog, type Side } from '../../drizzle/tables/auditLog.ts';
 import type { AuditAction, AuditEntry } from '../../schemas/audit.ts';
+import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
-import type { Context } from '../core/context.ts';
 import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { rowsOfTable } from '../database/statements/insertRows.ts';

@@ -1,9 +1,9 @@
 import { count, or, type PgColumn, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
 import { maxCascade, type Removal } from '../../schemas/contract.ts';
+import type { Context } from '../access/context.ts';
 import { seesOnlyOwn } from '../access/ownership.ts';
 import { type Condition, requireVersion } from '../core/conditions.ts';
 import type { Conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { orm } from '../database/connection.ts';
 import { recordWrites } from './audit.ts';
 import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';

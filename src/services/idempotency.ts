@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { eq, lt } from '../../drizzle/orm.ts';
 import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
+import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
 import { orm } from '../database/connection.ts';
 import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';

@@ -1,11 +1,11 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import { getTableColumns, getTableName, type PgColumn } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
+import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
 import { visible } from '../access/ownership.ts';
 import type { Condition } from '../core/conditions.ts';
 import { type Conflict, conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordById } from '../database/statements/recordById.ts';

@@ -1,8 +1,8 @@
 import { count, inArray } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import type { Backlog } from '../../schemas/event.ts';
+import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
-import type { Context } from '../core/context.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

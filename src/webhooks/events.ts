@@ -8,9 +8,9 @@ import {
   type WebhookEvent,
   type WebhookEventDetail,
 } from '../../schemas/event.ts';
+import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
-import type { Context } from '../core/context.ts';
 import { notFound, orNotFound } from '../core/errors.ts';
 import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';

@@ -1,7 +1,7 @@
 import { eq, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
-import type { Context } from '../core/context.ts';
 import { truncateForColumn } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from '../core/context.ts';
+import type { Context } from '../access/context.ts';
 import { newId } from '../core/ids.ts';
 import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';

@@ -19,6 +19,8 @@ const forbidden: Record<number, RegExp> = {
   1: /^(?!@sinclair\/typebox$)/,
   4: /^(@?fastify|mercurius|graphql|node:http)/,
 };
+/** What knows no database and no framework. */
+const isCore = (file: string) => /^(schemas|src\/core)\//.test(file);
 /** A transport never imports another one. */
 const transportOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec(file)?.[1];
 
@@ -40,6 +42,7 @@ t.test('imports go down, never up, and every file has a layer', async t => {
         layerOf(target) <= layer,
         `${file} (layer ${layer}) imports ${target}: move it to layer ${layerOf(target)}`,
       );
+      t.notOk(isCore(file) && !isCore(target), `${file} knows nothing but the core: not ${target}`);
       const [transport, other] = [transportOf(file), transportOf(target)];
       t.notOk(transport && other && transport !== other, `${file} imports from another transport: ${target}`);
     }

@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import type { ApiKeyCreate, Scope } from '../../schemas/apiKey.ts';
-import { systemContext } from '../../src/core/context.ts';
+import { systemContext } from '../../src/access/context.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createKey } from '../../src/services/apiKeys.ts';
 import { users } from '../../src/services/users.ts';

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
 import { Id } from '../../schemas/common.ts';
 import { contractOf } from '../../schemas/contract.ts';
-import type { Context } from '../../src/core/context.ts';
+import type { Context } from '../../src/access/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { removalOf } from '../../src/services/deletions.ts';
 import { explain } from '../../src/services/refusals.ts';

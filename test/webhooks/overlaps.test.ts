@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
-import type { Context } from '../../src/core/context.ts';
+import type { Context } from '../../src/access/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { recordWrites } from '../../src/services/audit.ts';
 import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import type { Context } from '../../src/core/context.ts';
+import type { Context } from '../../src/access/context.ts';
 import { newId } from '../../src/core/ids.ts';
 import { type Connection, workInside } from '../../src/database/connection.ts';
 import { findSubscription } from '../../src/services/subscriptions/read.ts';

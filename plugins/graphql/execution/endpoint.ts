@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OperationTypeNode } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import type { Settings } from '../../../schemas/settings.ts';
-import type { Context } from '../../../src/core/context.ts';
+import type { Context } from '../../../src/access/context.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';

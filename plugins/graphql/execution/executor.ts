@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
-import type { Context } from '../../../src/core/context.ts';
+import type { Context } from '../../../src/access/context.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';

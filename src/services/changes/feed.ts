@@ -1,4 +1,4 @@
-import { systemContext } from '../../core/context.ts';
+import { systemContext } from '../../access/context.ts';
 import { setBounded } from '../../core/kept.ts';
 import { watchService } from '../../core/watch.ts';
 import type { Database } from '../../database/database.ts';

@@ -1,7 +1,7 @@
 import type { Side } from '../../../drizzle/tables/auditLog.ts';
+import type { Context } from '../../access/context.ts';
 import { need, scopesOf } from '../../access/need.ts';
 import { visible } from '../../access/ownership.ts';
-import type { Context } from '../../core/context.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { explain } from '../refusals.ts';
 import type { Feed } from './feed.ts';

@@ -1,7 +1,7 @@
 import { sql } from '../../../drizzle/orm.ts';
 import { auditLog, type Side } from '../../../drizzle/tables/auditLog.ts';
+import type { Context } from '../../access/context.ts';
 import { need } from '../../access/need.ts';
-import type { Context } from '../../core/context.ts';
 import { lowestId } from '../../core/ids.ts';
 import type { Connection } from '../../database/connection.ts';
 import { type Row, rowsOf, statement, unknown } from '../../database/statements/statement.ts';

@@ -1,6 +1,6 @@
 import { Column, getTableName, is, type SQLWrapper } from '../../../drizzle/orm.ts';
+import type { Context } from '../../access/context.ts';
 import { need } from '../../access/need.ts';
-import type { Context } from '../../core/context.ts';
 import { firstId } from '../../core/ids.ts';
 import { keptIn } from '../../core/kept.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';

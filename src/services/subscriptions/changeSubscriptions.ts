@@ -1,7 +1,7 @@
 import { sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
+import type { Context } from '../../access/context.ts';
 import { need } from '../../access/need.ts';
-import type { Context } from '../../core/context.ts';
 import { newRecord } from '../../core/ids.ts';
 import { timeOfChange } from '../../core/instants.ts';
 import type { Connection } from '../../database/connection.ts';

@@ -7,9 +7,9 @@ import {
   SubscriptionQuery,
   type subscriptionSorts,
 } from '../../../schemas/subscription.ts';
+import type { Context } from '../../access/context.ts';
 import { need } from '../../access/need.ts';
 import { conflict } from '../../core/conflicts.ts';
-import type { Context } from '../../core/context.ts';
 import { fits } from '../../core/text.ts';
 import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';

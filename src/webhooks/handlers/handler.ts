@@ -1,6 +1,6 @@
 import { getTableColumns } from '../../../drizzle/orm.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
-import type { Context } from '../../core/context.ts';
+import type { Context } from '../../access/context.ts';
 import type { StatusEvent } from '../../services/subscriptions/applyEvents.ts';
 
 const { status, reason, deliveries, lastError, failures, body, updatedAt, processedAt, ...columns } =

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
-import type { Context } from '../../core/context.ts';
+import type { Context } from '../../access/context.ts';
 import { compileCheck } from '../../core/validation.ts';
 import { arrayText } from '../../database/statements/insertRows.ts';
 import { statement } from '../../database/statements/statement.ts';

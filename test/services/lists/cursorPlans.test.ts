@@ -2,7 +2,7 @@ import t from 'tap';
 import { sql } from '../../../drizzle/orm.ts';
 import { apiKeys } from '../../../drizzle/tables/apiKeys.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
-import type { Context } from '../../../src/core/context.ts';
+import type { Context } from '../../../src/access/context.ts';
 import { newId, newRecord } from '../../../src/core/ids.ts';
 import { orm } from '../../../src/database/connection.ts';
 import { keyList } from '../../../src/services/apiKeys.ts';

@@ -1,7 +1,7 @@
 import type { Transport } from '../../schemas/audit.ts';
+import { type Actor, system } from '../core/actor.ts';
 import type { Writer } from '../database/write.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type Actor, system } from './actor.ts';
 
 /** Everything a service function gets besides its input. */
 export interface Context extends Writer {
