@@ -26,13 +26,17 @@ const transportOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec
 
 const sources = globSync('{schemas,drizzle,src,plugins,scripts,test/rig}/**/*.ts');
 
+/** The modules that a file imports, types included. */
+const importsOf = (file: string) =>
+  [...readFileSync(file, 'utf8').matchAll(/^(?:import|export)[^'";]*?from '([^']+)'/gm)].map(
+    ([, name = '']) => name,
+  );
+
 t.test('imports go down, never up, and every file has a layer', async t => {
   for (const file of sources) {
     const layer = layerOf(file);
     t.ok(layer, `${file} belongs to a layer`);
-    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(
-      /^(?:import|export)[^'";]*?from '([^']+)'/gm,
-    )) {
+    for (const name of importsOf(file)) {
       if (!name.startsWith('.')) {
         t.notOk(forbidden[layer]?.test(name), `${file} in layer ${layer} must not import ${name}`);
         continue;
@@ -47,6 +51,19 @@ t.test('imports go down, never up, and every file has a layer', async t => {
       t.notOk(transport && other && transport !== other, `${file} imports from another transport: ${target}`);
     }
   }
+});
+
+t.test('no imports go in a circle', async t => {
+  const known = new Set<string>();
+  function visit(file: string, path: string[]): void {
+    t.notOk(path.includes(file), [...path, file].join(' imports '));
+    if (known.has(file)) return;
+    known.add(file);
+    const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));
+    // The templates of scripts/lib/resource import what is not there.
+    for (const target of targets.filter(target => sources.includes(target))) visit(target, [...path, file]);
+  }
+  for (const file of sources) visit(file, []);
 });
 
 t.test('only the process layer reads the environment', async t => {
