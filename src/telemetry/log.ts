@@ -47,7 +47,11 @@ export function describeError(error: unknown): Failure {
   };
 }
 
-const messageOf = ({ message }: Error) => message.split('\nparams:')[0] ?? '';
+function messageOf({ message, code }: Error & { code?: unknown }): string {
+  const [text = ''] = message.split('\nparams:');
+  // A value that a type does not take (class 22) is quoted.
+  return /^22/.test(String(code)) ? text.replace(/".*"/s, '"…"') : text;
+}
 
 /** The stack, also without those values. */
 function stackOf(error: Error): string {

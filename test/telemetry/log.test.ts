@@ -99,6 +99,10 @@ t.test('the values of a failed statement are left out, whatever they look like',
     '$&ada@example.com',
   ])
     t.notMatch(JSON.stringify(describeError(failedStatement(value))), /ada@/, value);
+  const message = 'invalid input syntax for type integer: "ada@\n"example.com""';
+  const described = describeError(Object.assign(new Error(message), { code: '22P02' }));
+  t.match(described, { code: '22P02', message: 'invalid input syntax for type integer: "…"' });
+  t.notMatch(described.stack, /ada@/);
 });
 
 t.test('a thrown value that is not an error is described too', async t => {
