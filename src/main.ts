@@ -77,7 +77,7 @@ async function close({ settings, log }: Runtime, app: App, jobs: Jobs | undefine
 /** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
 async function letClientsLeave({ server }: App): Promise<void> {
   const connections = promisify(server.getConnections.bind(server));
-  for (const end = Date.now() + 1000; Date.now() < end && (await connections()) > 0; ) await sleep(20);
+  for (let looks = 0; looks < 50 && (await connections()) > 0; looks++) await sleep(20);
   // A busy process reads what has arrived after its timers and before the next turn: a connection with an unread
   // request only looks idle.
   await turn();

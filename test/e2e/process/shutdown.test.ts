@@ -148,6 +148,21 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
   t.ok(seconds > 2 && seconds < 10, `it took ${seconds} s`);
 });
 
+// Bug: clients got a second by the clock of the machine.
+t.test('a clock that steps back does not delay the end', async t => {
+  const stepBack = 'const { now } = Date; Date.now = () => now() - 3_600_000;';
+  const step = `process.on('SIGTERM', () => setTimeout(() => { ${stepBack} }, 500))`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(step)}`;
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t), NODE_OPTIONS });
+  const agent = new Agent({ keepAlive: true });
+  t.teardown(() => agent.destroy());
+  await call(service, 'GET', '/health/live', undefined, agent);
+  const signalled = performance.now();
+  t.equal(await service.kill('SIGTERM'), 0);
+  const seconds = (performance.now() - signalled) / 1000;
+  t.ok(seconds < 5, `it took ${seconds} s`);
+});
+
 t.test('a second signal ends the process at once', async t => {
   const service = await startService(t, { DATABASE_URL: await createPostgres(t) });
   openSocket(t, service).write(halfRequest);
