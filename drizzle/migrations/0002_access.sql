@@ -40,7 +40,7 @@ create table "audit_log" (
 	"transport" text collate "C" not null,
 	"address" text collate "C",
 	"request_id" text collate "C",
-	"details" jsonb, -- the event that changed a subscription
+	"details" jsonb, -- the event that changed a subscription, or the person who wrote
 	-- For those who follow the changes of records: null where there is nothing to follow.
 	"version" integer, -- the one that the write made
 	"sides" jsonb, -- before and after: whose the record is, and what it can be followed by
