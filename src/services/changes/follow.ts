@@ -37,6 +37,8 @@ export interface News {
 
 /** Milliseconds. Proxies wait for longer. */
 const newsEvery = 14_000;
+/** Milliseconds until a page that could not be read is asked for again. */
+const retryAfter = 1000;
 const invalidText = '22P02';
 
 /** First the position where it begins, then the changes as they come. */
@@ -58,6 +60,11 @@ export async function* follow(
     wake();
   }, newsEvery);
   signal.addEventListener('abort', wake);
+  /** While the database is away, there is nothing new. */
+  const waitUnlessFinal = (error: unknown): undefined => {
+    if (explain(error).code !== 'unavailable') throw error;
+    setTimeout(wake, retryAfter);
+  };
   const leave = feed.join(wake);
   try {
     await feed.look();
@@ -91,11 +98,6 @@ const firstPage = (feed: Feed, position: Position, sent: SentPosition) =>
   feed.pageAfter(position).catch(error => {
     throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
   });
-
-/** While the database is away, there is nothing new. */
-function waitUnlessFinal(error: unknown): undefined {
-  if (explain(error).code !== 'unavailable') throw error;
-}
 
 /** The function that returns a change as the caller may see it, or nothing. */
 function viewOf(caller: Caller, { resources, id, filters }: Choice) {
