@@ -13,6 +13,7 @@ import {
 import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
+import { discardBody } from '../http/errors.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
 import { packageFile, servePage, wantsPage } from '../pages/assets.ts';
@@ -72,7 +73,10 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   const endpoint = onFirstUse(async () =>
     (await import('./execution/endpoint.ts')).openEndpoint(options, trusted),
   );
-  app.setErrorHandler(async (error, request, reply) => (await endpoint()).sendFailure(error, request, reply));
+  app.setErrorHandler(async (error, request, reply) => {
+    await discardBody(request, reply);
+    return (await endpoint()).sendFailure(error, request, reply);
+  });
   await app.register(websocket, {
     options: {
       maxPayload: app.initialConfig.bodyLimit,

@@ -18,17 +18,15 @@ const toEnvelope = (error: AppError): ErrorEnvelope => ({
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   logFailure(request, error);
-  reply.headers(errorHeadersOf(error));
-  // Fastify would close the connection, but it can be reused: the rest of the body is read and discarded.
-  reply.removeHeader('connection');
   // The serializer of the route is for its success.
   reply
+    .headers(errorHeadersOf(error))
     .code(statusOf[error.code])
     .type('application/json')
     .serializer((value: unknown) => `${JSON.stringify(value)}\n`);
-  return isSending(request.raw)
-    ? discardRest(request.raw).then(() => reply.send(toEnvelope(error)))
-    : reply.send(toEnvelope(error));
+  const discarded = discardBody(request, reply);
+  const send = () => reply.send(toEnvelope(error));
+  return discarded ? discarded.then(send) : send();
 }
 
 /** Logs what went wrong in the service. There may be thousands of refusals during an outage: they have no stack. */
@@ -44,9 +42,17 @@ export function logFailure(request: FastifyRequest, error: AppError, context: ob
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>
   !readableEnded && (Number(headers['content-length']) > 65_536 || 'transfer-encoding' in headers);
 
-/** For at most two seconds. A client that is still sending would get a reset instead of the response. */
-const discardRest = (stream: IncomingMessage) =>
-  finished(stream.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {});
+/**
+ * Reads and discards what a client is still sending, for at most two seconds: it would get a reset instead of the
+ * response. Undefined when nothing is to be awaited.
+ */
+export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+  // Fastify would close the connection, but it can be reused.
+  reply.removeHeader('connection');
+  return isSending(raw)
+    ? finished(raw.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {})
+    : undefined;
+}
 
 /** A path that cannot be decoded reaches neither a route nor its hooks. */
 export function answerBadPath(thrown: Error, request: FastifyRequest, reply: FastifyReply) {

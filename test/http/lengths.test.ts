@@ -37,3 +37,11 @@ t.test('a request that breaks off is not answered in place of the one before', a
   const answers = await exchange(app, request(`DELETE /api/users/${id}`, json), broken);
   t.same(statusesIn(answers), [204, 400]);
 });
+
+t.test('a client that is sending too large a body gets its answer, and keeps its connection', async t => {
+  const body = 'x'.repeat(1_000_000);
+  for (const path of ['/api/users', '/api/graphql']) {
+    const large = request(`POST ${path}`, { ...json, 'Content-Length': `${body.length}` }, body);
+    t.same(statusesIn(await exchange(app, large, next)), [413, 200], path);
+  }
+});
