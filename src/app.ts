@@ -77,8 +77,8 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
-  await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
+  await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   await app.register(methods);
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });

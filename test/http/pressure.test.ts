@@ -15,7 +15,7 @@ const refused = { status: 503, headers: { 'retry-after': '1' } };
 
 t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health still answers', async t => {
   const { call, deliver, database, app, metrics } = await buildReceiver(t, {
-    settings: { MAX_IN_FLIGHT: 2 },
+    settings: { MAX_IN_FLIGHT: 2, CORS_ORIGINS: 'https://app.example' },
   });
   // It loads the modules of GraphQL, for which a busy machine takes longer than reads wait for a lock.
   await call('POST', '/api/graphql', 200, { body: { query: '{ __typename }' } });
@@ -23,7 +23,12 @@ t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health
   const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
   await until('both are in flight', () => app.pressure.inFlight === 2);
 
-  const rest = await call('GET', '/api/posts', 503);
+  const rest = await call('GET', '/api/posts', 503, { headers: { origin: 'https://app.example' } });
+  t.equal(
+    rest.headers['access-control-allow-origin'],
+    'https://app.example',
+    'a page can read when to retry',
+  );
   t.match(rest, { ...refused, body: { error: { status: 503, details: { code: 'overloaded' } } } });
   const graphql = await call('POST', '/api/graphql', 503, { body: { query: '{ users { id } }' } });
   t.match(graphql, {

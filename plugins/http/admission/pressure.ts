@@ -37,8 +37,8 @@ interface Options {
 }
 
 /**
- * Sheds load that would make every response late, and ends requests that take too long. A request is in flight from its
- * arrival until its response is ready: clients that send or read slowly do not count.
+ * Sheds load that would make every response late, and ends requests that take too long. A request is in flight once its
+ * body has arrived, until its response is ready: clients that send or read slowly do not count.
  */
 export default fp<Options>(async (app, options) => {
   const { settings, metrics } = options;
