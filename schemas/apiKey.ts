@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, nullableTime, readOnly, strict, string, Time, text } from './common.ts';
+import { Id, nullableTime, readOnly, strict, string, text, time } from './common.ts';
 import { listOf, listParameters, only } from './lists.ts';
 
 /** What a caller may do with all records. Each includes the ones before it. */
@@ -62,7 +62,7 @@ export const ApiKeyCreate = strict(
     name,
     scopes: scopeList,
     userId: Type.Optional(userId),
-    expiresAt: Type.Optional(Time('When the key stops working; never if absent.')),
+    expiresAt: Type.Optional(time('When the key stops working; never if absent.')),
   },
   { $id: 'ApiKeyCreate', description: 'The key to create.' },
 );

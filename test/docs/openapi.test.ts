@@ -56,6 +56,12 @@ t.test('the document follows the recommended rules of Redocly', async t => {
   t.same(await lint({ ref: 'openapi.yaml', config }), []);
 });
 
+t.test('no member of a creation is read-only: the page at /docs would hide it', async t => {
+  const created = Object.entries(document.components.schemas).filter(([name]) => name.endsWith('Create'));
+  t.ok(created.length >= 3);
+  for (const [name, schema] of created) t.notMatch(JSON.stringify(schema), '"readOnly":true', name);
+});
+
 t.test('a client that has the document already gets a 304, compressed or not', async t => {
   for (const url of ['/docs/json', '/docs/yaml'])
     for (const method of ['GET', 'HEAD']) {
