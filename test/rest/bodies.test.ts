@@ -111,11 +111,24 @@ t.test('a body beyond the limit is refused, with and without a content-length', 
   t.match((await raw(just)).details[0], { path: '/email' }, 'a body below the limit is read');
 });
 
+t.test('where no body is taken, one with members is refused, not dropped', async t => {
+  const { id } = await newUser();
+  for (const [method, path] of [
+    ['DELETE', `/api/users/${id}`],
+    ['POST', `/api/webhook-events/${id}/replay`],
+    ['POST', `/api/webhook-events/${id}/dismiss`],
+  ] as const) {
+    const error = await refused(400, { body: { dryRun: true } }, method, path);
+    t.match(error, { message: 'This request must not have a body.', details: { code: 'bad_request' } });
+  }
+  await call('POST', `/api/webhook-events/${id}/replay`, 404, { body: {} });
+});
+
 t.test('a body is let go with its answer: many that arrive together would fill the memory', async t => {
   const app = fastify();
   await app.register(parsing);
   let seen: FastifyRequest | undefined;
-  app.post('/', async request => {
+  app.post('/', { schema: { body: {} } }, async request => {
     seen = request;
     return request.body;
   });

@@ -48,9 +48,13 @@ export default fp(async app => {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => validatorOf(schema, httpPart));
   app.setSerializerCompiler(({ schema }) => serializerOf(schema));
 
-  // A route without a schema for the query accepts no parameters.
+  // A route without a schema for the query accepts no parameters, and one without a schema for the body no members.
   app.addHook('onRoute', route => {
-    if (!route.schema?.hide) route.schema = { querystring: noQuery, ...route.schema };
+    if (route.schema?.hide) return;
+    route.schema = { querystring: noQuery, ...route.schema };
+    const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
+    if (mayHaveBody && !route.schema.body)
+      route.preValidation = [route.preValidation ?? [], refuseMembers].flat();
   });
 });
 
@@ -115,10 +119,12 @@ function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown 
   if (bytes.length === 0) throw badRequest('The body is empty. Send a JSON object.');
   // Decoding would store replacement characters instead of the invalid bytes.
   if (!isUtf8(bytes)) throw badRequest('The body is not valid UTF-8.');
-  const body = parseJson(bytes.toString('utf8'));
-  if (method === 'DELETE' && Object.keys(body ?? {}).length > 0)
-    throw badRequest('A DELETE must not have a body.');
-  return body;
+  return parseJson(bytes.toString('utf8'));
+}
+
+/** Dropped, a `dryRun` would be done. */
+async function refuseMembers({ body }: FastifyRequest) {
+  if (Object.keys(body ?? {}).length > 0) throw badRequest('This request must not have a body.');
 }
 
 /** Keeps `__proto__` as a member, which the schemas refuse by name. */
