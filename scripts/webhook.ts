@@ -58,6 +58,9 @@ async function show(session: Session) {
 const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
   if (session.values.all) return actOnAll(session, action);
   if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
+  // Ignored, a --dry-run would act.
+  const unfit = (['dry-run', 'status', 'type', 'customer'] as const).find(name => session.values[name]);
+  if (unfit) throw new UsageError(`--${unfit} works only with --all`);
   const path = `${await pathOfEvent(session)}/${action}`;
   const event = await session.client.call<WebhookEventDetail>('POST', path);
   session.io.out(printable(event.status + (action === 'replay' ? `, replay ${event.replays}` : '')));

@@ -48,6 +48,8 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/keys.ts revoke', 'Name the id of a key'],
     ['scripts/webhook.ts', 'Name a command: send, listen, list, show, replay, dismiss'],
     ['scripts/webhook.ts replay', 'Name the id of an event, or pass --all'],
+    ['scripts/webhook.ts replay evt_1 --dry-run', '--dry-run works only with --all'],
+    ['scripts/webhook.ts dismiss evt_1 --status dead', '--status works only with --all'],
     ['scripts/migrate.ts now', "Unexpected argument 'now'"],
     ['scripts/backup.ts one two', "Unexpected argument 'two'"],
     ['scripts/backup.ts', 'Name the file to write'],
