@@ -60,3 +60,15 @@ t.test('a wrong value or name is reported in one line', async t => {
     t.same({ code, err }, { code: 1, err: `${message}. See --help.\n` }, command);
   }
 });
+
+t.test('the service is called at the address on which it listens', async t => {
+  const main = await mainOf('scripts/webhook.ts');
+  for (const [HOST, base] of [
+    ['0.0.0.0', 'http://127.0.0.1'],
+    ['::', 'http://[::1]'],
+    ['::1', 'http://[::1]'],
+  ] as const) {
+    const { err } = await run(main, ['list'], { HOST, PORT: '21799' });
+    t.match(err, `${base}:21799: `, HOST);
+  }
+});

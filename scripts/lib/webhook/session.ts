@@ -26,10 +26,13 @@ export type EventList = Static<typeof WebhookEventList>;
 /** What every subcommand gets, with its own argument. */
 export type Session = ReturnType<typeof openSession>;
 
+/** Where a service that listens on all addresses is. */
+const fromHere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
 export function openSession({ values, positionals: [, argument = ''] }: Flags, io: Io) {
   const settings = io.settings();
-  const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST;
-  const base = values.url ?? `http://${host}:${settings.PORT}`;
+  const host = fromHere[settings.HOST] ?? settings.HOST;
+  const base = values.url ?? `http://${host.includes(':') ? `[${host}]` : host}:${settings.PORT}`;
   if (!URL.canParse(base)) throw new UsageError(`--url is not a URL: ${base}`);
   const client = new ServiceClient(base, values.key ?? io.env.API_KEY);
   return { values, argument, settings, client, io };
