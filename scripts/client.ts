@@ -13,7 +13,7 @@ import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'ope
 import { parse } from 'yaml';
 import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { ServiceClient } from './lib/serviceClient.ts';
+import { serviceAt } from './lib/serviceClient.ts';
 
 const usage = `npm run client -- <folder> [--from http://127.0.0.1:3000]: writes a typed TypeScript client into a folder: api.ts and
 client.ts for REST, graphql-env.d.ts and schema.graphql for GraphQL. docs/client.md shows how to use them.
@@ -47,7 +47,7 @@ const ownContract = () => ({
 
 /** The contract of a running service. */
 async function contractOf(from: string, key: string | undefined) {
-  const service = new ServiceClient(from, key);
+  const service = serviceAt(from, key);
   const document = await service.call<OpenAPI3>('GET', '/docs/json');
   const query = getIntrospectionQuery({ specifiedByUrl: true });
   const { data } = await service.call<{ data?: IntrospectionQuery }>('POST', '/api/graphql', { query });

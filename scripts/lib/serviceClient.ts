@@ -1,56 +1,38 @@
 import { OperatorError } from '../../src/core/errors.ts';
 
-/** An answer of the service that is an error. */
-class ErrorAnswer extends OperatorError {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 /** Calls a running service with an API key. */
-export class ServiceClient {
-  readonly #base: string;
-  readonly #key: string | undefined;
-
-  constructor(base: string, key: string | undefined) {
-    this.#base = base.replace(/\/+$/, '');
-    this.#key = key;
-  }
+export function serviceAt(url: string, key: string | undefined) {
+  const base = url.replace(/\/+$/, '');
 
   /** Returns any answer, and throws only without one. */
-  request(path: string, init: RequestInit): Promise<Response> {
-    return fetch(this.#base + path, init).catch(error => {
+  const request = (path: string, init: RequestInit): Promise<Response> =>
+    fetch(base + path, init).catch(error => {
       const { code, message } = error.cause ?? error;
       const advice = code === undefined ? '' : ' Is the service running?';
-      throw new OperatorError(`${this.#base}: ${message || code}.${advice}`);
+      throw new OperatorError(`${base}: ${message || code}.${advice}`);
     });
-  }
 
-  /** Returns the body of a successful answer and throws on errors. */
-  async call<T>(method: string, path: string, body?: object): Promise<T> {
+  /** Returns the body of a successful answer. An error is thrown, with its status as the cause. */
+  async function call<T>(method: string, path: string, body?: object): Promise<T> {
     const headers = {
-      ...(this.#key && { authorization: `Bearer ${this.#key}` }),
+      ...(key && { authorization: `Bearer ${key}` }),
       ...(body && { 'content-type': 'application/json' }),
     };
-    const answer = await this.request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const answer = await request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const { status, ok } = answer;
     const read = parse(await answer.text());
-    if (answer.ok && read) return read;
-    const { message, details } = read?.error ?? { message: `${this.#base} is not this service.` };
-    throw new ErrorAnswer(
-      answer.status,
-      [answer.status, message, JSON.stringify(details), adviceFor(answer.status)].filter(Boolean).join(' '),
-    );
+    if (ok && read) return read;
+    const { message, details } = read?.error ?? { message: `${base} is not this service.` };
+    const parts = [status, message, JSON.stringify(details), adviceFor(status)];
+    throw new OperatorError(parts.filter(Boolean).join(' '), { cause: status });
   }
+  return { request, call };
 }
 
 /** For records that may be absent. */
-export const orUndefined = (error: unknown): undefined => {
-  if (error instanceof ErrorAnswer && error.status === 404) return undefined;
-  throw error;
-};
+export function orUndefined(error: Error): undefined {
+  if (error.cause !== 404) throw error;
+}
 
 function parse(text: string) {
   try {

@@ -4,7 +4,7 @@ import { type Arguments, type Io, UsageError } from '../../../src/command.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';
 import { printable } from '../../../src/core/text.ts';
-import { ServiceClient } from '../serviceClient.ts';
+import { serviceAt } from '../serviceClient.ts';
 
 const text = { type: 'string' } as const;
 export const options = {
@@ -34,7 +34,7 @@ export function openSession({ values, positionals: [, argument = ''] }: Flags, i
   const host = fromHere[settings.HOST] ?? settings.HOST;
   const base = values.url ?? `http://${host.includes(':') ? `[${host}]` : host}:${settings.PORT}`;
   if (!URL.canParse(base)) throw new UsageError(`--url is not a URL: ${base}`);
-  const client = new ServiceClient(base, values.key ?? io.env.API_KEY);
+  const client = serviceAt(base, values.key ?? io.env.API_KEY);
   return { values, argument, settings, client, io };
 }
 
