@@ -16,3 +16,16 @@ t.test('a failed start releases the folder', async t => {
   const database = await openEmbedded({ folder }, testLog);
   await database.close();
 });
+
+t.test('statements one after another let timers and requests in between', async t => {
+  const { reads, writes, close } = await openEmbedded({}, testLog);
+  t.teardown(close);
+  for (const db of [reads, writes]) {
+    let hadTurn = false;
+    setImmediate(() => {
+      hadTurn = true;
+    });
+    for (let i = 0; i < 10; i++) await db.transaction(inside => inside.rows('select $1::int', [i]));
+    t.ok(hadTurn);
+  }
+});

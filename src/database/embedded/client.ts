@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
 import { type Connection, workInside } from '../connection.ts';
 import { withSpans } from '../tracedConnection.ts';
@@ -69,5 +70,7 @@ const rowsBy =
     // Without parameters there may be several statements, as in a migration.
     const results =
       params.length === 0 ? await client.exec(text, options) : [await client.query(text, params, options)];
+    // PGlite answers without one: a worker with many events to try held up all requests and timers for 15 seconds.
+    await turn();
     return (results.at(-1)?.rows ?? []) as unknown[][];
   };
