@@ -143,7 +143,8 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
   const changed = await orm(db)
     .update(webhookEvents)
     .set({ ...set, updatedAt: now().toISOString() })
-    .where(and(isFound, inArray(status, [...from])))
+    // They may match no longer: what is dismissed meanwhile is not one of the dead.
+    .where(and(isFound, matching, inArray(status, [...from])))
     .returning({ ...key, customer });
   if (changed.length > 0) await queue(db, changed);
   const writes = changed.map(({ id }) => ({ recordId: id }));

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
-import { actOnEvent, actOnEvents, replay, trimEvents } from '../../src/webhooks/events.ts';
+import { actOnEvent, actOnEvents, dismissal, replay, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
@@ -48,4 +48,21 @@ t.test('a replay that finds its events taken by another one goes on to the next'
     await until('it waits', async () => (await select(database.reads, waiting)).length > 0);
   });
   t.same(await replaying, { replayed: 100, remaining: 0 });
+});
+
+t.test('a replay of dead events leaves one that is dismissed meanwhile', { skip }, async t => {
+  const { call, database, deliver, jobs } = await buildReceiver(t);
+  await jobs.close();
+  await deliver(paymentEvent());
+  const [{ id }] = (await call('GET', '/api/webhook-events', 200)).body.data;
+  const context = inside(database);
+  await orm(database.writes).execute(sql`update webhook_events set status = 'dead'`);
+  let replaying: Promise<object> | undefined;
+  await database.writes.transaction(async db => {
+    await actOnEvent({ ...context, db }, dismissal, id);
+    replaying = actOnEvents(context, replay, { status: 'dead' });
+    await until('it waits', async () => (await select(database.reads, waiting)).length > 0);
+  });
+  t.same(await replaying, { replayed: 0, remaining: 0 });
+  t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'dismissed', replays: 0 });
 });
