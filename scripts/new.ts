@@ -9,7 +9,7 @@ import { type Plan, planOf } from './lib/resource/plan.ts';
 const undo = 'git restore . && git clean -df';
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
 migration, service and tests, ready to edit, and one line in src/resources.ts. Commit your work first: then ${undo}
-undoes it.
+undoes it. A database in which the service was started since keeps the table: drop it there, or the same name fails.
 
   --fields      names with a type: string, text (long), integer, number, boolean, time, date, json, or the words of an enum, of
                 which the first is the default. With ? it may be null; with :unique no two records have the same
