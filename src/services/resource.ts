@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import { getTableColumns, getTableName, type PgColumn } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableConfig, type PgColumn } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
 import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
@@ -177,7 +177,12 @@ function uniqueOf(noun: string, table: ResourceTable, members: string[]) {
     message: () => `Another record with this ${members.map(wordsOf).join(' and ')} exists.`,
     example: { path: `/${path}` },
   });
-  refuse(`${getTableName(table)}_${columns.join('_')}_key`, () => taken.error());
+  const { name: tableName, indexes } = getTableConfig(table);
+  const key = `${tableName}_${columns.join('_')}_key`;
+  // Under another name, the database would refuse a second record with an error that clients get as a 500.
+  if (!indexes.some(({ config }) => config.name === key))
+    throw new Error(`The table ${tableName} needs uniqueIndex('${key}').`);
+  refuse(key, () => taken.error());
   return { members, taken };
 }
 

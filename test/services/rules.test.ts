@@ -1,8 +1,11 @@
 import t from 'tap';
+import { posts as table } from '../../drizzle/tables/posts.ts';
+import { post as contract } from '../../schemas/post.ts';
 import { expectVersion } from '../../src/core/conditions.ts';
 import { removalOf } from '../../src/services/deletions.ts';
 import { post, posts } from '../../src/services/posts.ts';
 import { changesOf } from '../../src/services/records.ts';
+import { resourceOf } from '../../src/services/resource.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
@@ -46,3 +49,11 @@ t.test('the rule of a deletion keeps the record', async t => {
   t.match(asked, [[{ id, version: 2 }, { db: { isTransaction: true } }]]);
   t.match(await post.get(context, id), { title: 'Other' });
 });
+
+t.test(
+  'a rule without its unique index is found at the start: bug: the first duplicate was a 500',
+  async t => {
+    const start = () => resourceOf('posts', contract, table, { unique: [['authorId', 'title']] });
+    t.throws(start, { message: "The table posts needs uniqueIndex('posts_author_id_title_key')." });
+  },
+);
