@@ -12,7 +12,8 @@ export async function checkIssuer(deployment: Deployment): Promise<void> {
   // Most issuers publish what `iss` their tokens have.
   const configuration = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { issuer: real = issuer } = await read(configuration).catch(() => ({ issuer }));
-  if (real !== issuer) report('problem', 'issuer_name', `No token is accepted: set AUTH_ISSUER to ${real}.`);
+  if (real !== issuer)
+    report('problem', 'issuer_name', `No token is accepted: AUTH_ISSUER must be "${real}".`);
 }
 
 /** A JSON object, and what time it is there. A cache sends the time of its copy, and the age of that. */
