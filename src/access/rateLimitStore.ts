@@ -24,7 +24,8 @@ export function openMemoryStore(window: number) {
   const counts = new Map<string, { used: number; endsAt: number }>();
   return {
     add(name: string, cost: number): Usage {
-      const time = performance.now();
+      // A sum of fractions is rounded: RateLimit-Reset would be 61 in a window of 60.
+      const time = Math.floor(performance.now());
       let count = counts.get(name);
       if (count === undefined || count.endsAt <= time) {
         count = { used: 0, endsAt: time + window };

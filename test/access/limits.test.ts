@@ -116,3 +116,13 @@ t.test('a proxy header without TRUST_PROXY is logged once', async t => {
     await app.inject({ url: '/', headers });
   t.match(lines, [/TRUST_PROXY/]);
 });
+
+t.test('a window of 60 s never ends in more: bug: RateLimit-Reset was sometimes 61', async t => {
+  const { now } = performance;
+  t.teardown(() => Object.assign(performance, { now }));
+  // A process that has run for 10 s: before, the sums are exact.
+  performance.now = () => now.call(performance) + 10_000;
+  const store = openMemoryStore(60_000);
+  const ends = Array.from({ length: 1000 }, (_, i) => store.add(`address ${i}`, 1).endsIn);
+  t.same([...new Set(ends)], [60_000]);
+});
