@@ -30,12 +30,12 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
 
 /**
  * Metrics on a port of their own, without credentials: it must not be reachable from outside. It also has the health
- * of a worker, which serves nothing else.
+ * of the process, because a worker serves nothing else.
  */
 export async function serveMetrics(
   { registry }: Metrics,
   { METRICS_PORT, HOST }: Pick<Settings, 'METRICS_PORT' | 'HOST'>,
-  isReady = () => true,
+  isReady: () => boolean,
 ): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.url === '/health/live') return void response.end();

@@ -30,7 +30,8 @@ async function main() {
     if (ending.begun) response.setHeader('connection', 'close');
   });
   surviveForgottenErrors(log);
-  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings);
+  const isReady = () => !ending.begun && database.available() && database.hasConnections();
+  if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   // A second at most: a database that is away must not keep the process from answering.
   await Promise.race([database.ready, sleep(1000, undefined, { ref: false })]);
   if (!ending.begun) await listen(app, runtime);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { createPostgres } from '../../helper/database.ts';
 import { ask } from '../../rig/cluster/ask.ts';
-import { spawnService, until } from '../../rig/process.ts';
+import { spawnService, startService, until } from '../../rig/process.ts';
 import { freePort } from '../../rig/servers/ports.ts';
 
 t.test('a worker says whether it is alive, and whether it waits for events', async t => {
@@ -43,4 +43,23 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   t.equal(check(), 0);
   t.ok(worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
   t.equal(await worker.kill('SIGTERM'), 0);
+});
+
+t.test('a server says on METRICS_PORT what it says on PORT', async t => {
+  const METRICS_PORT = String(await freePort());
+  const statusOf = async () => (await ask(`http://127.0.0.1:${METRICS_PORT}/health/ready`)).status;
+  const absent = { DATABASE_URL: 'postgres://x:x@127.0.0.1:1/x', METRICS_PORT };
+  const lonely = await startService(t, absent, { ready: false });
+  t.equal(await statusOf(), 503, 'without a database');
+  await lonely.kill();
+
+  const server = await startService(t, {
+    DATABASE_URL: await createPostgres(t),
+    METRICS_PORT,
+    DRAIN_SECONDS: '2',
+  });
+  t.equal(await statusOf(), 200);
+  server.child.kill('SIGTERM');
+  await until('balancers are told that it ends', async () => (await statusOf()) === 503);
+  t.equal(await server.ended, 0);
 });
