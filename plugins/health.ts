@@ -34,7 +34,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database; leaving: ()
       if (leaving()) throw new AppError('unavailable', 'The service is shutting down.', { code: 'ending' });
       if (!database.available()) throw new AppError('unavailable', 'The database cannot be reached.');
       if (!database.hasConnections())
-        throw new AppError('unavailable', 'All connections to the database are busy.');
+        throw new AppError('unavailable', 'Requests get no connection to the database.');
       return { status: 'ok' as const, database: database.kind };
     },
   );

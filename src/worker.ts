@@ -16,7 +16,7 @@ async function main() {
   const { settings, log, database, metrics } = runtime;
   const jobs = startJobs(runtime);
   ending.prepare(runtime, jobs.close);
-  const isReady = () => !ending.begun && database.available();
+  const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   await database.ready;
   if (!ending.begun) log.info('The worker waits for webhook events.');

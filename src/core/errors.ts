@@ -77,7 +77,7 @@ export function orNotFound<T>(what: string, record: T | undefined): T {
 export class OperatorError extends Error {}
 
 /** SQLSTATEs about the server, the account or the database, not about a statement. */
-const serverFailure = /^(08|28|3D|53|57P)\w+$/;
+const serverFailure = /^((08|28|3D|53|57P|58)\w+|25006)$/;
 /** Codes of the operating system, of TLS, and of the driver. */
 const connectionFailure = /^(CONN\w+|E(?!RR_)[A-Z_]{3,}|\w*(CERT|_TLS_|_SSL_|LEAF_SIGNATURE)\w*)$/;
 

@@ -21,7 +21,7 @@ export interface Database {
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they cannot. */
   readonly ready: Promise<void>;
-  /** False while statements that wait for a connection get none. */
+  /** False while requests get no connection, although the server is in reach. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are. Only a server has several. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };

@@ -22,10 +22,10 @@ export function databaseFailure(error: unknown) {
   return undefined;
 }
 
-/** Whether the server was out of reach, shutting down or full: a later try may succeed. */
+/** Whether the server was out of reach, shutting down or full, or let nobody in: a later try may succeed. */
 export function isOutage(error: unknown): boolean {
   const code = databaseFailure(error)?.code ?? '';
-  return noAnswer.test(code) || /^(08|53|57P|58|40)/.test(code) || temporary.has(code);
+  return noAnswer.test(code) || /^(08|28|3D|53|57P|58|40)/.test(code) || temporary.has(code);
 }
 const temporary = new Set([
   canceled,
@@ -33,6 +33,9 @@ const temporary = new Set([
   '25P03', // ended, because this process stood still in the middle of a transaction
   '25P04', // ended, because the transaction took too long
 ]);
+
+/** Whether the server refuses the role or has no such database. At a start, the settings are wrong. */
+export const isDenied = (error: unknown) => /^(28|3D)/.test(databaseFailure(error)?.code ?? '');
 
 /** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */
 export const isTooSlow = (error: unknown) => tooSlow.has(databaseFailure(error)?.code ?? '');

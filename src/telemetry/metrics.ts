@@ -76,9 +76,9 @@ export class Metrics {
     this.watch(name, help, () => (available() ? readNow() : undefined), label);
   }
 
-  watchDatabase({ available, load }: Database): void {
-    const isUp = () => Number(available());
-    this.watch('database_up', 'Whether the database is reachable and up to date.', isUp);
+  watchDatabase({ available, hasConnections, load }: Database): void {
+    const isUp = () => Number(available() && hasConnections());
+    this.watch('database_up', 'Whether requests reach the database, and it is up to date.', isUp);
     if (load === undefined) return;
     const byState = () => {
       const { connections, reading, writing } = load();

@@ -2,7 +2,7 @@ import { watchService } from '../../core/watch.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
-import { databaseFailure, isOutage } from '../databaseErrors.ts';
+import { databaseFailure, isDenied, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
 import {
   connectionOf,
@@ -91,7 +91,7 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   let stopped = false;
   /** Gives up if they can never run because of this error; returns whether it did. */
   function failFor(error: unknown): boolean {
-    if (migrated || isOutage(error)) return false;
+    if (migrated || (isOutage(error) && !isDenied(error))) return false;
     reject(error);
     return true;
   }
@@ -118,7 +118,10 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   return { ready, run, failFor, done: () => migrated && !stopped, stop };
 }
 
-/** Asks for connections as requests do, which are refused when they get none. */
+/** All connections are busy; or the server refuses the role, lacks the database, or is full. */
+const noSession = /^(CONNECTION_WAIT_TIMEOUT$|28|3D|53)/;
+
+/** Asks for connections as requests do. The probe may keep its session when the server lets no new one in. */
 function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
   /** In a row. Counting a single one would take a server out of the balancer that is busy for a moment. */
   let refusals = 0;
@@ -126,7 +129,7 @@ function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
     check: async () => {
       const answers = pools.map(({ sql }) => sql.unsafe('select 1'));
       const error: unknown = await Promise.all(answers).catch(error => error);
-      const isRefused = databaseFailure(error)?.code === 'CONNECTION_WAIT_TIMEOUT';
+      const isRefused = noSession.test(databaseFailure(error)?.code ?? '');
       refusals = isRefused ? refusals + 1 : 0;
       if (refusals > 1) throw error;
     },
@@ -134,7 +137,7 @@ function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
     cannotTell: () => !isAvailable(),
     log,
     level: 'warn',
-    away: 'All connections to the database are busy.',
-    back: 'Connections to the database are free again.',
+    away: 'Requests get no connection to the database.',
+    back: 'Requests get connections to the database again.',
   });
 }

@@ -148,3 +148,24 @@ t.test('while Postgres is away', async t => {
     },
   );
 });
+
+t.test('a server that lets no new session in, while the probe keeps its own', async t => {
+  const server = await openLocalPostgres(t);
+  await server.query('create role visitor login superuser');
+  const url = Object.assign(new URL(server.url), { username: 'visitor' }).href;
+  const service = await startService(t, { DATABASE_URL: url, WEBHOOK_SECRETS: secrets });
+  await server.query('alter role visitor nologin');
+  await server.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'triport'`,
+  );
+  t.match(await call(service, 'GET', '/api/users'), refused);
+  t.equal(await pay(service.url, 'evt_locked', 'cus_locked'), 503);
+  await until('it is not ready', async () => (await call(service, 'GET', '/health/ready')).status === 503);
+  t.match(
+    service.lines.find(({ msg }) => msg === 'Requests get no connection to the database.'),
+    { reason: /not permitted to log in/ },
+  );
+  await server.query('alter role visitor login');
+  await untilReady(service);
+  t.equal((await call(service, 'GET', '/api/users')).status, 200);
+});
