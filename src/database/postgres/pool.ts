@@ -46,11 +46,20 @@ export class Pool {
   /** The rows of an answer; rejects when the server does not answer in time. */
   async ask(text: string, timeout: number): Promise<Record<string, unknown>[]> {
     // In halves: if this process stood still, the first is over at once, and the answer arrives during the second.
+    let isSilent = false;
+    const giveUp = () => {
+      isSilent = true;
+      this.reset();
+    };
     let timer = setTimeout(() => {
-      timer = setTimeout(() => this.reset(), timeout / 2);
+      timer = setTimeout(giveUp, timeout / 2);
     }, timeout / 2);
     try {
       return await this.sql.unsafe(text);
+    } catch (error) {
+      if (!isSilent) throw error;
+      // The driver would only say that the connection was destroyed.
+      throw Object.assign(new Error(`no answer within ${timeout / 1000} s`), { code: 'CONNECTION_TIMEOUT' });
     } finally {
       clearTimeout(timer);
     }

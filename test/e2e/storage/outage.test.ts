@@ -121,6 +121,8 @@ t.test('while Postgres is away', async t => {
         return status === 503 && seconds < 0.2;
       });
       t.match(await call(service, 'GET', '/health/ready'), { status: 503 });
+      const line = service.lines.find(({ msg }) => msg.startsWith('The database is out of reach'));
+      t.match(line, { reason: 'no answer within 5 s' });
       await sleep(1000);
       server.thaw();
       await checkAfter(t, service, server, load);
