@@ -4,7 +4,14 @@ import { migrationState, refuseOtherEncodings } from '../../../src/database/migr
 import * as postgres from '../../../src/database/postgres/client.ts';
 import { checkClock, type Deployment } from './finding.ts';
 
-type Facts = { takesWrites: boolean; role: string; grants: string[]; free: number; limits: string };
+type Facts = {
+  takesWrites: boolean;
+  role: string;
+  migrates: boolean;
+  grants: string[];
+  free: number;
+  limits: string;
+};
 
 const isOwn = "not exists (select from pg_depend where objid = oid and deptype = 'e')";
 
@@ -24,6 +31,9 @@ const facts = `with needs (object, need, granted) as (
 )
 select json_build_object('role', current_user,
   'takesWrites', not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off',
+  'migrates', coalesce((select pg_has_role(tableowner, 'usage') from pg_tables
+      where schemaname = 'drizzle' and tablename = '__drizzle_migrations'),
+    has_database_privilege(current_database(), 'create')),
   'grants', array(select format('grant %s on %s to %I', string_agg(need, ', ' order by need), object, current_user)
     from needs where not granted group by object order by object),
   -- The connections that other roles do not have; -1 is no limit.
@@ -46,7 +56,7 @@ export async function checkDatabase(deployment: Deployment): Promise<void> {
     const [[found] = []] = await db.rows(facts, []);
     judge(found as Facts, deployment);
     // Without rights, nobody knows what is migrated.
-    if ((found as Facts).grants.length === 0 && (await checkMigrations(db, deployment)))
+    if ((found as Facts).grants.length === 0 && (await checkMigrations(db, found as Facts, deployment)))
       await checkIdentities(db, deployment);
     await checkClock(deployment, 'database_clock', async () => {
       const [[now] = []] = await db.rows('select extract(epoch from clock_timestamp())::float8 * 1000', []);
@@ -62,7 +72,7 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   for (const grant of found.grants) report('problem', 'rights', `${found.role} lacks a right: \`${grant}\`.`);
   const size = settings.DATABASE_POOL_SIZE;
   // Each process has a probe beside its pools.
-  const most = servers * (Math.ceil(1.5 * size) + 1) + workers * (size + 1);
+  const most = (servers + workers) * (Math.ceil(1.5 * size) + 1);
   const wanted = `statement_timeout = ${statementTimeout(settings)}; lock_timeout = 50`;
   if (settings.DATABASE_POOLER !== 'transaction') {
     const advice = 'raise max_connections, lower DATABASE_POOL_SIZE, or use PgBouncer';
@@ -75,11 +85,18 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
 }
 
 /** Says whether there is nothing to do. */
-async function checkMigrations(db: Connection, { report }: Deployment): Promise<boolean> {
+async function checkMigrations(
+  db: Connection,
+  { role, migrates }: Facts,
+  { report }: Deployment,
+): Promise<boolean> {
   const { pending, isNewer } = await migrationState(db);
   if (isNewer) report('problem', 'migrations', 'A newer release has migrated the database: run that one.');
-  else if (pending.length > 0)
-    report('warning', 'migrations', `Migrations are pending (${pending.length}): run \`npm run migrate\`.`);
+  else if (pending.length > 0) {
+    const limit = migrates ? '' : `, which ${role} may not`;
+    const text = `Migrations are pending (${pending.length}): run \`npm run migrate\`${limit}.`;
+    report(migrates ? 'warning' : 'problem', 'migrations', text);
+  }
   return !isNewer && pending.length === 0;
 }
 
