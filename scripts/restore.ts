@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
 import { type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
@@ -26,8 +27,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
     runPgTool('pg_restore', [...how, file], url, io.env);
     // Opening migrates it.
     await withDatabase(settings, async () => {});
-  } else
-    await (await openEmbedded({ folder, snapshot: new Blob([readFileSync(file)]) }, commandLog())).close();
+  } else await (await openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog())).close();
   io.progress('');
   io.out(`Restored from ${file}.`);
   if (!url)
@@ -49,6 +49,17 @@ async function refuseUnlessFrom(kind: 'PostgreSQL' | 'embedded', file: string): 
       ? `${file} is a backup of an embedded database. Restore it without DATABASE_URL, into a DATA_DIR.`
       : `${file} is a backup of a PostgreSQL server. Set DATABASE_URL to an empty database.`,
   );
+}
+
+/** Reads all of it first: PGlite forgets the promise that fails when a backup was cut off, which ends the process. */
+function readSnapshot(file: string): Blob {
+  const bytes = readFileSync(file);
+  try {
+    gunzipSync(bytes);
+  } catch (error) {
+    throw new OperatorError(`${file} is damaged: ${(error as Error).message}.`);
+  }
+  return new Blob([bytes]);
 }
 
 const anyTable = `select schemaname || '.' || tablename from pg_tables
