@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { OperatorError, reasonOf } from './errors.ts';
 
 /** Fails fast: a request must wait neither for a connection that is down nor for one that hangs. */
 const failFastOptions = {
@@ -24,14 +25,16 @@ export function connectRedis<R extends Redis>(
   onFailure: (error: unknown) => void,
 ) {
   const redis = new Redis(url, { ...failFastOptions, ...options }) as R;
-  redis.on('error', onFailure);
+  /** What Redis or its client says is a reason, not a bug with a stack. */
+  const failed = (error: Error) => onFailure(reasonOf(error) ? error : new OperatorError(error.message));
+  redis.on('error', failed);
   // A Redis that restarts has lost what it stored, and may be back before the next command.
-  redis.on('close', () => onFailure(new Error('The connection was closed.')));
+  redis.on('close', () => failed(new Error('The connection was closed.')));
   return {
     redis,
     /** For the error of a command. */
-    report: (error: unknown): false => {
-      onFailure(error);
+    report: (error: Error): false => {
+      failed(error);
       // Only a new connection shows when Redis has recovered. On this one, what is written would stay in memory.
       if (isTimeout(error) && redis.status === 'ready') redis.disconnect(true);
       return false;

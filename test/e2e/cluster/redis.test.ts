@@ -22,6 +22,7 @@ const untilLogged = (instance: Service, turn: 'out of reach' | 'back') =>
 function checkTurns(t: Test, instance: Service): void {
   const turns = turnsOf(instance);
   t.ok(turns.length >= 2, `${turns}`);
+  t.notMatch(JSON.stringify(instance.lines), '"stack"', 'a reason says enough');
   t.same(
     turns,
     turns.map((_, i) => (i % 2 ? 'back' : 'out of reach')),
