@@ -55,7 +55,8 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       params,
       response: { 204: deleted },
     }),
-    async ({ context, params }, reply) => sendDeleted(reply, () => revokeKey(context, params.key_id)),
+    async ({ context, params }, reply) =>
+      sendDeleted(reply, condition => revokeKey(context, params.key_id, condition)),
   );
   app.get(
     '/audit',

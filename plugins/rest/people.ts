@@ -94,6 +94,6 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       response: { 204: deleted },
     }),
     async ({ context, params, query }, reply) =>
-      sendDeleted(reply, () => removeIdentity(context, params.user_id, query)),
+      sendDeleted(reply, condition => removeIdentity(context, params.user_id, query, condition)),
   );
 };

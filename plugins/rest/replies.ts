@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../src/access/context.ts';
-import { requireVersion } from '../../src/core/conditions.ts';
+import { type Condition, requireVersion } from '../../src/core/conditions.ts';
 import { withIdempotencyKey } from '../../src/services/idempotency.ts';
 import {
   type CursorPage,
@@ -92,10 +92,12 @@ async function sendOnce<T>(
     : reply.code(status).type(json).send(body);
 }
 
-/** Deletes something without a version. */
-export async function sendDeleted(reply: FastifyReply, remove: () => Promise<void>): Promise<FastifyReply> {
-  requireVersion(conditionOf(reply));
-  await remove();
+/** Deletes something, if its state allows it. */
+export async function sendDeleted(
+  reply: FastifyReply,
+  remove: (condition: Condition) => Promise<void>,
+): Promise<FastifyReply> {
+  await remove(conditionOf(reply));
   return reply.code(204).send();
 }
 

@@ -7,7 +7,7 @@ import { capitalize, withArticle } from '../../src/core/text.ts';
 import type { Operations } from '../../src/services/resource.ts';
 import { conditionOf } from '../http/requests/conditions.ts';
 import { routesOf } from '../http/routes.ts';
-import { deleted, sendChanged, sendCreated, sendPage, sendRecord } from './replies.ts';
+import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
 /** The 409s that an operation throws. */
 const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
@@ -92,9 +92,7 @@ export const resourceRoutes =
           querystring: Removal,
           response: { 204: deleted },
         }),
-        async ({ context, params, query }, reply) => {
-          await remove(context, idIn(params), query, conditionOf(reply));
-          return reply.code(204).send();
-        },
+        async ({ context, params, query }, reply) =>
+          sendDeleted(reply, condition => remove(context, idIn(params), query, condition)),
       );
   };

@@ -6,6 +6,7 @@ import { makeToken, tokenHashOf } from '../access/apiKeyToken.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { trustNothing } from '../access/trust.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
 import { invalid, orNotFound } from '../core/errors.ts';
 import { isId, newRecord } from '../core/ids.ts';
 import { readInstant } from '../core/instants.ts';
@@ -65,10 +66,11 @@ async function requireUser({ db }: Context, id: string | null): Promise<void> {
 }
 
 /** Ends a key for good; the record stays. Revoking it again changes nothing. */
-export async function revokeKey(context: Context, id: string): Promise<void> {
+export async function revokeKey(context: Context, id: string, condition?: Condition): Promise<void> {
   need(context, 'admin');
   await inTransaction(context, async inside => {
     await getKey(inside, id);
+    requireVersion(condition);
     await revoke(inside, eq(apiKeys.id, id));
   });
   trustNothing();

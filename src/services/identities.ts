@@ -9,6 +9,7 @@ import { need } from '../access/need.ts';
 import { noPerson } from '../access/ownership.ts';
 import { readPerson } from '../access/persons.ts';
 import { trustNothing } from '../access/trust.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
 import { conflict } from '../core/conflicts.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { newRecord } from '../core/ids.ts';
@@ -56,13 +57,19 @@ export async function addIdentity(context: Context, id: string, name: IdentityNa
 }
 
 /** Ends that; not found if they do not stand for this user. */
-export async function removeIdentity(context: Context, id: string, name: IdentityName): Promise<void> {
+export async function removeIdentity(
+  context: Context,
+  id: string,
+  name: IdentityName,
+  condition?: Condition,
+): Promise<void> {
   need(context, 'admin');
   await inTransaction(context, async inside => {
     await user.get(inside, id);
     const isOfUser = and(eq(issuer, name.issuer), eq(subject, name.subject), eq(userId, id));
     const removed = await orm(inside.db).delete(table).where(isOfUser).returning({ recordId: userId });
     if (removed.length === 0) throw notFound('Identity');
+    requireVersion(condition);
     await recordWrites(inside, 'identity.delete', removed);
   });
 }

@@ -237,5 +237,12 @@ t.test(
     await call('DELETE', path, 400, { headers: { [M]: 'malformed' } });
     t.equal((await call('GET', path, 200)).body.id, key.id);
     await call('DELETE', path, 204, { headers: { [M]: '*' } });
+    // What is not there is not there under any condition.
+    const { body: user } = await call('POST', '/api/users', 201, {
+      body: { name: 'Ada', email: `u${++made}@example.com` },
+    });
+    const identity = `/api/users/${user.id}/identities?issuer=a&subject=b`;
+    for (const absent of [`/api/keys/${someId}`, identity])
+      await call('DELETE', absent, 404, { headers: { [M]: '"1"' } });
   },
 );
