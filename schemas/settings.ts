@@ -39,12 +39,12 @@ export const Settings = strict({
   DATABASE_POOL_SIZE: whole(
     [1, 100],
     4,
-    'Connections to PostgreSQL for writes, and half as many for reads, which are pipelined: fewer connections cost less.',
+    'Connections to PostgreSQL for writes, and half as many for reads. Fewer cost less.',
   ),
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
     'none',
-    '`transaction` if `DATABASE_URL` and `DATABASE_REPLICA_URLS` lead to PgBouncer in transaction mode, which must then set the time limits: see docs/running-many.md.',
+    '`transaction` if the URLs lead to PgBouncer in transaction mode, which must then set time limits: see docs/running-many.md.',
   ),
   DATABASE_REPLICA_URLS: secret(
     'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`.',
@@ -54,13 +54,13 @@ export const Settings = strict({
   LOG_LEVEL: oneOf(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     'info',
-    'The least severe level that is logged. Lines are JSON, except on a terminal in development.',
+    'The least severe level that is logged.',
   ),
   AUTH_MODE: Type.Optional(
     oneOf(
       ['open', 'required'],
       undefined,
-      '`open` lets anyone call. `required` demands an API key or a token. Must be set in production.',
+      '`open` lets anyone call. `required` demands an API key or a token.',
     ),
   ),
   AUTH_JWKS_URL: optional(
@@ -70,10 +70,7 @@ export const Settings = strict({
   AUTH_ISSUER: optional('The `iss` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
   AUTH_AUDIENCE: optional('The `aud` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
   AUDIT_RETENTION_DAYS: whole([0, 36500], 365, 'Days the audit log is kept. 0 keeps it forever.'),
-  CORS_ORIGINS: text(
-    '',
-    'Origins whose pages may call the API, separated by commas, or `*` for all. Empty allows none but this service.',
-  ),
+  CORS_ORIGINS: text('', 'Other origins whose pages may call the API, separated by commas, or `*` for all.'),
   RATE_LIMIT_MAX: optionalWhole(
     [1, 1000000000],
     'Requests per window for every client, instead of 600 for an API key and 300 for an address.',
@@ -81,14 +78,14 @@ export const Settings = strict({
   RATE_LIMIT_WINDOW: whole([1, 86400], 60, 'The length of the rate limit window, in seconds.'),
   TRUST_PROXY: text(
     '',
-    'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. Empty trusts none. A number is only safe where only the proxies can reach the port.',
+    'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. A number is only safe where only the proxies can reach the port.',
   ),
   REDIS_URL: secret(
-    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts its own, and PostgreSQL announces.',
+    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts its own.',
     redis,
   ),
   WEBHOOK_SECRETS: secret(
-    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe` and keeps it next to its data.',
+    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe`.',
   ),
   WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(
@@ -116,27 +113,23 @@ export const Settings = strict({
     5000,
     'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of it is the limit for tokens, for nodes (fields and fragments, counted each time they are spread) and for the records of a list without a `limit`; 6 aliases are allowed for each 1,000.',
   ),
-  REQUEST_TIMEOUT: whole(
-    [2, 60],
-    8,
-    'Seconds a request may be worked on before it is answered with 503. A database statement gets three quarters of that. After SIGTERM, requests in flight get the same time before their connections are closed.',
-  ),
+  REQUEST_TIMEOUT: whole([2, 60], 8, 'Seconds a request may be worked on before it is answered with 503.'),
   MAX_IN_FLIGHT: whole(
     [1, 1000000],
     1000,
-    'Requests worked on at once. More are answered with 503 and `Retry-After`. Health checks are always answered. Each caller may have a tenth of it as open streams of changes.',
+    'Requests worked on at once. More are answered with 503. Each caller may have a tenth of it as open streams of changes.',
   ),
   DRAIN_SECONDS: whole(
     [0, 600],
     0,
-    'Seconds after SIGTERM during which `/health/ready` is 503 while requests are still served, so that a load balancer stops sending them. 0 without a load balancer.',
+    'Seconds after SIGTERM during which `/health/ready` is 503 while requests are still served, so that a load balancer stops sending them.',
   ),
   METRICS_PORT: optionalWhole(
     [0, 65535],
     'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
-    'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`. Without it there are no traces. The other standard `OTEL_*` variables work too.',
+    'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`.',
     http,
   ),
 });
