@@ -3,7 +3,7 @@ import { strict } from './common.ts';
 
 /**
  * Every environment variable, in reading order. A `secret` may also be given as NAME_FILE, the path of a file.
- * `.env.example` and the table in docs/settings.md are generated from this file.
+ * `.env.example` and the list in docs/settings.md are generated from this file.
  */
 type Range = [minimum: number, maximum: number];
 const whole = ([minimum, maximum]: Range, value: number, description: string) =>

@@ -38,21 +38,21 @@ function envExample(): string {
   return `${head}\n\n${entries.join('\n')}`;
 }
 
-function settingsTable(): string {
-  const rows = variables.map(([name, schema]) => {
-    const value = defaultOf(schema);
-    return `| \`${name}\` | ${value && `\`${value}\``} | ${textOf(name, schema)} |`;
-  });
-  return ['| Variable | Default | What it does |', '|---|---|---|', ...rows].join('\n');
-}
+const settingsList = () =>
+  variables
+    .map(([name, schema]) => {
+      const value = defaultOf(schema);
+      return `- \`${name}\`${value && ` (\`${value}\`)`}: ${textOf(name, schema)}`;
+    })
+    .join('\n');
 
-/** docs/settings.md, with the table between its two markers renewed. */
+/** docs/settings.md, with the list between its two markers renewed. */
 function settingsPage(): string {
   const page = readFileSync('docs/settings.md', 'utf8');
-  const table = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
-  if (!table.test(page))
+  const list = /(<!-- settings -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
+  if (!list.test(page))
     throw new OperatorError('docs/settings.md has no <!-- settings --> … <!-- /settings -->.');
-  return page.replace(table, (_, start, end) => start + settingsTable() + end);
+  return page.replace(list, (_, start, end) => start + settingsList() + end);
 }
 
 /** The document needs only the routes, so no database is opened. */
