@@ -3,7 +3,8 @@ import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
 
-const { call, newUser, newPost, database } = await build(t);
+// Beside other tests, 10,000 posts take the embedded database longer than a request has by default.
+const { call, newUser, newPost, database } = await build(t, { settings: { REQUEST_TIMEOUT: 60 } });
 
 t.test('a user with posts is not deleted, and the error counts the posts', async t => {
   const { id } = await newUser();
