@@ -91,7 +91,7 @@ t.test('a process ends with one sentence when no setting names the pooler', { sk
   const direct = await createPostgres(t);
   for (const DATABASE_URL of [await startPgBouncer(t, direct), await startPgBouncer(t, direct, { ignored })])
     for (const script of ['src/main.ts', 'src/worker.ts']) {
-      const service = spawnService(t, { DATABASE_URL }, [], script);
+      const service = spawnService(t, { DATABASE_URL }, script);
       t.equal(await service.ended, 1);
       t.match(service.errors(), /^The database is behind a pooler .*: set DATABASE_POOLER=transaction\.\n$/);
       t.notMatch(JSON.stringify(service.lines), /"err"/);

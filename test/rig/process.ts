@@ -30,23 +30,17 @@ export function makeDataFolder(t: Test): string {
   return folder;
 }
 
-/** The option of Node that runs this module first. */
+/** The value of NODE_OPTIONS that runs this module first. */
 export const preload = (module: string) => `--import=data:text/javascript,${encodeURIComponent(module)}`;
 
 /** Starts the service as `npm start` does, with only this environment, and kills it when the test ends. */
-export function spawnService(
-  t: Test,
-  env: Record<string, string>,
-  nodeOptions: string[] = [],
-  script = 'src/main.ts',
-) {
+export function spawnService(t: Test, env: Record<string, string>, script = 'src/main.ts') {
   const defaults = {
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_MAX: '1000000',
   };
-  const args = [...flags, ...nodeOptions, pathOf(script)];
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [...flags, pathOf(script)], {
     // Ignores a developer's .env file.
     cwd: tmpdir(),
     env: { ...inherited(), ...defaults, ...env },
@@ -107,7 +101,7 @@ export async function startService(
   env: Record<string, string>,
   { ready = true, script = 'src/main.ts' } = {},
 ) {
-  const service = spawnService(t, env, [], script);
+  const service = spawnService(t, env, script);
   await Promise.race([
     until('the service listens', () => service.port > 0, 180),
     service.ended.then(code => {

@@ -5,17 +5,9 @@ import { orm } from '../../src/database/connection.ts';
 import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
+import { oldRows } from '../helper/events/oldRows.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
-
-const old = '01800000-0000-7000-8000-000000000000';
-const oldRows = [
-  sql`insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
-    values (${old}, 'stripe', 'stripe', sha256('x'), 'ignored', '{}', '2022-04-01', '2022-04-01')`,
-  sql`insert into idempotency_keys (hash, fingerprint, created_at) values ('x', 'x', '2022-04-01')`,
-  sql`insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport)
-    values (${old}, '2022-04-01', 'user.create', 'x', '{}', 'anyone', '', 'rest')`,
-];
 
 const skip =
   (backend === 'embedded' && 'transactions do not overlap there') ||
@@ -28,7 +20,7 @@ t.test('a locked event is trimmed the next time, and the other tables meanwhile'
   await jobs.close();
   // What the first start has said, which may have got no connection on a busy machine, is not the matter here.
   messages.length = 0;
-  for (const row of oldRows) await orm(database.writes).execute(row);
+  for (const row of oldRows) await database.writes.rows(row, []);
   await database.writes.transaction(async db => {
     await orm(db).execute(sql`select from webhook_events for update`);
     const { close } = restart();

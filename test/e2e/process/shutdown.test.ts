@@ -11,6 +11,7 @@ import {
   call,
   makeDataFolder,
   makeFolder,
+  preload,
   type Service,
   spawnService,
   startService,
@@ -151,8 +152,7 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
 // Bug: clients got a second by the clock of the machine.
 t.test('a clock that steps back does not delay the end', async t => {
   const stepBack = 'const { now } = Date; Date.now = () => now() - 3_600_000;';
-  const step = `process.on('SIGTERM', () => setTimeout(() => { ${stepBack} }, 500))`;
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(step)}`;
+  const NODE_OPTIONS = preload(`process.on('SIGTERM', () => setTimeout(() => { ${stepBack} }, 500))`);
   const service = await startService(t, { DATA_DIR: makeDataFolder(t), NODE_OPTIONS });
   const agent = new Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());

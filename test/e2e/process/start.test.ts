@@ -126,10 +126,10 @@ t.test('an unexpected error keeps its stack', async t => {
 });
 
 t.test('what no request has asked for, and what the settings do not name, is not loaded', async t => {
-  const naming = preload(`import { registerHooks } from 'node:module';
+  const NODE_OPTIONS = preload(`import { registerHooks } from 'node:module';
     const load = (url, context, next) => (console.error(url), next(url, context));
     registerHooks({ load });`);
-  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, [naming]);
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t), NODE_OPTIONS });
   await until('it listens', () => service.port > 0, 90);
   await untilReady(service);
   const loaded = (name: string) => service.errors().includes(`/node_modules/${name}/`);

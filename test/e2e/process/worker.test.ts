@@ -23,7 +23,7 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   t.equal(check(), 1, 'nothing listens');
 
   const absent = { DATABASE_URL: 'postgres://x:x@127.0.0.1:1/x', METRICS_PORT };
-  const lonely = spawnService(t, absent, [], 'src/worker.ts');
+  const lonely = spawnService(t, absent, 'src/worker.ts');
   await until('it is alive', async () => (await statusOf('/health/live')) === 200);
   t.equal(
     await statusOf('/health/ready'),
@@ -33,12 +33,8 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   t.equal(check(), 1);
   await lonely.kill();
 
-  const worker = spawnService(
-    t,
-    { DATABASE_URL: await createPostgres(t), METRICS_PORT },
-    [],
-    'src/worker.ts',
-  );
+  const env = { DATABASE_URL: await createPostgres(t), METRICS_PORT };
+  const worker = spawnService(t, env, 'src/worker.ts');
   await until('it is ready', async () => (await statusOf('/health/ready')) === 200);
   t.equal(check(), 0);
   t.ok(worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));

@@ -8,9 +8,8 @@ import { call, preload, spawnService, startService } from '../../rig/process.ts'
 
 t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });
-  const both = await Promise.all([startService(t, { DATABASE_URL }), startService(t, { DATABASE_URL })]);
-
-  const [first, second] = both as [(typeof both)[0], (typeof both)[0]];
+  const start = () => startService(t, { DATABASE_URL });
+  const [first, second] = await Promise.all([start(), start()]);
   const created = await call(first, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
   t.equal((await call(second, 'GET', `/api/users/${created.body.id}`)).status, 200);
 
@@ -56,14 +55,14 @@ t.test('a migration that changes the type of a column does not disturb a running
 });
 
 t.test('the service refuses to start on Postgres with an unpatched driver', async t => {
-  const unpatched = preload(`import { registerHooks } from 'node:module';
+  const NODE_OPTIONS = preload(`import { registerHooks } from 'node:module';
     const unpatch = source => String(source).replace(/patch: 'triport-\\d+',/, '');
     const load = (url, context, next) => {
       const { source, ...rest } = next(url, context);
       return { ...rest, source: url.endsWith('/postgres/src/index.js') ? unpatch(source) : source };
     };
     registerHooks({ load });`);
-  const service = spawnService(t, { DATABASE_URL: await createPostgres(t) }, [unpatched]);
+  const service = spawnService(t, { DATABASE_URL: await createPostgres(t), NODE_OPTIONS });
   t.equal(await service.ended, 1);
   t.match(service.errors(), /The postgres driver is not patched: run `npx patch-package`/);
 });

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { main as doctor } from '../../../scripts/doctor.ts';
 import { run as runInside } from '../../helper/command.ts';
 import { createPostgres } from '../../helper/database.ts';
+import { oldRows } from '../../helper/events/oldRows.ts';
 import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { createServingRole } from '../../rig/deploy/servingRole.ts';
 import { has } from '../../rig/openCluster.ts';
@@ -29,23 +30,14 @@ async function makeRoles(t: Test) {
   return { owner, service, ownerUrl: as(owner), serviceUrl: as(service), grant };
 }
 
-const old = '01800000-0000-7000-8000-000000000000';
-/** One row of each kind that is trimmed. */
-const oldRows = `
-  insert into webhook_events (id, provider, preset, fingerprint, status, body, created_at, updated_at)
-    values ('${old}', 'stripe', 'stripe', sha256('x'), 'ignored', '{}', '2022-04-01', '2022-04-01');
-  insert into idempotency_keys (hash, fingerprint, created_at) values ('x', 'x', '2022-04-01');
-  insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport)
-    values ('${old}', '2022-04-01', 'user.create', 'x', '{}', 'anyone', '', 'rest')`;
-
 t.test('the serving role of deploy/ serves what the owner has migrated', { skip }, async t => {
   const { owner, service, ownerUrl, serviceUrl, grant } = await makeRoles(t);
   const { err } = await runCommand('scripts/migrate.ts', [], { DATABASE_URL: ownerUrl });
   t.equal(err, '');
   await grant();
-  await queryPostgres(ownerUrl, oldRows);
+  await queryPostgres(ownerUrl, oldRows.join(';'));
   const env = { DATABASE_URL: serviceUrl, WEBHOOK_SECRETS: secrets, WORKER: 'apart' };
-  const [server, worker] = [await startService(t, env), spawnService(t, env, [], 'src/worker.ts')];
+  const [server, worker] = [await startService(t, env), spawnService(t, env, 'src/worker.ts')];
   const run = (script: string, ...args: string[]) => runCommand(`scripts/${script}.ts`, args, env);
 
   await t.test('records, totals and their folds', async t => {

@@ -43,7 +43,7 @@ t.test('a separate worker processes what the instances have stored, in the same 
   t.equal(await total(service.url, '/api/subscriptions'), 0, 'no worker is running yet');
   const METRICS_PORT = String(await freePort());
   const own = { LOG_LEVEL: 'warn', METRICS_PORT, OTEL_SERVICE_NAME: 'worker' };
-  const worker = spawnService(t, { ...env, ...own }, [], 'src/worker.ts');
+  const worker = spawnService(t, { ...env, ...own }, 'src/worker.ts');
   const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
   await until('the worker has processed all of them', () => active(100), 60);
 
