@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import t from 'tap';
 import { openLog } from '../../src/telemetry/log.ts';
 import { build } from '../helper/app.ts';
@@ -7,13 +6,6 @@ import { buildGraphQL, fill } from '../helper/graphql.ts';
 const { call, post } = await buildGraphQL(t);
 
 // docs/decisions/08-graphql.md says why operations are not compiled: what is below failed while they were.
-
-t.test('the compiler of Mercurius is not loaded', async t => {
-  await post('{ usersCount }');
-  const loaded = Object.keys(createRequire(import.meta.url).cache);
-  t.ok(loaded.some(file => file.includes('/node_modules/mercurius/')));
-  t.notOk(loaded.some(file => file.includes('graphql-jit')));
-});
 
 t.test("null for a required place is the client's mistake, at its path", async t => {
   const lines: string[] = [];

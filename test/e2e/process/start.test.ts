@@ -139,4 +139,5 @@ t.test('what no request has asked for, and what the settings do not name, is not
   const { body } = await call(service, 'POST', '/api/graphql', { query: '{ usersCount }' });
   t.same(body, { data: { usersCount: 0 } });
   t.ok(loaded('mercurius'));
+  t.notOk(loaded('graphql-jit'), 'the compiler of Mercurius');
 });
