@@ -12,7 +12,7 @@ interface Exchange {
 }
 
 /** Sends raw bytes, then repeats `drip` until the server closes the connection; returns its answer. */
-function exchange({ port }: Service, bytes: string | Buffer, drip = ''): Promise<Exchange> {
+function exchange({ port }: Service, bytes: string, drip = ''): Promise<Exchange> {
   const started = performance.now();
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const socket = connect(port, '127.0.0.1');
@@ -35,36 +35,23 @@ function exchange({ port }: Service, bytes: string | Buffer, drip = ''): Promise
   return promise;
 }
 
-function checkEnvelope(t: Test, { status, head, body }: Exchange, expected: number) {
-  t.equal(status, expected);
+function checkTimeout(t: Test, { status, head, body, seconds }: Exchange) {
+  t.equal(status, 408);
   t.match(head, /^content-type: application\/json/im);
   t.match(head, /^x-request-id: \S+/im);
-  t.match(body && JSON.parse(body), { error: { status: expected, message: String } });
+  t.match(body && JSON.parse(body), {
+    error: { status: 408, message: String, details: { code: 'timeout' } },
+  });
   t.same(Object.keys(JSON.parse(body || '{}')), ['error']);
+  t.ok(seconds > 9 && seconds < 16, `after ${seconds} s`);
 }
 
 const line = 'POST /api/users HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n';
-const big = `{"name":"${'a'.repeat(5_000_000)}","email":"a@example.com"}`;
 
 t.test('on a raw socket', async t => {
   // Nothing listens at this address: malformed requests never reach the database.
   const unreachable = 'postgres://x:x@127.0.0.1:1/x';
   const service = await startService(t, { DATABASE_URL: unreachable }, { ready: false });
-
-  const answered: [string, number, string][] = [
-    ['a body of 5 MB is 413', 413, `${line}content-length: ${Buffer.byteLength(big)}\r\n\r\n${big}`],
-    [
-      'a chunked body of 5 MB is 413',
-      413,
-      `${line}transfer-encoding: chunked\r\n\r\n${big.length.toString(16)}\r\n${big}\r\n0\r\n\r\n`,
-    ],
-  ];
-  for (const [promise, status, bytes] of answered)
-    await t.test(promise, async t => {
-      const answer = await exchange(service, bytes);
-      checkEnvelope(t, answer, status);
-      t.ok(answer.seconds < 5, `within ${answer.seconds} s`);
-    });
 
   await t.test('a client that does not finish its request gets 408 and is disconnected', async t => {
     const clients = {
@@ -80,12 +67,7 @@ t.test('on a raw socket', async t => {
       'drips a body': exchange(service, `${line}content-length: 900\r\n\r\n{`, ' '),
     };
     for (const [name, client] of Object.entries(clients))
-      await t.test(name, async t => {
-        const answer = await client;
-        checkEnvelope(t, answer, 408);
-        t.match(JSON.parse(answer.body), { error: { details: { code: 'timeout' } } });
-        t.ok(answer.seconds > 9 && answer.seconds < 16, `after ${answer.seconds} s`);
-      });
+      await t.test(name, async t => checkTimeout(t, await client));
   });
 
   /** Sends a request and resets the connection immediately. */
