@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import Stripe from 'stripe';
 import type { Test } from 'tap';
 import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
+import { recordedBody } from '../../scripts/lib/webhook/sampleEvent.ts';
 import type { Context } from '../../src/access/context.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import { readSettings } from '../../src/config/settings.ts';
@@ -44,14 +44,9 @@ export const signatureOf = (
 
 /** A complete event as the provider sends it, with the given id and customer. */
 export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
-  const text = readFileSync(
-    new URL('../../scripts/lib/webhook/bodies/stripe/payment_intent.json', import.meta.url),
-    'utf8',
-  );
-  const event = JSON.parse(text);
-  event.id = id;
-  event.data.object.customer = customer;
-  return event;
+  const event = recordedBody('stripe', 'payment_intent.succeeded') as unknown as Stripe.Event;
+  Object.assign(event.data.object, { customer });
+  return { ...event, id };
 }
 
 /** An event after which the subscription has this status. */
