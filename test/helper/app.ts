@@ -4,7 +4,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import { Contract } from './contract.ts';
+import { type Answer, Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 
 export interface Call {
@@ -14,13 +14,7 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-export interface Answer {
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of every shape
-  body: any;
-  status: number;
-  text: string;
-  headers: Record<string, string>;
-}
+export type { Answer };
 
 type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { settings?: Partial<Settings> };
 

@@ -10,8 +10,7 @@ import type { Database } from '../../src/database/database.ts';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 
-const silent = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
-export const testLog = silent;
+export const testLog = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
 /** The other servers, on a distributed database: a clone of the template is a clone on each. */
 const nodes = process.env.TEST_POSTGRES_NODES?.split(',') ?? [];
@@ -50,7 +49,10 @@ export async function countRows(db: Connection, table: PgTable): Promise<number>
 
 /** A migrated, empty database for one test, removed when the test ends. */
 export async function openTestDatabase(t: Test): Promise<Database> {
-  const database = backend === 'postgres' ? await clonePostgres(t) : await openEmbedded({ snapshot }, silent);
+  const database =
+    backend === 'postgres'
+      ? openPostgres({ url: await createPostgres(t), connections: 4 }, testLog)
+      : await openEmbedded({ snapshot }, testLog);
   t.teardown(() => database.close());
   await database.ready;
   return announced(database);
@@ -59,10 +61,6 @@ export async function openTestDatabase(t: Test): Promise<Database> {
 /** The migrated database that each test starts from; without it, a test migrates its own. */
 const file = process.env.TEST_SNAPSHOT;
 const snapshot = file ? new Blob([readFileSync(file)]) : undefined;
-
-async function clonePostgres(t: Test): Promise<Database> {
-  return openPostgres({ url: await createPostgres(t), connections: 4 }, silent);
-}
 
 /** Daemons of a distributed database connect again and again, and cannot always be ended. */
 async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
