@@ -49,11 +49,6 @@ t.test('the latest event decides; the reasons of the others say why they had no 
   t.same([...tooLate.reasons.values()], ['A later event had made the subscription past_due.']);
 });
 
-t.test('an event without an effect still counts: what is older than it comes too late', async t => {
-  const known = inTurn(event('active', 1), event('active', 3));
-  t.match(applyEvents([event('past_due', 2)], known), { status: 'active', changes: [] });
-});
-
 t.test('in one second the payer is not locked out, and an end stays an end', async t => {
   const order: SubscriptionStatus[] = [
     ...(['past_due', 'unpaid', 'paused', 'incomplete', 'trialing', 'active'] as const),
@@ -67,28 +62,6 @@ t.test('in one second the payer is not locked out, and an end stays an end', asy
       t.equal(status, stronger);
       t.match(reasons.get(one.event.id), /^An event of the same time had made/);
     }
-});
-
-t.test('an upgrade stays active: a new subscription begins, and the old one is deleted', async t => {
-  const known = inTurn(event('active', 1, 'old'), event('active', 5, 'new'), event('canceled', 6, 'old'));
-  t.match(known, {
-    status: 'active',
-    items: [
-      { id: 'new', status: 'active' },
-      { id: 'old', status: 'canceled' },
-    ],
-  });
-});
-
-t.test('a payment counts while no subscription is named, and revives nothing afterwards', async t => {
-  const paid = inTurn(event('active', 1, null));
-  t.match(paid, { status: 'active', items: [{ id: null }] });
-  const ended = applyEvents([event('canceled', 2)], paid);
-  t.match(ended, { status: 'canceled' });
-  const payment = event('active', 3, null);
-  const { status, reasons } = applyEvents([payment], ended);
-  t.equal(status, 'canceled');
-  t.match(reasons.get(payment.event.id), /names no subscription/);
 });
 
 t.test('what was agreed is what the latest event says that says it', async t => {
