@@ -15,6 +15,9 @@ const odd = [
     '%25zz',
     '*',
     '__proto__',
+    `%20${unknown}`,
+    `${unknown}%0A`,
+    `${unknown}0`,
   ],
 ];
 

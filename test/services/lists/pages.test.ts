@@ -1,11 +1,6 @@
 import t from 'tap';
 import { linkHeader, pagesAround } from '../../../src/services/lists/pages.ts';
 
-t.test('a filter with a line break cannot inject a header', async t => {
-  const meta = { page: 1, limit: 20, total: 0, totalPages: 0 };
-  t.notMatch(linkHeader('/x', pagesAround({ title: 'a\r\nSet-Cookie: b', page: 1 }, meta)) ?? '', /[\r\n]/);
-});
-
 // Bug: with a long filter the header was up to 24 kB long: nginx answered 502 and dropped the server.
 t.test('a Link header has at most 2,048 characters: beyond that only prev and next, or none', async t => {
   const meta = { page: 2, limit: 5, total: 20, totalPages: 4 };
