@@ -67,13 +67,11 @@ const table: Row[] = [
   ...each('13.1.2', all, N, ['*', '"2"'], 404, { absent: true }),
   // Records have no Last-Modified: they change more often than its seconds. 13.1.3 to 13.1.5 say to ignore the times.
   row('13.1.3', all, { 'If-Modified-Since': later }, 'done'),
-  row('13.1.3', all, { 'If-Modified-Since': 'yesterday' }, 'done'),
   row('13.1.3', reads, { 'If-Modified-Since': before, [N]: '"2"' }, 304),
   row('13.1.4', all, { 'If-Unmodified-Since': before }, 'done'),
   row('13.1.4', all, { 'If-Unmodified-Since': before, [M]: '"2"' }, 'done'),
   row('13.1.4', all, { 'If-Unmodified-Since': later, [M]: '"1"' }, 412, M),
   // There are no ranges.
-  row('13.1.5', reads, { 'If-Range': '"1"', Range: 'bytes=0-1' }, 'done'),
   row('13.1.5', reads, { 'If-Range': '"2"', Range: 'bytes=0-1' }, 'done'),
   // If-Match is judged before If-None-Match.
   row('13.2.2', reads, { [M]: '"2"', [N]: '"2"' }, 304),
