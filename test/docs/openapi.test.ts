@@ -159,7 +159,7 @@ t.test(
       ].toSorted();
       const shown = operation.responses['409']?.content?.['application/json'];
       t.same(Object.keys(shown?.examples ?? {}).toSorted(), codes, `${method} ${path}`);
-      if (shown) t.same(Object.keys(membersByCode(shown.schema)).toSorted(), codes, `${method} ${path}`);
+      if (shown) t.same(codesIn(shown.schema).toSorted(), codes, `${method} ${path}`);
       checked += codes.length;
     }
     t.ok(checked > 12, `${checked} conflicts`);
@@ -172,19 +172,12 @@ t.test(
   },
 );
 
-/** The members of the details of each code in a schema. */
-function membersByCode(schema: Schema): Record<string, string[]> {
-  const envelopes = [schema, ...(schema.anyOf ?? [])].flatMap(
-    ({ $ref }) => ($ref && document.components.schemas[$ref.split('/').at(-1) ?? '']) ?? [],
-  );
-  return Object.fromEntries(
-    envelopes.map(envelope => {
-      const { code, ...members } = envelope.properties.error.properties.details.properties;
-      const types = Object.entries<{ type: string }>(members).map(([name, { type }]) => `${name}: ${type}`);
-      return [code.enum.join(), types];
-    }),
-  );
-}
+/** The codes that a schema of errors allows. */
+const codesIn = (schema: Schema): string[] =>
+  [schema, ...(schema.anyOf ?? [])].flatMap(({ $ref }) => {
+    const envelope = $ref && document.components.schemas[$ref.split('/').at(-1) ?? ''];
+    return envelope ? envelope.properties.error.properties.details.properties.code.enum : [];
+  });
 
 t.test('the document states the scope that each route requires', async t => {
   t.match(document.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { ask } from '../rig/cluster/ask.ts';

@@ -148,7 +148,6 @@ t.test('it says what is wrong with its input, in one line', async t => {
   ]);
   const wrong: [string[], RegExp][] = [
     [[], /^Name the folder of the client\. See --help\.\n$/],
-    [['a', 'b'], /^Unexpected argument 'b'.*\n$/],
     [[join(here, 'file')], /^.*'.*file'.*\n$/],
     [[here, '--from', '127.0.0.1:3000'], /^127\.0\.0\.1:3000: Invalid URL.*\n$/],
     [[here, '--from', 'http://127.0.0.1:2'], /^.*ECONNREFUSED.* Is the service running\?\n$/],

@@ -98,7 +98,6 @@ t.test('the command sends an event of another provider, one from a file, and fai
   await send('ping', '--provider', 'github', '--id', uuid);
   t.match(JSON.parse((await command('show', uuid)).out), { eventId: uuid }, "GitHub's ids look like ours");
   for (const [args, err] of [
-    [['dismiss'], /Name the id of an event, or pass --all/],
     [['send', 'payment_intent.succeeded', '--status', 'canceled'], /have no status to set/],
     [['send', 'charge.captured', '--fail', '1'], /--fail needs a handler/],
     [['send', '--file', file, '--customer', 'cus_1'], /--customer does not work with --file/],

@@ -84,8 +84,7 @@ async function startCitus(io: Io) {
   chmodSync(folder, 0o755);
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   io.out(`Starting Citus, in ${folder}`);
-  const citus = await Citus.open(join(folder, 'nodes'));
-  return citus;
+  return await Citus.open(join(folder, 'nodes'));
 }
 
 function describe(cluster: Cluster, { DATABASE_URL, RATE_LIMIT_MAX }: Io['env']): string {
