@@ -1,4 +1,6 @@
+import { fastify } from 'fastify';
 import t from 'tap';
+import { sendRecord } from '../../../plugins/rest/replies.ts';
 import { bearer, makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
 
@@ -52,4 +54,16 @@ t.test('a 304 has the headers that caches keep, the same as the 200', async t =>
       for (const name of ['etag', 'vary', 'cache-control', 'link'])
         t.equal(known.headers[name], full[name], `${method} ${path} ${name}`);
     }
+});
+
+t.test('a record that the client has is not serialized', async t => {
+  const events: string[] = [];
+  const app = fastify().setSerializerCompiler(() => () => {
+    events.push('serialized');
+    return '{}';
+  });
+  app.get('/', { schema: { response: { 200: {} } } }, (_, reply) => sendRecord(reply, { version: 2 }));
+  app.addHook('onSend', async ({ headers }) => void events.push(`sent to ${headers['if-none-match']}`));
+  for (const value of ['"1"', '"2"']) await app.inject({ url: '/', headers: { [N]: value } });
+  t.same(events, ['serialized', 'sent to "1"', 'sent to "2"']);
 });
