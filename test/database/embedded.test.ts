@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
-import { testLog } from '../helper/database.ts';
+import { openTestDatabase, testLog } from '../helper/database.ts';
 
 // A cold start takes seconds, more on a busy machine.
 
@@ -18,8 +18,7 @@ t.test('a failed start releases the folder', async t => {
 });
 
 t.test('statements one after another let timers and requests in between', async t => {
-  const { reads, writes, close } = await openEmbedded({}, testLog);
-  t.teardown(close);
+  const { reads, writes } = await openTestDatabase(t);
   for (const db of [reads, writes]) {
     let hadTurn = false;
     setImmediate(() => {

@@ -25,7 +25,7 @@ t.test('a database in use is spread, and keeps what is in it', { skip }, async t
   await until('events are received again', async () => load.customers.length > before + 50);
   await load.stop();
   t.same([...load.wrongAnswers], []);
-  await until('everything is there', () => isAllKept(databaseUrl, load), 90);
+  await until('everything is there', () => isAllKept(databaseUrl, load));
   t.match((await spread()).out, 'The tables were spread before.');
 });
 

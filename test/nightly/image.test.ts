@@ -134,7 +134,7 @@ async function writtenSince({ run }: Image, milliseconds: number): Promise<strin
 /** Asks for what a browser and a client ask for first, GraphiQL and Swagger UI with their files included. */
 async function checkAnswers(t: Test, port: number) {
   const url = `http://127.0.0.1:${port}`;
-  await until('it is ready', () => answers(`${url}/health/ready`), 60);
+  await until('it is ready', () => answers(`${url}/health/ready`));
   for (const path of ['/', '/docs', '/docs/json', '/api/users', '/metrics'])
     t.ok(await answers(url + path), path);
   for (const path of ['/docs', '/api/graphql']) {

@@ -30,7 +30,7 @@ for (const [moment, file, words] of moments)
     child.stdout.on('data', text => {
       output += text;
     });
-    await until('it prints its folder', () => output.includes('Starting, in '), 60);
+    await until('it prints its folder', () => output.includes('Starting, in '));
     const [folder] = /\/\S+triport-cluster-\w+/.exec(output) ?? [];
     // Every path starts with the empty string, so all processes would match.
     if (!folder) throw new Error(output);
@@ -38,7 +38,7 @@ for (const [moment, file, words] of moments)
       for (const pid of processesOf(folder)) process.kill(Number(pid), 'SIGKILL');
     });
     const log = () => (file === 'its output' ? output : textOf(join(folder, file)));
-    await until(moment, () => log().includes(words), 60);
+    await until(moment, () => log().includes(words));
     if (moment === 'it is ready') t.ok(processesOf(folder).length >= 9);
     press();
     press();

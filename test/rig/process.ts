@@ -103,7 +103,7 @@ export async function startService(
 ) {
   const service = spawnService(t, env, script);
   await Promise.race([
-    until('the service listens', () => service.port > 0, 180),
+    until('the service listens', () => service.port > 0),
     service.ended.then(code => {
       throw new Error(`The service ended with ${code}: ${service.errors()}${JSON.stringify(service.lines)}`);
     }),

@@ -9,8 +9,8 @@ import { startService } from '../../rig/process.ts';
 /** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-/** These read what there is from lists, from the document, or from recorded events. */
-const knowWhatIsAdded = ['access/own', 'access/ownGraphql', 'docs/openapi', 'rest/walks', 'webhooks/presets'];
+/** These read what there is from lists or from the document. */
+const knowWhatIsAdded = ['access/own', 'access/ownGraphql', 'docs/openapi', 'rest/walks'];
 const nameOf = (test: string) => `test/${test}.test.ts`;
 /** What is tested at the end: these, and what the pages tell the reader to test. */
 const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };

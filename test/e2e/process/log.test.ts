@@ -17,7 +17,7 @@ t.test('an unread log delays no request, and is complete once it is read', async
   for (let i = 0; i < requests; i += 40)
     await Promise.all(
       Array.from({ length: 40 }, async () => {
-        const reply = await fetch(service.url + path, { signal: AbortSignal.timeout(20_000) });
+        const reply = await fetch(service.url + path, { signal: AbortSignal.timeout(60_000) });
         await reply.arrayBuffer();
         seen.add(reply.status);
       }),
@@ -95,12 +95,12 @@ t.test('a process whose log nobody reads any more goes on', async t => {
   const child = run(t, 5000, `console.error('logged'); setTimeout(() => { ${more} process.exit(3); }, 200);`);
   await written(child, 'logged');
   child.stdout?.destroy();
-  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(60_000) });
   t.equal(code, 3);
 });
 
 t.test('an unread log does not delay the exit of the process', async t => {
   const child = run(t, 5000, 'process.exit(3);');
-  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(60_000) });
   t.equal(code, 3);
 });

@@ -23,7 +23,7 @@ function exchange({ port }: Service, bytes: string, drip = ''): Promise<Exchange
   // A server that closes while we still write resets the connection; what it sent before still counts.
   socket.on('error', () => {});
   const drops = setInterval(() => drip && socket.writable && socket.write(drip), 100);
-  const limit = setTimeout(() => socket.destroy(), 15_000);
+  const limit = setTimeout(() => socket.destroy(), 30_000);
   socket.on('close', () => {
     clearInterval(drops);
     clearTimeout(limit);
@@ -43,7 +43,7 @@ function checkTimeout(t: Test, { status, head, body, seconds }: Exchange) {
     error: { status: 408, message: String, details: { code: 'timeout' } },
   });
   t.same(Object.keys(JSON.parse(body || '{}')), ['error']);
-  t.ok(seconds > 9 && seconds < 16, `after ${seconds} s`);
+  t.ok(seconds > 9 && seconds < 25, `after ${seconds} s`);
 }
 
 const line = 'POST /api/users HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n';
@@ -122,7 +122,7 @@ t.test('a client that does not read its responses is disconnected, and delays no
   // That of the question.
   const otherSockets = 1;
   await until('the sockets of the requests are closed', async () => (await openSockets()) === otherSockets);
-  const asked = 500;
+  const asked = 150;
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
   // Far more than the socket buffers hold: the rest would fill the memory of the server.
@@ -133,12 +133,12 @@ t.test('a client that does not read its responses is disconnected, and delays no
     t.equal((await call(service, 'GET', '/api/posts?limit=1')).status, 200);
     return (await openSockets()) === otherSockets;
   };
-  // 10 s for a request and 2 s for its answer, from the last byte that was buffered.
-  await until('it is disconnected', disconnected, 60);
+  // Twice 10 s for a request and 2 s for its answer, from the last byte that was buffered: Node looks twice.
+  await until('it is disconnected', disconnected);
   let answers = 0;
   socket.on('data', chunk => {
     answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1;
   });
-  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  await once(socket, 'close', { signal: AbortSignal.timeout(60_000) });
   t.ok(answers > 0 && answers < asked, `${answers} answers were in transit when it was disconnected`);
 });

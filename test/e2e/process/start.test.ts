@@ -40,7 +40,7 @@ t.test('SIGTERM to npm stops the service and releases its port and its data fold
     }
   });
   const answers = () => fetch(`http://127.0.0.1:${port}/health/ready`).then(({ ok }) => ok);
-  await until('the service is ready', () => answers().catch(() => false), 90);
+  await until('the service is ready', () => answers().catch(() => false));
   npm.kill('SIGTERM');
   await ended;
   // The next start fails at once unless both are free.
@@ -130,7 +130,7 @@ t.test('what no request has asked for, and what the settings do not name, is not
     const load = (url, context, next) => (console.error(url), next(url, context));
     registerHooks({ load });`);
   const service = spawnService(t, { DATABASE_URL: await createPostgres(t), NODE_OPTIONS });
-  await until('it listens', () => service.port > 0, 90);
+  await until('it listens', () => service.port > 0);
   await untilReady(service);
   const loaded = (name: string) => service.errors().includes(`/node_modules/${name}/`);
   t.ok(loaded('fastify'));

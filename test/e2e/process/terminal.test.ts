@@ -43,7 +43,7 @@ function runOnTerminal(t: Test, command: string, env: Record<string, string>) {
 t.test('on a terminal, the start says where things are, and each request is one line', { skip }, async t => {
   const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
   const service = runOnTerminal(t, 'src/main.ts', { DATA_DIR, PORT: String(port) });
-  await until('it listens', () => service.output().includes('may read and write.'), 60);
+  await until('it listens', () => service.output().includes('may read and write.'));
   const started = service.lines().length;
   const origin = `http://127.0.0.1:${port}`;
   t.same(
@@ -91,7 +91,7 @@ t.test('in production a terminal gets JSON, as everybody else', { skip }, async 
   const [DATA_DIR, port] = [makeDataFolder(t), await freePort()];
   const env = { DATA_DIR, PORT: String(port), NODE_ENV: 'production', AUTH_MODE: 'open' };
   const service = runOnTerminal(t, 'src/main.ts', env);
-  await until('it listens', () => /AUTH_MODE is open.*\r?\n/.test(service.output()), 60);
+  await until('it listens', () => /AUTH_MODE is open.*\r?\n/.test(service.output()));
   for (const line of service.lines()) t.match(JSON.parse(line), { level: Number, time: Number, msg: String });
 });
 

@@ -25,7 +25,7 @@ t.test('of two processes started at once on an empty folder one serves and one i
   const DATA_DIR = makeFolder(t);
   const both = [spawnService(t, { DATA_DIR }), spawnService(t, { DATA_DIR })];
   t.equal(await Promise.race(both.map(service => service.ended)), 1);
-  await until('the other one listens', () => both.some(service => service.port > 0), 90);
+  await until('the other one listens', () => both.some(service => service.port > 0));
   const winner = both.find(service => service.port > 0) as Service;
   t.equal((await call(winner, 'GET', '/api/users')).status, 200);
 });
@@ -34,9 +34,9 @@ t.test('a process killed while it creates the database does not block the next s
   const DATA_DIR = makeFolder(t);
   const moments = [
     // From the first file to just before the end.
-    () => until('the folder exists', () => existsSync(join(DATA_DIR, 'postgres.unfinished')), 90),
-    () => until('it has files', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION')), 90),
-    () => until('it has its final name', () => existsSync(join(DATA_DIR, 'postgres')), 90),
+    () => until('the folder exists', () => existsSync(join(DATA_DIR, 'postgres.unfinished'))),
+    () => until('it has files', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION'))),
+    () => until('it has its final name', () => existsSync(join(DATA_DIR, 'postgres'))),
   ];
   for (const moment of moments) {
     const killed = spawnService(t, { DATA_DIR });

@@ -123,11 +123,11 @@ t.test('the command listens: each event is printed when it comes and when its st
   await run(main, ['send', 'payment_intent.succeeded', '--id', 'evt', '--fail', '1'], env);
   const statuses = () =>
     [...printed.matchAll(/ {2}(\w+) {2}\d {2}stripe {2}evt_fail_1 /g)].map(([, status]) => status);
-  await until('the retry is printed', () => statuses().includes('processed'), 40);
+  await until('the retry is printed', () => statuses().includes('processed'));
   t.ok(statuses().includes('failed'));
   t.notMatch(printed, 'evt_before');
   await run(main, ['replay', 'evt_before'], env);
-  await until('the replay is printed', () => printed.includes('ignored  1  stripe  evt_before'), 20);
+  await until('the replay is printed', () => printed.includes('ignored  1  stripe  evt_before'));
 });
 
 t.test('with AUTH_MODE=required the command says that it needs a key', async t => {

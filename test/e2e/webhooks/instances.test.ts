@@ -45,7 +45,7 @@ t.test('a separate worker processes what the instances have stored, in the same 
   const own = { LOG_LEVEL: 'warn', METRICS_PORT, OTEL_SERVICE_NAME: 'worker' };
   const worker = spawnService(t, { ...env, ...own }, 'src/worker.ts');
   const active = async (count: number) => (await total(service.url, '/api/subscriptions')) === count;
-  await until('the worker has processed all of them', () => active(100), 60);
+  await until('the worker has processed all of them', () => active(100));
 
   const measured = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
   t.match(measured, /^webhook_events_processed_total 100$/m);

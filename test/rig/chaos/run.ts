@@ -17,7 +17,7 @@ export async function runFaults<S extends { cluster: Cluster }>(t: Test, scene: 
       const over = Date.now();
       await sleep(1000);
       await load.stop();
-      await until('everything is there', () => isAllKept(databaseUrl, load), 90);
+      await until('everything is there', () => isAllKept(databaseUrl, load));
       t.comment({ ...load.counts, 'recovered after': `${(Date.now() - over) / 1000} s` });
       t.ok(load.customers.length > 0 && load.emails.length > 0, 'something was acknowledged');
       t.same([...load.wrongAnswers], []);

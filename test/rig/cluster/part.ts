@@ -96,7 +96,7 @@ export class Part {
 }
 
 /** Waits for a condition; the generous limit keeps a broken test from hanging. */
-export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60) {
+export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 180) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
   throw new OperatorError(`Not within ${seconds} s: ${what}`);
 }

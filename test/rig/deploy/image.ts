@@ -196,7 +196,7 @@ async function startIn(t: Test, container: Container, command: string[], env: En
   const { child, ended, output, pid, kill } = spawnIn(container, command, env);
   t.teardown(kill);
   const what = command.join(' ');
-  await until(`${what} has started`, () => written.test(output()) || child.exitCode !== null, 60);
+  await until(`${what} has started`, () => written.test(output()) || child.exitCode !== null);
   if (child.exitCode !== null) throw new Error(`${what} ended with ${child.exitCode}: ${output()}`);
   /** What `docker stop` signals: the process 1 of the container. */
   return { pid: pid(), ended };
