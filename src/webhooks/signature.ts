@@ -118,8 +118,8 @@ function matchingSecret(provider: Provider, { signatures, prefix }: Claim, body:
 const macOf = (key: KeyObject, prefix: string, body: Buffer | string) =>
   createHmac('sha256', key).update(prefix).update(body).digest();
 
-/** Explaining larger bodies would let a forger cause load. */
-const maxExplained = 65_536;
+/** Explaining larger or deeper bodies would let a forger cause load: indented, 56 KB of brackets are 300 MB. */
+const [maxExplained, maxDepth] = [65_536, 32];
 
 /** Usually a proxy has parsed the body and written it again: the signature then matches another spelling. */
 function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'changed_body' | 'wrong_secret' {
@@ -128,10 +128,17 @@ function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'chang
   const spellings = [text.trim(), `${text.trim()}\n`];
   try {
     const value: unknown = JSON.parse(text);
-    spellings.push(...[0, 2, 4].map(indent => JSON.stringify(value, null, indent)));
+    if (!isDeep(value)) spellings.push(...[0, 2, 4].map(indent => JSON.stringify(value, null, indent)));
   } catch {
     // Not JSON, so there are no other spellings.
   }
   const matches = spellings.some(spelling => matchingSecret(provider, claim, spelling) >= 0);
   return matches ? 'changed_body' : 'wrong_secret';
+}
+
+function isDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= maxDepth; depth++)
+    level = level.flatMap(each => (typeof each === 'object' ? Object.values(each ?? {}) : []));
+  return level.length > 0;
 }

@@ -4,6 +4,8 @@ import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../h
 
 const event = paymentEvent();
 const raw = JSON.stringify(event);
+/** Indented, a body that is deeper grows with the square of its length. */
+const deep = { ...event, deep: JSON.parse('['.repeat(40) + ']'.repeat(40)) };
 const seconds = () => Math.floor(Date.now() / 1000);
 const path = '/api/webhooks/stripe';
 
@@ -21,6 +23,11 @@ t.test('a wrong signature is refused without the reason, which only the metrics 
     ['wrong_secret', gzipSync(raw), { 'stripe-signature': signatureOf(raw), 'content-encoding': 'gzip' }],
     ['changed_body', JSON.stringify(event, null, 2), { 'stripe-signature': signatureOf(raw) }],
     ['changed_body', `${raw}\n`, { 'stripe-signature': signatureOf(raw) }],
+    [
+      'wrong_secret',
+      JSON.stringify(deep, null, 2),
+      { 'stripe-signature': signatureOf(JSON.stringify(deep)) },
+    ],
     ['stale', raw, { 'stripe-signature': signatureOf(raw, { timestamp: seconds() - 812 }) }],
     ['future', raw, { 'stripe-signature': signatureOf(raw, { timestamp: seconds() + 330 }) }],
   ];
