@@ -4,6 +4,7 @@ import { type Actor, anyone } from '../../src/core/actor.ts';
 import { followed } from '../../src/resources.ts';
 import { makeFeed } from '../../src/services/changes/feed.ts';
 import { follow } from '../../src/services/changes/follow.ts';
+import { readPage } from '../../src/services/changes/pages.ts';
 import { posts } from '../../src/services/posts.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
@@ -39,6 +40,17 @@ t.test(
     );
   },
 );
+
+t.test('a position counts no write that failed: after a crash others have the numbers of those', async t => {
+  const { call, newUser, database } = await openFeed(t);
+  const { email } = await newUser();
+  const seen = async () => (await readPage(inside(database), followed)).to.seen.split(':')[1];
+  const before = await seen();
+  await call('POST', '/api/users', 409, { body: { name: 'Ada', email } });
+  t.equal(await seen(), before);
+  await newUser();
+  t.not(await seen(), before);
+});
 
 t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
   const { call, newUser, newPost, database } = await build(t);

@@ -38,6 +38,16 @@ const pageSize = 100;
 export const longest = 3_600_000;
 
 const isFollowed = sql`${auditLog.version} is not null`;
+/**
+ * What is visible now, up to the newest change. Later transactions may have failed: a crash of PostgreSQL can forget
+ * those and give their numbers to others, whose changes would count as seen.
+ */
+const current = sql`(
+  select concat(least(pg_snapshot_xmin(now), next), ':', next, ':', (
+    select string_agg(xip::text, ',' order by xip) from pg_snapshot_xip(now) as xip where xip < next))::pg_snapshot
+  from pg_current_snapshot() as now, coalesce((
+    select (transaction::text::bigint + 1)::text::xid8 from ${auditLog}
+    where ${isFollowed} and transaction < pg_snapshot_xmax(now) order by transaction desc limit 1), '3') as next)`;
 /** Both snapshots, whether the first one is of another database, and the first change between them. */
 const lookUp = rowsOf(sql`
   select until::text, pg_snapshot_xmax(seen) > pg_snapshot_xmax(pg_current_snapshot()), (
@@ -48,8 +58,8 @@ const lookUp = rowsOf(sql`
       where ${isFollowed} and transaction = any (array(select pg_snapshot_xip(seen)))
       offset 0
     ) as later where id >= ${sql.placeholder('lowest')}::uuid and pg_visible_in_snapshot(transaction, until))
-  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, pg_current_snapshot()) as until,
-    coalesce(${sql.placeholder('seen')}::pg_snapshot, pg_current_snapshot()) as seen) as snapshots`);
+  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, ${current}) as until,
+    coalesce(${sql.placeholder('seen')}::pg_snapshot, ${current}) as seen) as snapshots`);
 
 const { id, number, createdAt, action, recordId, changed, version, sides, transaction } = auditLog;
 const isVisibleIn = (name: string) =>
