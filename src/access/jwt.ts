@@ -34,8 +34,9 @@ export function openTokenVerifier(
     /** Seconds. */
     clockTolerance: 30,
   };
-  /** Both times are on the monotonic clock. */
-  let verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
+  /** All times are on the monotonic clock. */
+  const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
+  let keysReadAt = 0;
   const reading = watchService({
     check: readKeys,
     every: keyRefreshInterval,
@@ -48,30 +49,37 @@ export function openTokenVerifier(
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async function readKeys(): Promise<void> {
     await keys.reload();
-    verified = new Map();
+    keysReadAt = performance.now();
+    for (const [token, { until }] of verified) if (until < keysReadAt) verified.delete(token);
   }
 
-  /** The caller, when the token was verified a moment ago. */
-  function recall(token: string): Actor | undefined {
-    const { actor, until = 0, readAt = 0 } = verified.get(token) ?? {};
+  /** The caller, when the token was verified before; after a while it is verified again. */
+  function recall(token: string): Actor | Promise<Actor> | undefined {
+    const known = verified.get(token);
+    if (!known) return undefined;
+    const { actor, until, readAt } = known;
     // The person may have changed.
-    if (actor?.person && !isTrusted(readAt)) return undefined;
-    return performance.now() < until ? actor : undefined;
+    const isKnown = !actor.person || isTrusted(readAt);
+    if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
+    // This is no guess, so the limit of lookups does not count.
+    return find(token).catch(error => {
+      verified.delete(token);
+      throw error;
+    });
   }
 
   async function find(token: string): Promise<Actor> {
-    // The map of these keys: a token of a withdrawn one must not be in that of the next.
-    const verifiedNow = verified;
+    // From before the verification, during which its key may be withdrawn.
+    const readAt = performance.now();
     const { payload } = await jwtVerify(token, keys, checks).catch(error => {
       throw explain(error);
     });
     const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
     const caller = actorOf(payload);
-    const readAt = performance.now();
-    const until = readAt + Math.min(trustedFor, expiresIn);
+    const until = performance.now() + Math.min(trustedFor, expiresIn);
     const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
     // Who has no user yet may register, and go on at once.
-    if (actor.person !== null) setBounded(verifiedNow, token, { actor, until, readAt }, maxTokens);
+    if (actor.person !== null) setBounded(verified, token, { actor, until, readAt }, maxTokens);
     return actor;
   }
 

@@ -6,7 +6,7 @@ import { networkOf, withoutPorts } from '../../src/access/addresses.ts';
 import { makeToken } from '../../src/access/apiKeyToken.ts';
 import { openMemoryStore } from '../../src/access/rateLimitStore.ts';
 import { newId } from '../../src/core/ids.ts';
-import { bearer, makeKey } from '../helper/access.ts';
+import { bearer, makeKey, openIssuer } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 
 const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
@@ -41,15 +41,20 @@ t.test('guessed keys are limited by address, and over the limit they are not loo
   await call('GET', '/api/users', 429, { headers: bearer(good.key) });
 });
 
-t.test('a key in use is not blocked by guesses from the same address', async t => {
-  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
+t.test('a key or token in use is not blocked by guesses from the same address', async t => {
+  const issuer = await openIssuer(t);
+  const { call, database } = await build(t, { settings: { ...issuer.settings, RATE_LIMIT_MAX: 3 } });
   const headers = bearer((await makeKey(database, ['read'])).key);
   await call('GET', '/api/users', 200, { headers });
+  const person = { headers: bearer(await issuer.sign({ scope: 'own' })) };
+  await call('POST', '/api/me', 201, { ...person, body: { name: 'Ada', email: 'ada@example.com' } });
+  await call('GET', '/api/me', 200, person);
   const guess = () => ({ headers: bearer(makeToken(newId(Date.now()))) });
   for (const status of [401, 401, 401, 429]) await call('GET', '/api/users', status, guess());
-  // Long enough for the key to be looked up again.
+  // Long enough for the key and the person to be looked up again.
   await sleep(4100);
   await call('GET', '/api/users', 200, { headers });
+  await call('GET', '/api/me', 200, person);
 });
 
 t.test('requests without a key do not block a new key from the same address', async t => {
