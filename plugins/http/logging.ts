@@ -90,7 +90,8 @@ export function logResponse(
   );
 }
 
-const isAddress = (text: string) => /@|%40/i.test(text);
+/** Clients encode twice by mistake, too. */
+const isAddress = (text: string) => /@|%(25)*40/.test(text);
 
 /** Segment by segment: one pattern for the whole path would take half a second for the longest one. */
 function withoutAddresses(path: string): string {

@@ -48,6 +48,7 @@ t.test('the log has one line for each request, without the data of users', async
   await call('GET', '/api/users?email=secret@example.com&name=Secret', 200);
   await call('GET', '/api/users/secret@example.com', 404);
   await call('GET', '/api/users/secret%40example.com', 404);
+  await call('GET', '/api/users/secret%2540example.com', 404);
   await call('GET', '/api/users/%zz?email=secret@example.com', 400);
   await call('GET', '/api/users?secret=1', 400, { headers: { authorization: 'secret', cookie: 'secret' } });
   await sleep(20);
@@ -58,6 +59,7 @@ t.test('the log has one line for each request, without the data of users', async
       'POST /api/users 201',
       'POST /api/users 409',
       'GET /api/users 200',
+      'GET /api/users/[address] 404',
       'GET /api/users/[address] 404',
       'GET /api/users/[address] 404',
       'GET /api/users/%zz 400',
