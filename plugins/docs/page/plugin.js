@@ -56,6 +56,7 @@ export const plugin = ({ React, specSelectors }) => {
 
   return {
     fn: { opsFilter: filterOperations },
+    statePlugins: { spec: { wrapSelectors: { allowTryItOutFor: () => hasEnd } } },
     wrapComponents: {
       responses: withMore,
       headers: foldHeaders,
@@ -71,6 +72,12 @@ export const plugin = ({ React, specSelectors }) => {
 
 /** Of the errors, only conflicts differ from operation to operation. */
 const isFolded = code => Number(code) >= 400 && code !== '409';
+
+/** Swagger UI shows a response when it has ended, and until then cannot be stopped. */
+const hasEnd = (state, path, method) => {
+  const types = state.getIn(['json', 'paths', path, method, 'responses', '200', 'content']);
+  return !types?.every((_, type) => type === 'text/event-stream');
+};
 
 /** By method, path, summary or tag: Swagger UI filters only by path and tag. */
 const filterOperations = (tags, phrase) => {

@@ -56,6 +56,15 @@ t.test('a request is tried at once, and the code of another is copied and works'
   t.match((await command(copied)).output, '"name":"Ada Lovelace"');
 });
 
+t.test('a stream, which does not end, has code samples and no button', async t => {
+  const { page } = await openPage(browser, origin);
+  await page.goto(`${origin}/docs#/Changes/followChanges`);
+  const stream = operation(page, 'followChanges');
+  await stream.getByText('Code samples').click();
+  await stream.getByText('curl').first().waitFor();
+  t.equal(await stream.getByRole('button', { name: 'Execute' }).count(), 0);
+});
+
 t.test('the key is kept only in memory', async t => {
   const { app, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const { key } = await makeKey(database, ['read']);
