@@ -1,11 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
-import { changeActions } from '../../schemas/change.ts';
+import { changeActions, changesQuery } from '../../schemas/change.ts';
+import { keptIn } from '../../src/core/kept.ts';
 import { withArticle, wordsOf } from '../../src/core/text.ts';
 import type { Feed } from '../../src/services/changes/feed.ts';
 import { type Follower, follow } from '../../src/services/changes/follow.ts';
 import type { Followed } from '../../src/services/changes/followed.ts';
 import type { SentPosition } from '../../src/services/changes/position.ts';
-import { type Arguments, withoutNulls } from './fields/inputs.ts';
+import { type Arguments, checkedBy, withoutNulls } from './fields/inputs.ts';
 import { toArguments } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
 
@@ -45,10 +46,17 @@ extend type Subscription {
   }),
 ];
 
+const checks = new WeakMap<Followed, (args: object) => object>();
+/** Checks the arguments as REST does; GraphQL has checked those that REST does not know. */
+const checkOf = (each: Followed) =>
+  keptIn(checks, each, () => checkedBy({ ...changesQuery([each]), additionalProperties: true }, 'query'));
+
 /** The changes that a field of the type Subscription sends; nothing at times, when there is none. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
   const resources = feed.followed.filter(each => fieldOf(each) === field);
-  const { after, id, ...filters } = withoutNulls(args) as Record<string, string>;
+  const known = withoutNulls(args) as Record<string, string>;
+  for (const each of resources) checkOf(each)(known);
+  const { after, id, ...filters } = known;
   const sent: SentPosition = { in: 'query', path: '/after', text: after };
   for await (const { changes } of follow(feed, follower, { resources, id, filters }, sent)) {
     if (changes.length === 0) yield undefined;
