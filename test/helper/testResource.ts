@@ -7,8 +7,6 @@ import { makeRecord, newBody, newChange } from './records.ts';
 
 type Members = Record<string, unknown>;
 interface Samples {
-  /** Members of each new record, instead of those that the schema suggests. */
-  members?: Members;
   /** What a record can be changed to. */
   change?: Members;
 }
@@ -18,7 +16,7 @@ const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELE
 
 /**
  * Tests over REST and GraphQL what every resource promises. Versions and keys of repeated requests are in
- * test/http/requests, for all resources. One with rules of its own may need samples that fit them.
+ * test/http/requests, for all resources. One with rules of its own may need `samples` (records.ts) that fit them.
  */
 export function testResource(t: Test, operations: Operations, samples: Samples = {}): void {
   const { resource } = operations;
@@ -44,7 +42,7 @@ export function testResource(t: Test, operations: Operations, samples: Samples =
 
 type Service = Awaited<ReturnType<typeof start>>;
 
-async function start(t: Test, { resource }: Operations, { members = {}, change }: Samples) {
+async function start(t: Test, { resource }: Operations, { change }: Samples) {
   const { call, ask } = await buildGraphQL(t);
   const path = `/api/${resource.path}`;
   return {
@@ -52,8 +50,8 @@ async function start(t: Test, { resource }: Operations, { members = {}, change }
     ask,
     resource,
     path,
-    body: (given: Members = {}) => newBody(call, resource, { ...members, ...given }),
-    make: (given: Members = {}) => makeRecord(call, resource, { ...members, ...given }),
+    body: (given: Members = {}) => newBody(call, resource, given),
+    make: (given: Members = {}) => makeRecord(call, resource, given),
     change: async (record: Members) => change ?? newChange(call, resource, record),
   };
 }
