@@ -188,6 +188,28 @@ for (const transport of transports)
     t.match(await users.end(), transport === 'events' ? { message: /Connection closed/ } : { code: 4403 });
   });
 
+for (const transport of transports)
+  t.test(
+    `hostile: ${transport}: results with longer lists than estimated count, and end beyond the limit`,
+    async t => {
+      const { url, call, newUser, newPost } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 50 } });
+      const { id: authorId } = await newUser();
+      const [{ id }] = (await Promise.all(Array.from({ length: 30 }, () => newPost({ authorId })))) as [
+        Result,
+      ];
+      const query = `subscription ($after: String) {
+      postChanged(after: $after) { post { author { posts { author { posts { id } } } } } }
+    }`;
+      const { next, end } = collect(clientOf(t, transport, url), query, await positionNow(t, url));
+      for (const title of ['first', 'second']) {
+        await call('PATCH', `/api/posts/${id}`, 200, { body: { title } });
+        t.match(await next(1), [{ data: { postChanged: {} } }], title);
+      }
+      t.not(await end(), undefined);
+      await call('GET', '/api/posts', 429);
+    },
+  );
+
 t.test("a customer's subscription is created by its first event and changed by later ones", async t => {
   const service = await buildReceiver(t);
   const { url, follow } = await listen(t, service);

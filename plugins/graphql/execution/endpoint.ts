@@ -57,12 +57,18 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     admitted: Admitted,
     follower: Follower,
   ): AsyncGenerator<Outcome | undefined> {
-    const { operation, variables, kind } = admitted;
-    if (kind === OperationTypeNode.SUBSCRIPTION) {
-      // A replica may be behind the change.
-      request.replica = undefined;
-      yield* subscribe(operation, variables, follower, () => request.readingContext);
-    } else yield await resultOf(request, admitted);
+    const { operation, variables, kind, price } = admitted;
+    if (kind !== OperationTypeNode.SUBSCRIPTION) return yield await resultOf(request, admitted);
+    // A replica may be behind the change.
+    request.replica = undefined;
+    const results = subscribe(operation, variables, follower, () => request.readingContext);
+    for await (const result of results) {
+      // A result counts as nothing, unless its lists are longer than estimated. Then it is the last beyond the limit.
+      const more = result ? priceOf(result.records) - price : 0;
+      if (more > 0) await request.charge(undefined, more, { refuse: false });
+      yield result;
+      if (more > 0) await request.charge(undefined, 0);
+    }
   }
 
   /** The result of a query or a mutation. */
