@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient as createSseClient } from 'graphql-sse';
 import { type Client, createClient as createSocketClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
+import { eq, sql } from '../../drizzle/orm.ts';
+import { users } from '../../drizzle/tables/users.ts';
+import { orm } from '../../src/database/connection.ts';
 import { bearer, makeKey, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
@@ -109,6 +112,21 @@ for (const transport of transports)
     resumed.stop();
     t.equal(await resumed.end(), 'complete');
   });
+
+t.test('a record that goes with its parent, after it was read for an event, is null', async t => {
+  const { url, call, database, newUser, newPost } = await openFeed(t);
+  const { id: authorId } = await newUser();
+  const { id } = await newPost({ authorId });
+  const changes = collect(clientOf(t, 'socket', url), posts, await positionNow(t, url));
+  await database.writes.transaction(async tx => {
+    await orm(tx).execute(sql`set local session_replication_role = replica`);
+    await orm(tx).delete(users).where(eq(users.id, authorId));
+  });
+  await call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'As it was read' } });
+  const [{ data, errors }] = await changes.next(1);
+  t.match(data.postChanged, { action: 'change', id, version: 2, post: null });
+  t.equal(errors, undefined);
+});
 
 for (const transport of transports)
   t.test(`${transport}: queries are answered, and what is refused says why`, async t => {

@@ -17,6 +17,7 @@ import type { Settings } from '../../../schemas/settings.ts';
 import type { Context } from '../../../src/access/context.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
+import { explain } from '../../../src/services/refusals.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
 import type { Operation } from '../documents/reader.ts';
@@ -111,11 +112,23 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     const field = schema.getSubscriptionType()?.getFields()[name] as GraphQLField<unknown, unknown>;
     const args = { schema, document, variableValues: variables, operationName: definition.name?.value };
     for await (const change of openChanges(feed, name, getArgumentValues(field, node, values), follower)) {
-      const rootValue = { [name]: change };
-      const resultIn = async (contextValue: OperationContext) =>
-        execute({ ...args, rootValue, contextValue });
+      const resultIn = async (contextValue: OperationContext) => {
+        const { errors = [], ...result } = await execute({
+          ...args,
+          rootValue: { [name]: change },
+          contextValue,
+        });
+        return { ...result, errors: errors.filter(error => !isGone(error)) };
+      };
       yield change && (await runWith(contextNow(), resultIn));
     }
   }
   return { schema, run, subscribe };
 }
+
+/**
+ * Whether the parent of a record is not there. The record was read with its page, and is null in the result, as it is for
+ * those who read it now: it is gone with its parent.
+ */
+const isGone = ({ path, originalError }: GraphQLError) =>
+  path?.length === 3 && explain(originalError).code === 'not_found';
