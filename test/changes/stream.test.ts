@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { recordWrites } from '../../src/services/audit.ts';
+import { inside } from '../helper/access.ts';
 import { openFeed } from '../helper/eventStream.ts';
 
 t.test('each committed change is an event, with the record as it is now', async t => {
@@ -47,6 +49,16 @@ t.test('each committed change is an event, with the record as it is now', async 
   );
   await call('DELETE', `/api/users/${before.id}`, 204);
   t.match(await next(1), [{ event: 'user.delete', data: { id: before.id } }]);
+});
+
+t.test('an action of its own, such as that of a handler, is a change', async t => {
+  const { newUser, newPost, follow, database } = await openFeed(t);
+  const { id: authorId } = await newUser();
+  const { id: recordId } = await newPost({ authorId });
+  const { next } = await follow();
+  await next(1, () => true);
+  await recordWrites(inside(database), 'post.feature', [{ recordId, version: 2, changed: ['title'] }]);
+  t.match(await next(1), [{ event: 'post.change', data: { id: recordId, action: 'change', version: 2 } }]);
 });
 
 t.test('a reader that was cut goes on after the last event, and misses nothing', async t => {

@@ -122,8 +122,8 @@ function changeOf(
   position: string,
 ): Change {
   const [resource = '', verb = ''] = name.split('.');
-  // Whatever made the first version, a subscription was created by it.
-  const action = version === 1 ? 'create' : verb;
+  // Whatever made the first version created the record, and an action of a handler is a change, too.
+  const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
   return {
     resource,
     id,
