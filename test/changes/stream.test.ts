@@ -52,13 +52,12 @@ t.test('each committed change is an event, with the record as it is now', async 
 });
 
 t.test('an action of its own, such as that of a handler, is a change', async t => {
-  const { newUser, newPost, follow, database } = await openFeed(t);
-  const { id: authorId } = await newUser();
-  const { id: recordId } = await newPost({ authorId });
+  const { newUser, follow, database } = await openFeed(t);
+  const { id: recordId } = await newUser();
   const { next } = await follow();
   await next(1, () => true);
-  await recordWrites(inside(database), 'post.feature', [{ recordId, version: 2, changed: ['title'] }]);
-  t.match(await next(1), [{ event: 'post.change', data: { id: recordId, action: 'change', version: 2 } }]);
+  await recordWrites(inside(database), 'user.pay', [{ recordId, version: 2, sides: [{}] }]);
+  t.match(await next(1), [{ event: 'user.change', data: { id: recordId, action: 'change', version: 2 } }]);
 });
 
 t.test('a reader that was cut goes on after the last event, and misses nothing', async t => {

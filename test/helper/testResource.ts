@@ -6,11 +6,6 @@ import { buildGraphQL } from './graphql.ts';
 import { makeRecord, newBody, newChange } from './records.ts';
 
 type Members = Record<string, unknown>;
-interface Samples {
-  /** What a record can be changed to. */
-  change?: Members;
-}
-
 type Operation = 'create' | 'replace' | 'change' | 'remove';
 const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELETE' } as const;
 
@@ -18,11 +13,11 @@ const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELE
  * Tests over REST and GraphQL what every resource promises. Versions and keys of repeated requests are in
  * test/http/requests, for all resources. One with rules of its own may need `samples` (records.ts) that fit them.
  */
-export function testResource(t: Test, operations: Operations, samples: Samples = {}): void {
+export function testResource(t: Test, operations: Operations): void {
   const { resource } = operations;
   const test = (promise: string, needs: Operation[], run: (t: Test, service: Service) => Promise<void>) =>
     needs.every(name => operations[name]) &&
-    t.test(`${resource.nouns}: ${promise}`, async t => run(t, await start(t, operations, samples)));
+    t.test(`${resource.nouns}: ${promise}`, async t => run(t, await start(t, operations)));
   const all: Operation[] = ['create', 'replace', 'change', 'remove'];
   test('a record is created, read, replaced, changed and deleted', all, testLife);
   test('what is absent gets its default, and what cannot be is refused by its name', all, testBodies);
@@ -42,7 +37,7 @@ export function testResource(t: Test, operations: Operations, samples: Samples =
 
 type Service = Awaited<ReturnType<typeof start>>;
 
-async function start(t: Test, { resource }: Operations, { change }: Samples) {
+async function start(t: Test, { resource }: Operations) {
   const { call, ask } = await buildGraphQL(t);
   const path = `/api/${resource.path}`;
   return {
@@ -52,7 +47,7 @@ async function start(t: Test, { resource }: Operations, { change }: Samples) {
     path,
     body: (given: Members = {}) => newBody(call, resource, given),
     make: (given: Members = {}) => makeRecord(call, resource, given),
-    change: async (record: Members) => change ?? newChange(call, resource, record),
+    change: (record: Members) => newChange(call, resource, record),
   };
 }
 
