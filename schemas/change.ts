@@ -19,7 +19,7 @@ export const changeOf = (resources: { name: string; contract: { record: TObject 
       version: integer('The version that the change made; for a deletion the last one and one more.', 2),
       changed: Type.Array(Type.String(), {
         description: 'The names of the members that were changed; empty for a creation and a deletion.',
-        examples: [['title']],
+        examples: [['name']],
       }),
       at: Time('When it was changed.'),
       record: Type.Unsafe({

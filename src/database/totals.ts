@@ -53,7 +53,7 @@ const oldestTransaction = `select extract(epoch from now() - least(
 export function watchTotals(metrics: Metrics, database: Database): void {
   const read = (text: string) => async (db: Connection) =>
     Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));
-  const waitingHelp = 'Changes that are not in the kept totals yet.';
+  const waitingHelp = 'Changes that are not in the kept totals yet, up to 100,000.';
   metrics.watchIn(database, 'totals_changes_waiting', waitingHelp, read(changesWaiting));
   const oldestHelp = 'For how long the oldest open or prepared transaction of the database has been open.';
   metrics.watchIn(database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransaction));

@@ -5,8 +5,6 @@ import t from 'tap';
 import { openEmbedded } from '../../src/database/embedded/embedded.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';
 
-// A cold start takes seconds, more on a busy machine.
-
 t.test('a failed start releases the folder', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -24,7 +24,6 @@ interface Request extends Call {
   query: Record<string, unknown>;
 }
 
-// Ten seconds of work, but up to a minute on a busy machine.
 const seed = Number(process.env.TEST_SEED ?? 20261121);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
 const { app, send, call } = await build(t);

@@ -58,7 +58,7 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
 export function recordedBody(preset: string, type: string): Members {
   // Standard Webhooks has Stripe's types.
   for (const folder of [preset, 'stripe']) {
-    const families = [...type.matchAll(/(?<=.)(?=[._/])|$/g)].map(({ index }) => type.slice(0, index));
+    const families = [...type.matchAll(/(?<=.)(?=[._/:])|$/g)].map(({ index }) => type.slice(0, index));
     const files = families
       .map(family => new URL(`bodies/${folder}/${family}.json`, import.meta.url))
       .filter(file => existsSync(file));

@@ -4,8 +4,6 @@ import t from 'tap';
 import { blocksOf, copyProject, missing, runBlocks, succeeds, walk } from '../../docs/handbook.ts';
 import { startService } from '../../rig/process.ts';
 
-// The type check, the migration and the tests of what a guide adds take a while on a busy machine.
-
 /** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
