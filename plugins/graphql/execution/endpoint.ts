@@ -58,7 +58,10 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     follower: Follower,
   ): AsyncGenerator<Outcome | undefined> {
     const { operation, variables, kind, price } = admitted;
-    if (kind !== OperationTypeNode.SUBSCRIPTION) return yield await resultOf(request, admitted);
+    if (kind !== OperationTypeNode.SUBSCRIPTION) {
+      yield await resultOf(request, admitted);
+      return;
+    }
     // A replica may be behind the change.
     request.replica = undefined;
     const results = subscribe(operation, variables, follower, () => request.readingContext);
