@@ -63,7 +63,7 @@ export function openTokenVerifier(
     if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
     // This is no guess, so the limit of lookups does not count.
     return find(token).catch(error => {
-      verified.delete(token);
+      if (error.code === 'unauthenticated') verified.delete(token);
       throw error;
     });
   }

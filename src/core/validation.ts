@@ -38,7 +38,7 @@ restrict('date', text => !text.startsWith('0000'));
 /**
  * Whether a JSON value can be stored and read: with whole texts, without deep nesting, and 1e999 is read as infinity.
  */
-function isStorableJson(value: unknown, depth = 100): boolean {
+export function isStorableJson(value: unknown, depth = 100): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { SignatureScheme } from '../../schemas/provider.ts';
 import type { Provider } from '../config/providers.ts';
+import { isStorableJson } from '../core/validation.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 
@@ -128,17 +129,11 @@ function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'chang
   const spellings = [text.trim(), `${text.trim()}\n`];
   try {
     const value: unknown = JSON.parse(text);
-    if (!isDeep(value)) spellings.push(...[0, 2, 4].map(indent => JSON.stringify(value, null, indent)));
+    if (isStorableJson(value, maxDepth))
+      spellings.push(...[0, 2, 4].map(indent => JSON.stringify(value, null, indent)));
   } catch {
     // Not JSON, so there are no other spellings.
   }
   const matches = spellings.some(spelling => matchingSecret(provider, claim, spelling) >= 0);
   return matches ? 'changed_body' : 'wrong_secret';
-}
-
-function isDeep(value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; depth <= maxDepth; depth++)
-    level = level.flatMap(each => (typeof each === 'object' ? Object.values(each ?? {}) : []));
-  return level.length > 0;
 }

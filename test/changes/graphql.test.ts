@@ -214,7 +214,8 @@ for (const transport of transports)
       await call('PATCH', `/api/users/${authorId}`, 200, { body: { name } });
       t.match(await next(1), [{ data: { userChanged: {} } }], name);
     }
-    t.not(await end(), undefined);
+    const limited = [{ extensions: { code: 'RATE_LIMITED' } }];
+    t.match(await end(), transport === 'events' ? { name: 'NetworkError' } : limited);
     await call('GET', '/api/posts', 429);
   });
 
