@@ -8,6 +8,7 @@ import { docs } from '../plugins/docs/index.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
 import { home } from '../plugins/home/index.ts';
+import connections from '../plugins/http/admission/connections.ts';
 import gate from '../plugins/http/admission/gate.ts';
 import identity from '../plugins/http/admission/identity.ts';
 import limits from '../plugins/http/admission/limits.ts';
@@ -77,6 +78,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
+  await app.register(connections);
   await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   await app.register(methods);

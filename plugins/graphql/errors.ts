@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
+import { LimitExceeded } from '../../src/access/budget.ts';
 import type { AppError, ErrorCode } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
@@ -36,18 +37,11 @@ export const withCode = (code: string, errors: readonly GraphQLError[]) =>
       new GraphQLError(truncate(message, longestMessage), { nodes, source, positions, extensions: { code } }),
   );
 
-export function limitError(
-  code: string,
-  what: string,
-  value: number,
-  maximum: number,
-  { path, node = null }: { path?: (string | number)[]; node?: ASTNode | null } = {},
-): GraphQLError {
-  return new GraphQLError(`Too many ${what}: ${value}, but at most ${maximum} are allowed.`, {
-    nodes: node,
-    extensions: { code, value, maximum, ...(path && { path }) },
-  });
-}
+/** With the limit, the value and, where it is known, the place. */
+export const limitError = (
+  { message, limit }: LimitExceeded,
+  { path, node = null }: { path?: readonly (string | number)[] | undefined; node?: ASTNode | null } = {},
+) => new GraphQLError(message, { nodes: node, extensions: { ...limit, ...(path && { path }) } });
 
 /** For a list that has more records than may be read at once. */
 export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
@@ -66,10 +60,14 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
     const { message, locations, path } = error;
     const origin = { ...(locations && { locations }), ...(path && { path }) };
     // With a code: one of ours, or one about the document. Both are written for callers.
-    if (typeof error.extensions.code === 'string') {
-      const limited = 'maximum' in error.extensions && { path };
-      return { message, ...origin, extensions: { ...limited, ...error.extensions, requestId: request.id } };
-    }
+    if (typeof error.extensions.code === 'string')
+      return { message, ...origin, extensions: { ...error.extensions, requestId: request.id } };
+    if (error.originalError instanceof LimitExceeded)
+      return {
+        message,
+        ...origin,
+        extensions: { path, ...error.originalError.limit, requestId: request.id },
+      };
     if (isMistake(error)) {
       const extensions = { code: renamed.invalid, requestId: request.id };
       return { message: truncate(message, longestMessage), ...origin, extensions };

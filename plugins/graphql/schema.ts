@@ -1,12 +1,25 @@
-import { buildSchema, type FieldNode, type GraphQLResolveInfo, printSchema } from 'graphql';
+import {
+  buildSchema,
+  type FieldNode,
+  type GraphQLError,
+  type GraphQLResolveInfo,
+  locatedError,
+  printSchema,
+  responsePathAsArray,
+} from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
+import type { Budget } from '../../src/access/budget.ts';
 import type { Context } from '../../src/access/context.ts';
-import type { openBudget } from './limits/recordBudget.ts';
+import { keptIn } from '../../src/core/kept.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {
   context: Context;
-  budget: ReturnType<typeof openBudget>;
+  budget: Budget;
+  /** How many values a field selects of a record that it reads. */
+  valuesOf: (info: GraphQLResolveInfo) => number;
+  /** Where the fields below a mutation read, once there is a place. */
+  below?: (() => Promise<Context>) | undefined;
   maxList: number;
   /** What the parents of a list share of a field, by its nodes. Here, so that it ends with the operation. */
   perField: Map<readonly FieldNode[], Promise<unknown>>;
@@ -73,13 +86,24 @@ export function makeResolvers(parts: SchemaPart[]): IResolvers {
   return all;
 }
 
+const refusals = new WeakMap<Error, GraphQLError>();
+
 /**
- * Async, because it must not throw at once: when one item of a list throws, graphql-js forgets the promises of the
- * items before it, and a forgotten promise that fails ends the process.
+ * Counts a field below the root before it is read. Async, because it must not throw at once: when one item of a list
+ * throws, graphql-js forgets the promises of the items before it, and a forgotten promise that fails ends the process.
  */
 const counted =
   (resolve: Resolver): Resolver =>
   async (parent, args, operation: MercuriusContext, info) => {
-    operation.budget.spendLookup(info);
-    return resolve(parent, args, operation, info);
+    const { budget, below, valuesOf } = operation;
+    try {
+      const payment = budget.spend(1, valuesOf(info));
+      if (payment) await payment;
+    } catch (error) {
+      // All fields have the error of the first one: one for each of hundreds of thousands would take seconds.
+      throw keptIn(refusals, error as Error, () =>
+        locatedError(error, info.fieldNodes, responsePathAsArray(info.path)),
+      );
+    }
+    return resolve(parent, args, below ? { ...operation, context: await below() } : operation, info);
   };

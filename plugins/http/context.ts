@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Transport } from '../../schemas/audit.ts';
+import { Budget } from '../../src/access/budget.ts';
 import type { Context } from '../../src/access/context.ts';
+import { Shares } from '../../src/access/shares.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -13,9 +15,13 @@ declare module 'fastify' {
     transport?: Transport;
   }
   interface FastifyRequest {
+    /** Works on the connection for what takes long, after what else the account does there. */
+    onDear<T>(work: (db: Connection) => Promise<T>, deadline?: number): Promise<T>;
     readonly context: Context;
     /** The context of a request that only reads, whatever its method; it may be that of a replica. */
     readonly readingContext: Context;
+    /** The same for what takes long, when it is its turn. */
+    readonly dearContext: Context;
     /** The replica that this caller may read from, if there is one. */
     replica: Connection | undefined;
     /** Whether the request may have written something. */
@@ -35,8 +41,18 @@ export default fp<Options>(async (app, { database, replicas, now }) => {
     if (!database.available()) throw unavailable();
     const { transport = 'rest' } = request.config;
     const { deadline, log, actor } = request;
-    return { db, deadline, now, log, actor, transport, origin: request };
+    const budget = new Budget(request);
+    return { db, deadline, now, log, actor, transport, origin: request, budget };
   };
+  const turns = new Shares(1);
+  app.decorateRequest('onDear', function (work, deadline) {
+    return turns.inTurn(this.account.name, deadline ?? this.deadline, () => work(database.dear));
+  });
+  app.decorateRequest('dearContext', {
+    getter(this: FastifyRequest) {
+      return contextOf(this, database.dear);
+    },
+  });
   app.decorateRequest('readingContext', {
     getter(this: FastifyRequest) {
       return contextOf(this, this.replica ?? database.reads);

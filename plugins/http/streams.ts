@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -111,7 +112,8 @@ export async function sendEvents(
     end();
     return reply;
   }
-  const body = Readable.from(events, { objectMode: false, highWaterMark: mostUnsent });
+  const body = Readable.from(inTime(reply, stream, events), { objectMode: false, highWaterMark: mostUnsent });
+  reply.waiting = () => body.readableLength;
   body.unshift(first.value ?? '');
   let before = 0;
   watch = setInterval(() => {
@@ -124,6 +126,15 @@ export async function sendEvents(
   raw.socket?.setTimeout?.(silentFor);
   request.record(200);
   return reply.type('text/event-stream').headers({ 'x-accel-buffering': 'no' }).send(body);
+}
+
+/** The events; while they are of the past, none before the ones before have left. */
+async function* inTime({ raw }: FastifyReply, stream: Stream, events: AsyncGenerator<string>) {
+  const { signal } = stream;
+  for await (const text of events) {
+    yield text;
+    if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
+  }
 }
 
 /** When clients come back, in milliseconds: not all at once. */

@@ -97,7 +97,7 @@ function serveFile(app: FastifyInstance, url: string, version: () => Promise<str
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   app.get<{ Params: { version: string } }>(
     url,
-    { config: { scope: 'public', rateLimit: false, quiet: true }, schema: { hide: true } },
+    { config: { scope: 'public', quiet: true }, schema: { hide: true } },
     async (request, reply) => {
       // While two releases run, the older must not have its file kept under the newer's URL.
       const isCurrent = request.params.version === (await version());
@@ -112,16 +112,17 @@ const compress = promisify<Buffer, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it; a client that has it gets a 304. */
 export function senderOf(read: () => Promise<Buffer>) {
-  // Not at the start: most instances never serve a page, and the files of all pages have 6 MB.
+  // Not at the start: most instances never serve a page, and the files of all pages have 6 MB. Kept once: a thousand
+  // requests for one file had a thousand copies of it.
   const prepare = onFirstUse(async () => {
     const content = await read();
-    return { tag: weakTagOf(content), compressed: await compress(content) };
+    return { content, tag: weakTagOf(content), compressed: await compress(content) };
   });
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { tag, compressed } = await prepare();
+    const { content, tag, compressed } = await prepare();
     vary(reply, 'accept-encoding').header('etag', tag);
     if (isKnown(request, tag)) return reply.code(304).send();
-    if (!gzipAccepted.test(request.headers['accept-encoding'] ?? '')) return reply.send(await read());
+    if (!gzipAccepted.test(request.headers['accept-encoding'] ?? '')) return reply.send(content);
     return reply.header('content-encoding', 'gzip').send(compressed);
   };
 }

@@ -2,6 +2,7 @@ import type { Transport } from '../../schemas/audit.ts';
 import { type Actor, system } from '../core/actor.ts';
 import type { Writer } from '../database/write.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Budget } from './budget.ts';
 
 /** Everything a service function gets besides its input. */
 export interface Context extends Writer {
@@ -11,6 +12,8 @@ export interface Context extends Writer {
   readonly transport: Transport;
   /** The request, if there is one. Its address and id are read only when they are needed. */
   readonly origin: { readonly ip: string; readonly id: string } | null;
+  /** What the caller may still take; work without a request has no bounds. */
+  readonly budget?: Budget;
 }
 
 /** For work without a request. The audit log shows the name. */

@@ -17,6 +17,8 @@ export interface Database {
   readonly writes: Connection;
   /** Only for reads, on their own connections: they wait for no lock, and for no write that waits for one. */
   readonly reads: Connection;
+  /** One connection for reads that take long, so that the others do not wait for them. */
+  readonly dear: Connection;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they cannot. */

@@ -15,12 +15,14 @@ const refused = { status: 503, headers: { 'retry-after': '1' } };
 
 t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health still answers', async t => {
   const { call, deliver, database, app, metrics } = await buildReceiver(t, {
-    settings: { MAX_IN_FLIGHT: 2, CORS_ORIGINS: 'https://app.example' },
+    settings: { MAX_IN_FLIGHT: 2, CORS_ORIGINS: 'https://app.example', TRUST_PROXY: '1' },
   });
   // It loads the modules of GraphQL, for which a busy machine takes longer than reads wait for a lock.
   await call('POST', '/api/graphql', 200, { body: { query: '{ __typename }' } });
   const release = await holdUsers(database);
-  const waiting = [call('GET', '/api/users', 200), call('GET', '/api/users', 200)];
+  // A quarter for each address, and one at least.
+  const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+  const waiting = ['192.0.2.1', '192.0.2.2'].map(address => call('GET', '/api/users', 200, from(address)));
   await until('both are in flight', () => app.pressure.inFlight === 2);
 
   const rest = await call('GET', '/api/posts', 503, { headers: { origin: 'https://app.example' } });

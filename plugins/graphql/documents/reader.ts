@@ -9,11 +9,13 @@ import {
   type Token,
 } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import { LimitExceeded } from '../../../src/access/budget.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { badRequest } from '../../http/errors.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
+import type { Estimate } from '../limits/queryLimits.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
 
 /** One operation of a document. The same text and name give the same object, so that results can be kept on it. */
@@ -21,10 +23,8 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** How many requests it counts as; set when that does not depend on variables. */
-  price?: number;
-  /** How many fields it has at its root, wherever fragments are spread; set with the price. */
-  roots?: number;
+  /** Set when it does not depend on variables. */
+  estimate?: Estimate;
   validationErrors?: readonly GraphQLError[];
 }
 
@@ -71,11 +71,13 @@ function namedHash({ extensions }: GraphQLRequest): string | undefined {
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 const untrusted = () => new AppError('forbidden', 'This service runs trusted documents only.');
 
+const tooLong = (...exceeded: ConstructorParameters<typeof LimitExceeded>) =>
+  new DocumentError([limitError(new LimitExceeded(...exceeded))]);
+
 /** Length and tokens are limited before anything else. */
 function parseOperations(text: string, maxTokens: number): Operation[] {
   const { length } = text;
-  if (length > maxCharacters)
-    throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', length, maxCharacters)]);
+  if (length > maxCharacters) throw tooLong(['LENGTH_LIMIT_EXCEEDED', 'characters', maxCharacters], length);
   const document = parseDocument(text, maxTokens);
   const fragments = new Map(
     document.definitions
@@ -109,7 +111,7 @@ function parseDocument(text: string, maxTokens: number): DocumentNode {
       error instanceof GraphQLError ? error : new GraphQLError('The document is nested too deeply.');
     // The parser stops there, and says so only in words.
     if (problem.message.startsWith('Syntax Error: Document contains more that'))
-      throw new DocumentError([limitError('TOKEN_LIMIT_EXCEEDED', 'tokens', maxTokens + 1, maxTokens)]);
+      throw tooLong(['TOKEN_LIMIT_EXCEEDED', 'tokens', maxTokens], maxTokens + 1);
     throw new DocumentError(withCode('GRAPHQL_PARSE_FAILED', [problem]));
   }
 }

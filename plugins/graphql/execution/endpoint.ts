@@ -2,17 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OperationTypeNode } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import type { Settings } from '../../../schemas/settings.ts';
+import { Budget, LimitExceeded, type Payer } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
+import { Shares } from '../../../src/access/shares.ts';
+import { handlerTimeout } from '../../../src/config/timeouts.ts';
 import { AppError } from '../../../src/core/errors.ts';
+import { onFirstUse } from '../../../src/core/kept.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
-import { withIdempotencyKey } from '../../../src/services/idempotency.ts';
+import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
-import { makeReader, type Operation } from '../documents/reader.ts';
+import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
-import { limitError, refuse } from '../errors.ts';
-import { checkQueryLimits, maximumsOf, priceOf } from '../limits/queryLimits.ts';
+import { DocumentError, limitError, refuse } from '../errors.ts';
+import { checkQueryLimits, type Estimate, maximumsOf } from '../limits/queryLimits.ts';
 import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
 import { bodyOf, fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
@@ -26,6 +30,11 @@ export interface Options {
 
 export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 
+/** How many records, counts and lookups an operation may take without a place. */
+const mostWithoutPlace = 2000;
+/** For an account, and in a process. */
+const [ownPlaces, allPlaces] = [2, 8];
+
 /**
  * What answers requests: it reads the document, checks the limits, runs it and charges for it. Everything that needs
  * the graphql library is imported from here, when the first request comes.
@@ -34,72 +43,128 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   const { schema, run, subscribe } = await openExecutor(settings, parts, feed);
   const maximums = maximumsOf(settings);
   const read = makeReader(maximums.tokens, metrics, trusted);
+  const places = new Shares(ownPlaces, allPlaces);
+  const turns = new Shares(1);
 
   type Admitted = Awaited<ReturnType<typeof admit>>;
   /** Reads the operation, and charges for what it is estimated to cost beyond the request itself. */
   async function admit(request: FastifyRequest, body: GraphQLRequest, reply?: FastifyReply) {
     const operation = read(body);
     const { operation: kind } = operation.definition;
+    if (!reply && kind !== OperationTypeNode.SUBSCRIPTION)
+      throw refuse('BAD_USER_INPUT', 'A WebSocket takes subscriptions only. Send this operation by HTTP.');
     if (request.method !== 'POST' && kind === OperationTypeNode.MUTATION) {
       reply?.header('allow', 'POST');
       throw new AppError('method_not_allowed', 'A mutation must be sent by POST.');
     }
     const variables = body.variables ?? {};
     checkVariables(variables);
-    const price = checkQueryLimits({ schema, operation, variables, maximums });
-    if (price > 1) await request.charge(reply, price - 1);
-    return { operation, kind, variables, price };
+    const estimate = checkQueryLimits({ schema, operation, variables, maximums });
+    // Of a subscription, each result is charged for.
+    if (kind !== OperationTypeNode.SUBSCRIPTION && estimate.price > 1)
+      await request.charge(estimate.price - 1);
+    return { operation, kind, variables, estimate };
   }
 
-  /** The results of an operation as they come; nothing at times, when a subscription has none. */
-  async function* resultsOf(
+  /** Works when there is a place, with the connection for what is dear, if the operation could take much. */
+  function inPlace<T>(
     request: FastifyRequest,
-    admitted: Admitted,
+    { most }: Estimate,
+    budget: Budget,
+    work: (context: Context) => Promise<T>,
+  ): Promise<T> {
+    if (most <= mostWithoutPlace) return work(request.readingContext);
+    return places.inTurn(request.account.name, budget.payer.deadline, async () => {
+      // Those that came before may have used up the limit.
+      await budget.charge(0);
+      return work(request.dearContext);
+    });
+  }
+
+  /** The results of a subscription as they come; nothing at times, when there is none. */
+  async function* resultsOf<T>(
+    request: FastifyRequest,
+    { operation, variables, estimate }: Admitted,
     follower: Follower,
-  ): AsyncGenerator<Outcome | undefined> {
-    const { operation, variables, kind, price } = admitted;
-    if (kind !== OperationTypeNode.SUBSCRIPTION) {
-      yield await resultOf(request, admitted);
-      return;
-    }
+    toSent: (outcome: Outcome) => T,
+  ): AsyncGenerator<T | undefined> {
     // A replica may be behind the change.
     request.replica = undefined;
-    const results = subscribe(operation, variables, follower, () => request.readingContext);
-    for await (const result of results) {
-      // A result counts as nothing, unless its lists are longer than estimated. Then it is the last beyond the limit.
-      const more = result ? priceOf(result.records) - price : 0;
-      if (more > 0) await request.charge(undefined, more, { refuse: false });
-      yield result;
-      if (more > 0) await request.charge(undefined, 0);
+    const { price } = estimate;
+    let charged = 0;
+    for await (const make of subscribe(operation, variables, follower)) {
+      if (!make) {
+        yield undefined;
+        continue;
+      }
+      yield await turns.inTurn(request.account.name, Number.POSITIVE_INFINITY, async () => {
+        if (price > 1) await request.charge(0);
+        const deadline = performance.now() + handlerTimeout(settings);
+        const payer: Payer = {
+          deadline,
+          hasLeft: () => follower.signal.aborted,
+          left: () => request.left(),
+          // The result that reaches the limit is the last one, and complete.
+          charge: points => {
+            charged += points;
+            return request.charge(points, { refuse: false });
+          },
+          onDear: work => request.onDear(work, deadline),
+        };
+        if (price > 1) await payer.charge(price - 1);
+        const budget = new Budget(payer, price);
+        return inPlace(request, estimate, budget, async context => {
+          const result = await make({ context: { ...context, deadline, budget }, estimate, toSent });
+          return result.sent;
+        });
+      });
+      if (charged > 0) await request.charge(0);
     }
   }
 
-  /** The result of a query or a mutation. */
-  async function resultOf(request: FastifyRequest, admitted: Admitted, reply?: FastifyReply): Promise<Ran> {
-    const { operation, variables, kind, price } = admitted;
-    const isQuery = kind === OperationTypeNode.QUERY;
-    const runIn = (context: Context) => run(context, operation, variables);
-    const ran =
-      isQuery || !reply ? await runIn(request.readingContext) : await runOnce(reply, operation, runIn);
-    const more = priceOf(ran.records) - price;
-    // A list was longer than estimated: the caller is charged for it and still gets the result.
-    if (more > 0) await request.charge(reply, more, { refuse: false });
-    return ran;
+  /** The result of a query or a mutation. A mutation takes its place after its write. */
+  async function resultOf(request: FastifyRequest, admitted: Admitted, reply: FastifyReply): Promise<Ran> {
+    const { operation, variables, kind, estimate } = admitted;
+    const budget = new Budget(request, estimate.price);
+    const toSent = (outcome: Outcome) => bodyOf(outcome, request);
+    const runIn = (context: Context, below?: () => Promise<Context>) =>
+      run(operation, variables, { context: { ...context, budget }, estimate, below, toSent });
+    if (kind === OperationTypeNode.QUERY) return inPlace(request, estimate, budget, runIn);
+    const { context } = request;
+    const keyed = readKey(request);
+    if (keyed && estimate.roots !== 1)
+      throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
+    // A transaction that waits for a place would hold a connection that others write on.
+    if (keyed) return inPlace(request, estimate, budget, () => runOnce(reply, context, keyed, runIn));
+    if (estimate.most <= mostWithoutPlace) return runIn(context);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const below = onFirstUse(
+      () =>
+        new Promise<Context>((resolve, reject) => {
+          const work = async (context: Context) => {
+            resolve({ ...context, budget });
+            await ended;
+          };
+          inPlace(request, estimate, budget, work).catch(reject);
+        }),
+    );
+    return runIn(context, below).finally(end);
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) {
     // Fails while there is no database.
     void request.readingContext;
     const admitted = await admit(request, body, reply);
+    const toSent = (outcome: Outcome) => bodyOf(outcome, request);
     return admitted.kind === OperationTypeNode.SUBSCRIPTION
-      ? sendResults(reply, follower => resultsOf(request, admitted, follower))
+      ? sendResults(reply, follower => resultsOf(request, admitted, follower, toSent))
       : sendResult(reply, await resultOf(request, admitted, reply));
   }
   return { schema, admit, resultsOf, answer, fromQuery, sendFailure };
 }
 
-/** What ran: its result, or the body of an earlier one, and how many records it took to make. */
-type Ran = Outcome & { records: number; body?: string };
+/** What ran, and the body of its answer, which may be that of an earlier one. */
+type Ran = Outcome & { sent: string };
 
 /** Characters. A response that is kept must not fill the disk. */
 const longestKept = 256 * 1024;
@@ -108,33 +173,28 @@ const whatIsKept = 'characters in the response to a request with an Idempotency-
 /** Thrown, because the transaction of a mutation that failed must end without a change, and may be tried again. */
 class Failed extends Error {}
 
-/** Runs a mutation; with an `Idempotency-Key` unless it ran before. */
+/** Runs a mutation unless it ran before. */
 async function runOnce(
   reply: FastifyReply,
-  operation: Operation,
+  context: Context,
+  keyed: KeyedRequest,
   run: (context: Context) => Promise<Ran>,
 ): Promise<Ran> {
-  const { request } = reply;
-  const keyed = readKey(request);
-  if (!keyed) return run(request.context);
-  if (operation.roots !== 1)
-    throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
-  let ran: Ran = { records: 0 };
+  let ran: Ran | undefined;
   const work = async (inside: Context) => {
     ran = await run(inside);
     if (hasFailed(ran)) throw new Failed('', { cause: ran.errors?.[0]?.originalError });
-    const body = bodyOf(ran, request);
+    const { sent: body } = ran;
     if (body.length <= longestKept) return { status: 200, location: null, body };
-    const errors = [limitError('LENGTH_LIMIT_EXCEEDED', whatIsKept, body.length, longestKept)];
-    ran = { data: null, errors, records: ran.records };
-    throw new Failed();
+    const exceeded = new LimitExceeded(['LENGTH_LIMIT_EXCEEDED', whatIsKept, longestKept], body.length);
+    throw new DocumentError([limitError(exceeded)]);
   };
   try {
-    const { body, replayed } = await withIdempotencyKey(request.context, keyed, work);
+    const { body, replayed } = await withIdempotencyKey(context, keyed, work);
     if (replayed) reply.header('idempotency-replayed', 'true');
-    return { body, records: ran.records };
+    return { sent: body };
   } catch (error) {
-    if (error instanceof Failed) return ran;
+    if (error instanceof Failed && ran) return ran;
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
+import { type Budget, LimitExceeded } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
@@ -21,12 +22,21 @@ import { explain } from '../../../src/services/refusals.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
 import type { Operation } from '../documents/reader.ts';
-import { DocumentError, truncated, withCode } from '../errors.ts';
-import { maximumsOf } from '../limits/queryLimits.ts';
-import { openBudget } from '../limits/recordBudget.ts';
+import { DocumentError, limitError, truncated, withCode } from '../errors.ts';
+import { type Estimate, maximumsOf } from '../limits/queryLimits.ts';
 import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
+import type { Outcome } from './http.ts';
 
+type Path = GraphQLResolveInfo['path'];
 type Variables = Record<string, unknown>;
+
+/** How an operation runs. */
+interface Run<T> {
+  context: Context & { budget: Budget };
+  estimate: Estimate;
+  below?: OperationContext['below'];
+  toSent: (outcome: Outcome) => T;
+}
 
 /** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
@@ -51,21 +61,34 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   });
   await app.ready();
 
-  /** Runs an operation, or makes one result of a subscription, with limits of its own. */
-  async function runWith(context: Context, work: (inside: OperationContext) => Promise<ExecutionResult>) {
-    const budget = openBudget();
+  /** Runs an operation, or makes one result of a subscription, and makes what is sent of it. */
+  async function runWith<T>(
+    { context, estimate, below, toSent }: Run<T>,
+    work: (inside: OperationContext) => Promise<ExecutionResult>,
+  ) {
+    const { budget } = context;
     const warnings: GraphQLError[] = [];
-    const warnOfTruncation = (info: GraphQLResolveInfo) => void warnings.push(truncated(maxList, info));
-    const { data, errors = [] } = await work({
+    const inside: OperationContext = {
       context,
       budget,
+      valuesOf: ({ path }) => estimate.leaves.get(nameOf(path))?.size || 1,
       maxList,
       perField: new Map(),
-      warnOfTruncation,
-    });
+      warnOfTruncation: info => void warnings.push(truncated(maxList, info)),
+      below,
+    };
+    const { data, errors = [] } = await work(inside);
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    return { data, errors: [...errors, ...warnings], records: budget.spent() };
+    const outcome = { data, errors: [...errors, ...warnings] };
+    try {
+      budget.measure(data);
+      const sent = toSent(outcome);
+      if (typeof sent === 'string') budget.measureText(Buffer.byteLength(sent));
+      return { ...outcome, sent };
+    } catch (error) {
+      throw error instanceof LimitExceeded ? new DocumentError([limitError(error)]) : error;
+    }
   }
 
   /** Refuses an invalid document and invalid variables; returns the variables with their defaults. */
@@ -79,8 +102,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     return values.coerced;
   }
 
-  const run = (context: Context, operation: Operation, variables: Variables) =>
-    runWith(context, async inside => {
+  const run = <T>(operation: Operation, variables: Variables, how: Run<T>) =>
+    runWith(how, async inside => {
       const { name, operation: kind } = operation.definition;
       const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
       try {
@@ -95,15 +118,10 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     });
 
   /**
-   * The results of a subscription: one for each change, and nothing at times when there is none. Mercurius has
-   * subscriptions too, on a publisher that forgets what a client missed.
+   * What makes the results of a subscription: one for each change, and nothing at times when there is none. Mercurius
+   * has subscriptions too, on a publisher that forgets what a client missed.
    */
-  async function* subscribe(
-    operation: Operation,
-    variables: Variables,
-    follower: Follower,
-    contextNow: () => Context,
-  ) {
+  async function* subscribe(operation: Operation, variables: Variables, follower: Follower) {
     const { document, definition } = operation;
     const values = validated(operation, variables);
     // The reader lets no other selection pass.
@@ -120,10 +138,16 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
         });
         return { ...result, errors: errors.filter(error => !isGone(error)) };
       };
-      yield change && (await runWith(contextNow(), resultIn));
+      yield change && (<T>(how: Run<T>) => runWith(how, resultIn));
     }
   }
   return { schema, run, subscribe };
+}
+
+/** The path of a field without the places in lists, as `checkQueryLimits` names it. */
+function nameOf({ key, prev }: Path): string {
+  if (!prev) return String(key);
+  return typeof key === 'number' ? nameOf(prev) : `${nameOf(prev)},${key}`;
 }
 
 /**

@@ -65,12 +65,11 @@ function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply
 }
 
 /** A result, or the body of an earlier one. Clients wait as long as the first error that is temporary says. */
-export function sendResult(reply: FastifyReply, ran: Outcome & { body?: string }): FastifyReply {
-  const { errors = [], body = bodyOf(ran, reply.request) } = ran;
+export function sendResult(reply: FastifyReply, { errors = [], sent }: Outcome & { sent: string }) {
   const headers = errors.map(({ originalError }) => originalError && errorHeadersOf(explain(originalError)));
   const seconds = headers.find(each => each?.['retry-after'])?.['retry-after'];
   if (seconds !== undefined) reply.header('retry-after', seconds);
-  return sendBody(reply, body);
+  return sendBody(reply, sent);
 }
 
 /** Every failure in the shape of GraphQL, including those of the framework and of the rate limits. */
@@ -88,12 +87,12 @@ export const refusalsIn = (error: unknown): readonly GraphQLError[] =>
   error instanceof DocumentError ? error.errors : [new GraphQLError('', { originalError: error as Error })];
 
 /**
- * The results of a subscription as server-sent events. What is aborted ends without `complete`: the client comes back,
- * and learns why if it may not.
+ * The bodies of the results of a subscription as server-sent events. What is aborted or beyond the rate limit ends
+ * without `complete`: the client comes back, and learns why if it may not.
  */
 export function sendResults(
   reply: FastifyReply,
-  open: (stream: Stream) => AsyncGenerator<Outcome | undefined>,
+  open: (stream: Stream) => AsyncGenerator<string | undefined>,
 ): Promise<FastifyReply> {
   const { request } = reply;
   if (!request.headers.accept?.includes(eventStream))
@@ -104,8 +103,13 @@ export function sendResults(
   const stream = request.openStream();
   async function* events() {
     try {
-      for await (const result of open(stream)) yield result ? nextEvent(bodyOf(result, request)) : ':\n\n';
+      for await (const body of open(stream)) yield body ? nextEvent(body) : ':\n\n';
     } catch (error) {
+      const { details } = explain(error);
+      if ('retryAfter' in details) {
+        yield `${retryIn(Number(details.retryAfter) * 1000)}\n`;
+        return;
+      }
       // Clients try these again.
       if (!(error instanceof DocumentError) && statusOf[explain(error).code] >= 429) throw error;
       yield nextEvent(bodyOf({ errors: refusalsIn(error) }, request));

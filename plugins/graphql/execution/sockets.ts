@@ -1,6 +1,6 @@
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
-import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
+import type { ExecutionArgs } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { need } from '../../../src/access/need.ts';
 import { AppError } from '../../../src/core/errors.ts';
@@ -8,7 +8,7 @@ import { explain } from '../../../src/services/refusals.ts';
 import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
 import { publicErrors } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
-import { refusalsIn, shownTo } from './http.ts';
+import { type Outcome, refusalsIn, shownTo } from './http.ts';
 
 /** Milliseconds. */
 const pingEvery = 15_000;
@@ -16,16 +16,25 @@ const leaveWithin = 1000;
 /** The answer to a ping may be behind megabytes that a slow client has not read. */
 const mostPings = 4;
 
+/** Messages at once after `connection_init`: a client that comes back has 100 subscriptions. And how many in a second. */
+const [mostMessages, messagesEachSecond] = [110, 20];
+const mostRefusals = 2;
+
 /** Close codes. */
-const [restart, later, invalid, forbidden] = [1012, 1013, 4400, 4403];
+const [restart, later, invalid, forbidden, tooMany] = [1012, 1013, 4400, 4403, 4429];
 
 interface Connection {
   socket: WebSocket;
   request: FastifyRequest;
+  /** How often the rate limit refused something. */
+  refusals: number;
+  /** How many messages the client may send, and since when: before `connection_init` that grows no more. */
+  messages: number;
+  heardAt?: number;
 }
 type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
 
-/** The protocol `graphql-transport-ws` for queries and subscriptions, with the limits of requests. */
+/** The protocol `graphql-transport-ws` for subscriptions, with the limits of requests. */
 export function openSockets({ schema, admit, resultsOf }: Endpoint) {
   const resultsIn = (args: ExecutionArgs) => (args as Prepared).results;
   const server = makeServer<Record<string, unknown>, Connection>({
@@ -34,11 +43,12 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
       const { request } = extra;
       let stream: Stream | undefined;
       try {
-        await request.charge(undefined, 1);
+        await request.charge(1);
         stream = openStream(extra, 'events');
         const admitted = await admit(request, payload as never);
         const { document, definition } = admitted.operation;
-        const results = closing(stream, resultsOf(request, admitted, stream));
+        const toSent = (outcome: Outcome) => shownTo(request, outcome);
+        const results = closing(stream, resultsOf(request, admitted, stream, toSent));
         return { schema, document, operationName: definition.name?.value, results } as Prepared;
       } catch (error) {
         stream?.close();
@@ -47,13 +57,13 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     },
     execute: resultsIn,
     subscribe: resultsIn,
-    onNext: ({ extra }, _id, _payload, _args, result) =>
-      shownTo(extra.request, result) as FormattedExecutionResult,
     onError: ({ extra }, _id, _payload, thrown) => {
       const errors = thrown.flatMap(error => (error.originalError ? refusalsIn(error.originalError) : error));
+      const codes = errors.map(({ originalError }) => explain(originalError).code);
+      if (codes.includes('rate_limited')) extra.refusals++;
       // The client comes back, as it does after a 503.
-      if (errors.some(({ originalError }) => explain(originalError).code === 'unavailable'))
-        extra.socket.close(later, 'Try again later');
+      if (codes.includes('unavailable') || extra.refusals >= mostRefusals)
+        end(extra.socket, later, 'Try again later');
       return publicErrors(errors, extra.request);
     },
   });
@@ -62,7 +72,7 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     request.record(101);
     // One for each subscription.
     socket.setMaxListeners(0);
-    const connection = { socket, request };
+    const connection = { socket, request, refusals: 0, messages: 1 };
     const closed = server.opened(transportOf(connection), connection);
     const stopPings = sendPings(socket);
     socket.once('close', (code, reason) => {
@@ -73,22 +83,44 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
 }
 
 /** What the library needs of a socket. */
-const transportOf = ({ socket, request }: Connection): ServerSocket => ({
-  protocol: socket.protocol,
-  close: (code, reason) => socket.close(code, reason),
-  // Settles when the message has left: so nothing is made for a client that does not read.
-  send: text =>
-    new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
-  onMessage: receive =>
-    socket.on('message', data => {
-      // It asks and asks, and does not read.
-      if (socket.bufferedAmount > mostUnsent) return socket.terminate();
-      receive(String(data)).catch(error => {
-        request.log.debug({ err: error }, 'A message of a WebSocket failed.');
-        socket.close(invalid);
-      });
-    }),
-});
+function transportOf(connection: Connection): ServerSocket {
+  const { socket, request } = connection;
+  return {
+    protocol: socket.protocol,
+    close: (code, reason) => socket.close(code, reason),
+    // Settles when the message has left: so nothing is made for a client that does not read.
+    send: text =>
+      new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
+    onMessage: receive =>
+      socket.on('message', data => {
+        // It asks and asks, and does not read.
+        if (socket.bufferedAmount > mostUnsent) return socket.terminate();
+        receive(String(data)).catch(error => {
+          request.log.debug({ err: error }, 'A message of a WebSocket failed.');
+          socket.close(invalid);
+        });
+        if (!mayGoOn(connection)) end(socket, tooMany, 'Too many messages');
+      }),
+  };
+}
+
+/** Counts a message; says whether the client may send so many. */
+function mayGoOn(connection: Connection): boolean {
+  const time = performance.now();
+  const { messages, heardAt } = connection;
+  if (heardAt !== undefined) {
+    const more = ((time - heardAt) / 1000) * messagesEachSecond;
+    Object.assign(connection, { messages: Math.min(mostMessages, messages + more), heardAt: time });
+  }
+  return connection.messages-- >= 1;
+}
+
+/** Closes a socket and reads no further. */
+function end(socket: WebSocket, code: number, reason?: string): void {
+  socket.close(code, reason);
+  socket.pause();
+  setTimeout(() => socket.terminate(), leaveWithin).unref();
+}
 
 /** Ends a socket whose client answers no more; returns what stops it. */
 function sendPings(socket: WebSocket): () => void {
@@ -105,6 +137,8 @@ function sendPings(socket: WebSocket): () => void {
 
 async function admitConnection(connection: Connection, authorization: unknown): Promise<boolean> {
   const { request, socket } = connection;
+  connection.messages = mostMessages;
+  connection.heardAt = performance.now();
   if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
   await request.identify();
   try {
@@ -129,14 +163,13 @@ function openStream({ socket, request }: Connection, kind: 'events' | 'socket'):
   };
   socket.once('close', close);
   if (socket.readyState !== socket.OPEN) close();
-  const end = () => {
+  const endWithRight = () => {
     const { reason } = signal;
     if (reason !== serviceEnds && !(reason instanceof AppError)) return;
-    socket.close(reason === serviceEnds ? restart : forbidden);
-    setTimeout(() => socket.terminate(), leaveWithin).unref();
+    end(socket, reason === serviceEnds ? restart : forbidden);
   };
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end);
+  if (signal.aborted) endWithRight();
+  else signal.addEventListener('abort', endWithRight);
   return { ...stream, close };
 }
 

@@ -68,10 +68,10 @@ function resolversOf(
     const query = { ...readQuery(args), $brief: selectsOnly(members, info) };
     const isPaged = typeof (args.page ?? args.limit) === 'number';
     const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
-    return { isPaged, ...readsOf(list, filter, page, operation) };
+    return { isPaged, ...readsOf(list, filter, page, operation, info) };
   });
-  const connected = oncePerField((args, operation) =>
-    readsOf(list, filter, connectionQuery(readQuery, args), operation),
+  const connected = oncePerField((args, operation, info) =>
+    readsOf(list, filter, connectionQuery(readQuery, args), operation, info),
   );
   return {
     [name]: async ({ id }, args, operation, info) => {
@@ -95,14 +95,16 @@ function readsOf(
   list: Listed['list'],
   filter: string | undefined,
   query: Query,
-  { context, budget }: OperationContext,
+  { context, budget, valuesOf }: OperationContext,
+  info: GraphQLResolveInfo,
 ) {
   const { page, limit, after, before, sort, ...criteria } = query;
+  const values = valuesOf(info);
   async function readAlone(query: Query) {
     // A page by number counts the records before it; before the first one there are none.
     const isFirst = (query.page ?? 1) === 1;
     const page = await (isFirst ? list.byCursor(context, query) : list.byNumber(context, query));
-    budget.spend(page.data.length);
+    await budget.spend(page.data.length, values);
     return page as Slice<object>;
   }
   if (filter === undefined)
@@ -117,7 +119,10 @@ function readsOf(
       const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
       // The first record of a list was counted when the list was asked for.
       const more = ids.map(id => Math.max(0, (pages.get(id)?.data.length ?? 0) - 1));
-      budget.spend(more.reduce((sum, count) => sum + count));
+      await budget.spend(
+        more.reduce((sum, count) => sum + count),
+        values,
+      );
       return pages;
     }),
   );

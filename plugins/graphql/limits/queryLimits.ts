@@ -17,6 +17,8 @@ import {
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Settings } from '../../../schemas/settings.ts';
+import { LimitExceeded } from '../../../src/access/budget.ts';
+import { keptIn } from '../../../src/core/kept.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
 
@@ -56,7 +58,10 @@ const nothing = () => ({
   aliases: 0,
   nodes: 0,
   cost: 0,
+  /** The same with the most records that each list can have. */
+  most: 0,
   roots: 0,
+  leaves: new Map<string, Set<string>>(),
   /** Whether other variables could have led to another result. */
   usesVariables: false,
 });
@@ -66,31 +71,47 @@ interface Parent {
   type: GraphQLNamedType | undefined;
   path: string[];
   records: number;
+  most: number;
+  /** The members of a record of the nearest field that reads records. */
+  leaves: Set<string>;
   /** Inside a connection: the length of its lists. */
   pageLength?: number | undefined;
   introspection: boolean;
   spreads: readonly string[];
 }
 
+/** What an operation is known to take before it runs. */
+export interface Estimate {
+  /** How many requests it counts as: at least those that REST would need, one for each root field. */
+  price: number;
+  /** How many records, counts and lookups it could take. */
+  most: number;
+  /** How many fields it has at its root, wherever fragments are spread. */
+  roots: number;
+  /** The paths of the members that each field selects of a record, by its path. */
+  leaves: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
 /**
- * Refuses an operation that exceeds a limit; returns how many requests it counts as: at least those that REST would
- * need, one for each root field. It is visited as it will run: a fragment counts wherever it is spread, a page counts
- * its size, and variables have their values. A connection counts its page once, as edges, as nodes or as both. The
- * visit stops at the first limit that is exceeded, so no document can keep it busy.
+ * Refuses an operation that exceeds a limit; returns what it takes. It is visited as it will run: a fragment counts
+ * wherever it is spread, a page counts its size, and variables have their values. A connection counts its page once, as
+ * edges, as nodes or as both. The visit stops at the first limit that is exceeded, so no document can keep it busy.
  */
-export function checkQueryLimits(query: Query): number {
+export function checkQueryLimits(query: Query): Estimate {
   const { schema, operation } = query;
-  if (operation.price !== undefined) return operation.price;
+  if (operation.estimate) return operation.estimate;
   const { selectionSet, operation: kind, variableDefinitions = [] } = operation.definition;
   // With their defaults. Values that are not valid are refused before anything runs.
   const { coerced = {} } = getVariableValues(schema, variableDefinitions, query.variables, { maxErrors: 1 });
   const found: Found = { ...query, variables: coerced, ...nothing() };
   const type = schema.getRootType(kind) ?? undefined;
-  visit(found, selectionSet, { type, path: [], records: 1, introspection: false, spreads: [] });
-  const price = Math.max(1, found.roots, priceOf(found.cost));
-  operation.roots = found.roots;
-  if (!found.usesVariables) operation.price = price;
-  return price;
+  const root = { records: 1, most: 1, leaves: new Set<string>(), introspection: false, spreads: [] };
+  visit(found, selectionSet, { type, path: [], ...root });
+  const { cost, most, roots, leaves } = found;
+  const price = Math.max(1, roots, Math.ceil(cost / pageLimit.maximum));
+  const estimate = { price, most, roots, leaves };
+  if (!found.usesVariables) operation.estimate = estimate;
+  return estimate;
 }
 
 function visit(found: Found, { selections }: SelectionSetNode, parent: Parent): void {
@@ -124,15 +145,30 @@ function visitField(found: Found, node: FieldNode, parent: Parent): void {
   const field = isObjectType(parent.type) ? parent.type.getFields()[name] : undefined;
   const pageSize = (...names: string[]) => sizeIn(found, node, ...names);
   const pageLength = isConnection(field) ? (pageSize('first', 'last') ?? pageLimit.default) : undefined;
-  const unlimited = pageSize('page') ? pageLimit.default : estimatedLength;
-  const length = isList(field) ? (parent.pageLength ?? pageSize('limit') ?? unlimited) : 1;
-  const records = parent.records * length;
-  if (!introspection) found.cost += field?.resolve ? records * (pageLength ?? 1) : 0;
-  else if (!parent.introspection && node.selectionSet) found.cost += introspectionCost;
+  const limit = parent.pageLength ?? pageSize('limit') ?? (pageSize('page') && pageLimit.default);
+  const records = parent.records * (isList(field) ? (limit ?? estimatedLength) : 1);
+  const most = parent.most * (isList(field) ? (limit ?? found.maximums.list) : 1);
+  const key = path.join();
+  let { leaves } = parent;
+  if (field?.resolve) {
+    found.cost += records * (pageLength ?? 1);
+    found.most += most * (pageLength ?? 1);
+    leaves = keptIn(found.leaves, key, () => new Set());
+  } else if (!introspection && !node.selectionSet && parent.type?.name !== 'PageInfo') leaves.add(key);
+  if (introspection && !parent.introspection && node.selectionSet) found.cost += introspectionCost;
   check(found, 'cost', found.cost, path, node);
   if (node.selectionSet) {
     const type = field && getNamedType(field.type);
-    visit(found, node.selectionSet, { ...parent, type, path, records, pageLength, introspection });
+    visit(found, node.selectionSet, {
+      ...parent,
+      type,
+      path,
+      records,
+      most,
+      leaves,
+      pageLength,
+      introspection,
+    });
   }
 }
 
@@ -150,13 +186,10 @@ function check({ maximums }: Query, limit: Limit, value: number, path: string[],
   const maximum = maximums[limit];
   if (value <= maximum) return;
   const [code, what] = exceeded[limit];
-  throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
+  throw new DocumentError([limitError(new LimitExceeded([code, what, maximum], value), { path, node })]);
 }
 
 type Fragment = InlineFragmentNode | FragmentDefinitionNode;
 type Field = GraphQLField<unknown, unknown> | undefined;
 const isList = (field: Field) => field !== undefined && isListType(getNullableType(field.type));
 const isConnection = (field: Field) => field?.args.some(({ name }) => name === 'first') ?? false;
-
-/** In requests: a request of REST reads one page, and that many points of cost. */
-export const priceOf = (cost: number) => Math.ceil(cost / pageLimit.maximum);

@@ -1,18 +1,21 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import type { Payer } from '../../../src/access/budget.ts';
 import type { Usage } from '../../../src/access/rateLimitStore.ts';
 import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
-  interface FastifyRequest {
+  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'left'> {
     /** What this request and its streams count against. */
     readonly account: Account;
     /** The same, once somebody has asked for it; null when the caller is another one. */
     keptAccount: Account | null;
     /** Counts further requests, besides the one itself. Refuses beyond the limit, unless `refuse` is false. */
-    charge(reply: FastifyReply | undefined, cost: number, options?: { refuse: boolean }): Promise<void>;
+    charge(points: number, options?: { refuse: boolean }): Promise<void>;
+    /** How many requests were left when the last ones were counted besides the request itself. */
+    remaining: number | null;
   }
 }
 
@@ -42,11 +45,30 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     count.call(app, request, reply).then(() => done(), done);
   });
 
-  app.decorateRequest('charge', async function (reply, cost, { refuse } = { refuse: true }) {
-    const { name, maximum } = this.account;
-    const usage = await limits.store.add(name, cost);
-    reply?.header('ratelimit-remaining', Math.max(0, maximum - usage.used));
-    if (refuse && usage.used > maximum) throw rateLimited(usage.endsIn);
+  app.decorateRequest('remaining', null);
+  async function use(request: FastifyRequest, points: number): Promise<Usage> {
+    const { name, maximum } = request.account;
+    const usage = await limits.store.add(name, points);
+    request.remaining = Math.max(0, maximum - usage.used);
+    return usage;
+  }
+  app.decorateRequest('left', async function () {
+    await use(this, 0);
+    return this.remaining ?? 0;
+  });
+  app.decorateRequest('charge', async function (points, { refuse } = { refuse: true }) {
+    const { used, endsIn } = await use(this, points);
+    if (refuse && used > this.account.maximum) throw rateLimited(endsIn);
+  });
+  app.decorateRequest('hasLeft', function () {
+    return this.raw.socket.destroyed;
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const { remaining, ip, raw } = request;
+    if (remaining !== null) reply.header('ratelimit-remaining', remaining);
+    // The connection of a proxy has requests of others.
+    if (reply.statusCode === 429 && ip === raw.socket.remoteAddress) reply.header('connection', 'close');
+    done();
   });
   app.addHook('onClose', () => limits.store.close());
 });

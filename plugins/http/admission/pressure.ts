@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../../schemas/settings.ts';
+import { Shares } from '../../../src/access/shares.ts';
 import { handlerTimeout } from '../../../src/config/timeouts.ts';
 import { type AppError, overloaded, tookTooLong } from '../../../src/core/errors.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
@@ -21,6 +22,8 @@ declare module 'fastify' {
     deadline: number;
     /** Does it; null before its handler starts and after its response. */
     deadlineTimer: NodeJS.Timeout | null;
+    /** The account that it is counted for while it is in flight. */
+    countedFor: string | null;
   }
 }
 
@@ -46,14 +49,23 @@ export default fp<Options>(async (app, options) => {
   const { pressure } = app;
   app.decorateRequest('deadline', Number.POSITIVE_INFINITY);
   app.decorateRequest('deadlineTimer', null);
+  app.decorateRequest('countedFor', null);
+  const shares = new Shares(Math.ceil(settings.MAX_IN_FLIGHT / 4));
   const timeout = handlerTimeout(settings);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
   const refusal = openShedding(app, options);
 
+  /** Counts a request; says whether its account may have one more. */
+  function count(request: FastifyRequest): boolean {
+    const { name } = request.account;
+    if (!shares.take(name)) return false;
+    request.countedFor = name;
+    pressure.inFlight++;
+    return true;
+  }
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply): void {
-    if (isCounted(request)) pressure.inFlight++;
     request.deadline = performance.now() + timeout;
     request.deadlineTimer = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
@@ -65,7 +77,9 @@ export default fp<Options>(async (app, options) => {
     if (request.deadlineTimer === null) return;
     clearTimeout(request.deadlineTimer);
     request.deadlineTimer = null;
-    if (isCounted(request)) pressure.inFlight--;
+    if (request.countedFor === null) return;
+    shares.give(request.countedFor);
+    pressure.inFlight--;
   }
 
   app.addHook('onRequest', (request, _reply, done) => done(isCounted(request) ? refusal() : undefined));
@@ -73,8 +87,10 @@ export default fp<Options>(async (app, options) => {
     // Again, because many may have been admitted while their bodies were arriving.
     const error = isCounted(request) ? refusal() : undefined;
     // Nobody waits for the end of a WebSocket.
-    if (!error && !isWebSocket(request.raw)) begin(request, reply);
-    done(error);
+    if (error || isWebSocket(request.raw)) return done(error);
+    if (isCounted(request) && !count(request)) return done(overloaded());
+    begin(request, reply);
+    done();
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {
     end(request);

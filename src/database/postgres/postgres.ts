@@ -24,6 +24,9 @@ const answerTimeout = 5000;
  */
 const writeLockTimeout = 50;
 
+/** Seconds. What is dear waits for its only connection, and not longer than somebody waits for it. */
+const dearPatience = 60;
+
 /** How processes send each other messages. */
 const channel = 'triport';
 
@@ -32,6 +35,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const reading = forReads(server);
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
+  const dear = connectTo({ ...server, connections: 1, patience: dearPatience });
   const writes = connectionOf(writers);
   const listeners: ((message: string) => void)[] = [];
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
@@ -49,7 +53,7 @@ export function openPostgres(server: Server, log: Log): Database {
     },
     every: checkEvery,
     // Statements of a server that is gone would wait until TCP gives up.
-    onAway: () => [readers, writers].forEach(pool => void pool.reset()),
+    onAway: () => [readers, writers, dear].forEach(pool => void pool.reset()),
     log,
     away: 'The database is out of reach. Trying until it is back.',
     back: 'The database is back.',
@@ -60,6 +64,7 @@ export function openPostgres(server: Server, log: Log): Database {
     kind: 'postgres',
     writes,
     reads: connectionOf(readers),
+    dear: connectionOf(dear),
     available,
     ready: migrations.ready,
     hasConnections: () => !connectionWatch.isAway(),
@@ -77,7 +82,7 @@ export function openPostgres(server: Server, log: Log): Database {
       migrations.stop();
       void connectionWatch.close();
       void watch.close();
-      await Promise.all([readers.close(), writers.close(), probe.close(0)]);
+      await Promise.all([readers.close(), writers.close(), dear.close(), probe.close(0)]);
     },
   };
 }

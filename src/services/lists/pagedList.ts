@@ -3,10 +3,12 @@ import type { Context } from '../../access/context.ts';
 import { need } from '../../access/need.ts';
 import { firstId } from '../../core/ids.ts';
 import { keptIn } from '../../core/kept.ts';
+import type { Connection } from '../../database/connection.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
+import { readCounting, readPaid, rowsOfPoint } from './prices.ts';
 import {
   type Criteria,
   type Cursors,
@@ -18,7 +20,7 @@ import {
   periodOf,
   wrongParameter,
 } from './rules.ts';
-import { type Plan, planOf, positionValue, type Reading, sortedBy, totalsStatement } from './statements.ts';
+import { type Plan, planOf, positionValue, type Reading, totalsStatement } from './statements.ts';
 
 /** Records with a list each, as values of the filter that selects it. */
 export interface Parents<Filter extends string = string> {
@@ -53,13 +55,26 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
     const query = this.#allowed(context, asked);
-    const { run, toRecord } = this.#planOf(this.#readingOf(query, { from: 'number' }));
-    const rows = await run(context.db, valuesOf(query));
+    const { run, toRecord, isCounted, isById } = this.#planOf(this.#readingOf(query, { from: 'number' }));
+    const values = valuesOf(query);
+    const read = (db: Connection, $most?: number) => run(db, { ...values, $most });
+    const rows = isCounted
+      ? await readCounting(context, read, ([first]) => Number(first?.at(-1)))
+      : await readPaid(context, isById ? 0 : await this.#passedBy(context, query), read);
     const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
     const { page = 1, limit } = query;
-    const total = Number(rows[0]?.at(-1));
+    const total = Number(rows[0]?.at(-2));
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
     return { data, meta, hasNext: page * limit < total };
+  }
+
+  /** How many rows a page passes before it begins. A page past the end passes the whole list. */
+  async #passedBy(context: Context, query: ListQuery<Filter, Sort>): Promise<number> {
+    const { $skip } = valuesOf(query);
+    if ($skip < rowsOfPoint) return 0;
+    const { sort: _, ...criteria } = query;
+    const { meta } = await this.byNumber(context, { ...criteria, page: 1, limit: 1 } as typeof query);
+    return Math.min($skip, meta.total);
   }
 
   async byCursor(context: Context, asked: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
@@ -97,6 +112,9 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     const query = this.#allowed(context, asked);
+    // What is counted is at least what is passed, and is paid for.
+    if (valuesOf(query).$skip * ids.length >= rowsOfPoint)
+      await this.totalOfEach(context, { filter, ids }, query);
     const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
     const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
     const limits = { limit: query.limit + 1, $most: most + ids.length };
@@ -115,17 +133,24 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   ): Promise<Map<string, number>> {
     const criteria = this.#allowed(context, asked);
     const used = this.#usedIn({ ...criteria, [filter]: '' });
-    const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter };
+    const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter, rarest: filter };
     const make = () => rowsOf(totalsStatement(this.#rules, selection));
     const run = keptIn(this.#totals, JSON.stringify(selection), make);
     const values = { ...criteria, ...periodOf(criteria), $parents: ids.join() };
-    return new Map((await run(context.db, values)) as [string, number][]);
+    const rows = await readCounting(
+      context,
+      (db, $most) => run(db, { ...values, $most }),
+      rows => rows.reduce((sum, [, , passed]) => sum + Number(passed), 0),
+    );
+    const found = new Map(rows.map(([id, total]) => [id, Number(total)]));
+    return new Map(ids.map(id => [id, found.get(id) ?? 0]));
   }
 
   /** The query, limited to what is the caller's if the list is private and the caller has only `own`. */
   #allowed<Q extends object>(context: Context, query: Q): Q {
     const { scope, filters } = this.#rules;
     need(context, scope);
+    context.budget?.check();
     const { scopes, person } = context.actor;
     if (scopes.includes('read') || !(ownFilter in filters)) return query;
     return { ...query, [ownFilter]: person ?? firstId };
@@ -156,12 +181,13 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const used = this.#usedIn(query);
     const { sort: named = '-createdAt' } = query;
     const sort = named.replace('-', '');
-    const hasIndex = (filter: string) => used.includes(filter) && is(this.#rules.filters[filter], Column);
-    const isById = sortedBy(this.#rules, { sort, used }).length === 0;
-    const rarest = [how.perParent ?? '', ...(this.#rules.rarestFirst?.(query) ?? used)];
-    const prefix = isById ? rarest.find(hasIndex) : undefined;
+    const { filters, counted = [], rarestFirst } = this.#rules;
+    const hasIndex = (filter: string) => used.includes(filter) && is(filters[filter], Column);
+    // Those whose totals are kept have few values.
+    const byRarity = used.toSorted((a, b) => Number(counted.includes(a)) - Number(counted.includes(b)));
+    const rarest = [how.perParent ?? '', ...(rarestFirst?.(query) ?? byRarity)].find(hasIndex);
     const descending = named.startsWith('-') !== (query.before !== undefined);
-    return { ...how, used, hasPeriod: hasPeriod(query), prefix, sort, descending };
+    return { ...how, used, hasPeriod: hasPeriod(query), rarest, sort, descending };
   }
 
   /** The list with its order and its filters: what a cursor fits. */

@@ -14,8 +14,8 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
   filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
   /**
-   * The filters with an index that ends in the id, in the order in which a page by cursor uses them: first the one whose
-   * value has the fewest records. All columns in the order of `filters` when absent.
+   * The filters with an index that ends in the id, first the one whose value has the fewest records. When absent, all
+   * columns in the order of `filters`, those of `counted` last.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
   /** The filters whose columns `list_watch` names, besides the whole list. When absent, no total is kept. */

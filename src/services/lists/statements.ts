@@ -21,12 +21,12 @@ export interface Selection {
   hasPeriod: boolean;
   /** The filter that has another value for each parent; undefined for one list. */
   perParent?: string | undefined;
+  /** Of the filters with an index, which has the records of a value in the order of creation, the one with the fewest. */
+  rarest: string | undefined;
 }
 
 /** How a page of a list is read. Each combination is one statement. */
 export interface Reading extends Selection {
-  /** The filter whose index has the records of a value in the order of creation. */
-  prefix: string | undefined;
   sort: string;
   descending: boolean;
   /**
@@ -44,9 +44,34 @@ const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
 const parent = sql`parent.id`;
 const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
-/** Each parent with its total. */
+/** Each parent with records: its id, its total, and how many rows were counted for that. */
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
-  sql`select ${parent}, (select count(*) from ${rules.table} where ${matching(rules, selection)})::int from ${parents}`;
+  sql`select "$parent", ${countOf(rules, selection)} group by "$parent"`;
+
+/**
+ * Counts at most `$most` rows: those that the rarest filter selects, of which the others choose. A limit of those that
+ * are chosen would let few of them pass all the others.
+ */
+function countOf(rules: ListRules, selection: Selection): SQL {
+  const { table, filters } = rules;
+  const { rarest, used, perParent } = selection;
+  const others =
+    rarest === undefined ? [] : used.filter(name => name !== rarest && is(filters[name], Column));
+  const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
+  const first = matching(rules, { ...selection, used: used.filter(name => !others.includes(name)) });
+  const rows = sql`select ${listOf(others.map(name => filters[name] as PgColumn))} from ${table} where ${first}`;
+  // The columns have the same names in the rows as in the table.
+  const name = raw(`"${getTableName(table)}"`);
+  const all =
+    perParent === undefined
+      ? rows
+      : sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}`;
+  return sql`count(*) ${others.length > 0 ? chosen : undefined} as total, count(*) as passed
+    from (${all} limit ${numberIn(rules)('$most')}) as ${name}`;
+}
+
+/** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
+const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
 
 export type Plan = ReturnType<typeof planOf>;
 
@@ -57,6 +82,9 @@ export function planOf(rules: ListRules, reading: Reading) {
   const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
   return {
     run: rowsOf(pageStatement(rules, reading)),
+    /** Whether the total of a page by number is counted, and not kept. */
+    isCounted: keptList(rules, reading) === undefined,
+    isById: isById(rules, reading),
     toRecord: rowMapper(recordColumnsOf(rules, reading)),
     /** How many values a position has: those of the sort, and the id. */
     length: position.length,
@@ -66,8 +94,8 @@ export function planOf(rules: ListRules, reading: Reading) {
 }
 
 /**
- * A page. By number each row ends in the total, which is of the same snapshot: past the end there is one row without a
- * record.
+ * A page. By number each row ends in the total, which is of the same snapshot, and in how many rows were counted for
+ * it: past the end there is one row without a record.
  */
 function pageStatement(rules: ListRules, reading: Reading): SQL {
   if (reading.perParent !== undefined) {
@@ -79,7 +107,7 @@ function pageStatement(rules: ListRules, reading: Reading): SQL {
   const records = recordsOf(rules, reading, begin);
   // Not a lateral join: a distributed table cannot be in one.
   return sql`with start as (${start})
-    select record.*, start.total from start left join (${records}) as record on true`;
+    select record.*, start.* from start left join (${records}) as record on true`;
 }
 
 /** The columns of a record, by member. */
@@ -107,22 +135,26 @@ export const sortedBy = (
   { sort, used }: Pick<Reading, 'sort' | 'used'>,
 ) => (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
-/** Where a page by number begins: so many rows after a bound, or after the first row of the list. */
+const isById = (rules: ListRules, reading: Pick<Reading, 'sort' | 'used'>) =>
+  sortedBy(rules, reading).length === 0;
+
+/** Where a page by number begins: so many rows after a bound, or after the first row of the list, if there is a page. */
 interface Begin {
   bound?: SQL;
   skip?: SQL;
+  isPaid?: SQL;
 }
 
-function recordsOf(rules: ListRules, reading: Reading, { bound, skip }: Begin = {}): SQL {
+function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: Begin = {}): SQL {
   const { table, filters } = rules;
-  const { prefix, descending, from } = reading;
-  // Citus refuses an unknown limit of a table that is spread, and no totals of those are kept.
-  const number = rules.counted === undefined ? placeholder : unknown;
+  const { descending, from } = reading;
+  const prefix = prefixOf(rules, reading);
+  const number = numberIn(rules);
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
   return sql`select ${listOf(columnsOf(rules, reading))} from ${table}
-    where ${bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading)}
+    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading))}
     order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}
     limit ${number('limit')} ${offset}`;
 }
@@ -135,12 +167,14 @@ function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
   const { table } = rules;
   const { descending } = reading;
   const list = keptList(rules, reading);
-  if (list === undefined)
-    return { start: sql`select count(*) as total from ${table} where ${matching(rules, reading)}` };
-  const isById = sortedBy(rules, reading).length === 0;
-  const skipped = isById ? placeholder('$skip') : raw('0');
-  const start = sql`select total, bound, remaining from list_position(${list}, ${skipped}, ${raw(`${descending}`)})`;
-  if (!isById) return { start };
+  if (list === undefined) {
+    // No page of a list that is counted no further.
+    const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
+    return { start: sql`select ${countOf(rules, reading)}`, isPaid };
+  }
+  const skipped = isById(rules, reading) ? placeholder('$skip') : raw('0');
+  const start = sql`select bound, remaining, total, 0 as passed from list_position(${list}, ${skipped}, ${raw(`${descending}`)})`;
+  if (!isById(rules, reading)) return { start };
   const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
   return { start, bound, skip: sql`(select remaining from start)` };
 }
@@ -170,6 +204,10 @@ function matching({ table: { id }, filters }: ListRules, selection: Selection): 
   return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
 }
 
+/** The filter whose index has the records in the order of the list. */
+const prefixOf = (rules: ListRules, reading: Reading) =>
+  isById(rules, reading) ? reading.rarest : undefined;
+
 /**
  * What matches beyond the position. In the order of ids, the placeholders `$above` and `$below` say where that is.
  *
@@ -178,9 +216,10 @@ function matching({ table: { id }, filters }: ListRules, selection: Selection): 
  * action that 3 of 600,000 entries have.
  */
 function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
-  const { prefix, descending, from, used } = reading;
+  const { descending, from, used } = reading;
   const { id } = rules.table;
-  if (sortedBy(rules, reading).length > 0)
+  const prefix = prefixOf(rules, reading);
+  if (!isById(rules, reading))
     return and(
       from === 'position' ? beyond(positionColumns(rules, reading), descending) : undefined,
       matching(rules, reading),

@@ -1,0 +1,75 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** How many bytes of a stream wait for its connection. */
+    waiting: (() => number) | null;
+  }
+}
+
+/** Requests of one connection that are not answered yet. Clients that send ahead send a few. */
+const mostUnanswered = 20;
+/** Bytes that wait for the clients of one account, and how often they are added up, in milliseconds. */
+const mostUnsent = 16_000_000;
+const lookEvery = 250;
+
+interface Connection {
+  replies: Set<FastifyReply>;
+  /** The newest request. */
+  request?: FastifyRequest;
+}
+
+/** Closes a connection that sends requests far ahead, and the one with the most bytes that its client does not read. */
+export default fp(async app => {
+  const connections = new Map<Socket, Connection>();
+  app.server.on('connection', (socket: Socket) => {
+    connections.set(socket, { replies: new Set() });
+    socket.once('close', () => connections.delete(socket));
+  });
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw;
+    const connection = connections.get(socket);
+    // An injected request has none.
+    if (!connection) return done();
+    const { replies } = connection;
+    if (replies.size >= mostUnanswered) {
+      reply.hijack();
+      socket.destroy();
+      return;
+    }
+    connection.request = request;
+    replies.add(reply);
+    reply.raw.once('close', () => replies.delete(reply));
+    done();
+  });
+
+  app.decorateReply('waiting', null);
+  const timer = setInterval(() => {
+    const unread = [...connections].map(([socket, connection]) => ({
+      socket,
+      name: connection.request?.account.name,
+      bytes: unsentOf(socket, connection),
+    }));
+    for (const own of Map.groupBy(unread, ({ name }) => name).values()) {
+      let sum = own.reduce((sum, { bytes }) => sum + bytes, 0);
+      for (const { socket, bytes } of own.sort((a, b) => b.bytes - a.bytes)) {
+        if (sum <= mostUnsent) break;
+        sum -= bytes;
+        socket.destroy();
+      }
+    }
+  }, lookEvery).unref();
+  app.addHook('onClose', async () => clearInterval(timer));
+});
+
+/** What the socket has not sent yet, and what waits behind that. */
+function unsentOf(socket: Socket, { replies }: Connection): number {
+  const waiting = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
+  return Math.max(
+    socket.writableLength,
+    waiting.reduce((sum, bytes) => sum + bytes, 0),
+  );
+}

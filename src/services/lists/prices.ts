@@ -1,0 +1,45 @@
+import type { Context } from '../../access/context.ts';
+import type { Connection } from '../../database/connection.ts';
+
+/** Rows that one point pays for, when they are counted or passed. */
+export const rowsOfPoint = 10_000;
+/** Points above which a list is dear: other reads would wait for its connection. */
+const dear = 10;
+
+/** Reads what passes so many rows, once they are paid for. */
+export async function readPaid<T>(
+  { db, budget }: Context,
+  rows: number,
+  read: (db: Connection) => Promise<T>,
+): Promise<T> {
+  const points = Math.floor(rows / rowsOfPoint);
+  if (!budget || points === 0) return read(db);
+  await budget.charge(points);
+  return points > dear && !db.isTransaction ? budget.payer.onDear(read) : read(db);
+}
+
+/**
+ * Reads what counts rows: at most `most` of them. Nobody knows before how many there are, so first as many are counted
+ * as cost nothing, then what is not dear, then as many as the caller has points for.
+ */
+export async function readCounting<T>(
+  context: Context,
+  read: (db: Connection, most: number) => Promise<T>,
+  countedIn: (result: T) => number,
+  points = 0,
+): Promise<T> {
+  const { db, budget } = context;
+  if (!budget) return read(db, Number.MAX_SAFE_INTEGER);
+  const reach = points === 0 ? 0 : Math.min(points, await budget.payer.left());
+  const most = (reach + 1) * rowsOfPoint;
+  budget.check();
+  const isDear = points > dear && !db.isTransaction;
+  const result = isDear ? await budget.payer.onDear(dearDb => read(dearDb, most)) : await read(db, most);
+  const rows = countedIn(result);
+  if (rows < most) {
+    if (rows >= rowsOfPoint) await budget.charge(Math.floor(rows / rowsOfPoint));
+    return result;
+  }
+  if (reach < points) await budget.charge(reach + 1);
+  return readCounting(context, read, countedIn, points === 0 ? dear : Number.POSITIVE_INFINITY);
+}
