@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
-import { LimitExceeded } from '../../src/access/budget.ts';
-import type { AppError, ErrorCode } from '../../src/core/errors.ts';
+import { type AppError, type ErrorCode, LimitExceeded } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';

@@ -1,5 +1,5 @@
 import { pageLimit } from '../../schemas/lists.ts';
-import { tookTooLong } from '../core/errors.ts';
+import { type Limit, LimitExceeded, tookTooLong } from '../core/errors.ts';
 import type { Connection } from '../database/connection.ts';
 
 /** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
@@ -9,25 +9,15 @@ export interface Payer {
   hasLeft(): boolean;
   /** Counts points, each as a request; fails beyond the limit of the account. */
   charge(points: number): Promise<void>;
-  /** How many points are left. */
+  /** How many points the account has left. */
   left(): Promise<number>;
   /** Does what is dear on a connection that other reads do not use, one after the other for each account. */
   onDear<T>(work: (db: Connection) => Promise<T>): Promise<T>;
 }
 
-/** What no operation may exceed: the code of the error, what there is too much of, and how much may be. */
-const records = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000] as const;
-const values = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000] as const;
-const text = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000] as const;
-
-export class LimitExceeded extends Error {
-  readonly limit: { code: string; value: number; maximum: number };
-
-  constructor([code, what, maximum]: readonly [string, string, number], value: number) {
-    super(`Too many ${what}: ${value}, but at most ${maximum} are allowed.`);
-    this.limit = { code, value, maximum };
-  }
-}
+const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
+const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
+const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
 /** What one operation takes, counted while it takes it. After the first refusal nothing further is begun. */
 export class Budget {
@@ -37,25 +27,23 @@ export class Budget {
   #records = 0;
   #values = 0;
   #refusal: unknown;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> | undefined;
 
   constructor(payer: Payer, charged = 0) {
-    this.payer = payer;
-    this.#charged = charged;
+    [this.payer, this.#charged] = [payer, charged];
   }
 
   /** Fails after a refusal, and when nobody waits for the result any more. */
   check(): void {
     if (this.#refusal) throw this.#refusal;
-    const { payer } = this;
-    if (payer.hasLeft() || performance.now() > payer.deadline) this.#refuse(tookTooLong());
+    if (performance.now() > this.payer.deadline || this.payer.hasLeft()) this.#refuse(tookTooLong());
   }
 
   /**
-   * Counts records, counts and empty lists, each with so many values, for each time that they are in the response. As
-   * many as a page of REST has are a point. Settles when it is paid; undefined when nothing is to be paid.
+   * Counts records, counts and empty lists, each with so many values, for each time that they are in the response. A
+   * point is for as many as a page of REST has. Settles when they are paid for; undefined when they were before.
    */
-  spend(count: number, valuesOfEach = 0): Promise<void> | undefined {
+  spend(count: number, valuesOfEach: number): Promise<void> | undefined {
     this.check();
     this.#records += count;
     this.#values += count * valuesOfEach;
@@ -73,32 +61,31 @@ export class Budget {
 
   /** Does reads one after the other: in parallel, each could use up the same remainder. */
   inSequence<T>(read: (remaining: number) => Promise<T>): Promise<T> {
-    const [, , maximum] = records;
-    const result = this.#last.then(() => {
+    const result = (this.#last ?? Promise.resolve()).then(() => {
       this.check();
-      return read(maximum - this.#records);
+      return read(records[2] - this.#records);
     });
     this.#last = result.catch(() => {});
     return result;
   }
 
-  /** Counts the values and the characters of a result before its text is made. */
+  /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
   measure(result: unknown): void {
-    // It is refused as a whole, and not in parts.
     if (this.#refusal instanceof LimitExceeded && this.#refusal.limit.code === text[0]) throw this.#refusal;
     let [count, length] = [0, 0];
     const add = (value: unknown): void => {
-      if (Array.isArray(value)) for (const item of value) add(item);
-      else if (typeof value === 'object' && value !== null) {
+      if (typeof value !== 'object' || value === null) {
+        count++;
+        length += typeof value === 'string' ? value.length + 3 : 5;
+      } else if (Array.isArray(value)) {
+        for (const item of value) add(item);
+      } else {
         for (const name in value) {
           length += name.length + 3;
           add(value[name as keyof object]);
         }
         this.#keep(values, count);
         this.measureText(length);
-      } else {
-        count++;
-        length += typeof value === 'string' ? value.length + 3 : 5;
       }
     };
     add(result);
@@ -108,7 +95,7 @@ export class Budget {
     this.#keep(text, length);
   }
 
-  #keep(limit: ConstructorParameters<typeof LimitExceeded>[0], value: number): void {
+  #keep(limit: Limit, value: number): void {
     if (value > limit[2]) this.#refuse(new LimitExceeded(limit, value));
   }
 

@@ -1,67 +1,57 @@
 import { tookTooLong } from '../core/errors.ts';
 
 /**
- * What each name has under way of something that all share: an account, an address or a socket. None of them gets more
- * than its share, and who waits gets a turn after the other names.
+ * What each account has under way of something that all share. No account gets more than its share, and of those that
+ * wait, one with less comes first.
  */
-export class Shares<Name = string> {
+export class Shares {
   readonly #each: number;
   readonly #all: number;
-  readonly #held = new Map<Name, number>();
-  readonly #waiting = new Map<Name, Set<() => void>>();
+  readonly #held = new Map<string, number>();
+  readonly #waiting = new Set<{ account: string; begin: () => void }>();
   #sum = 0;
 
   constructor(each: number, all = Number.POSITIVE_INFINITY) {
-    this.#each = each;
-    this.#all = all;
+    [this.#each, this.#all] = [each, all];
   }
 
-  /** Takes one now, and says whether there was one. */
-  take(name: Name): boolean {
-    const held = this.#held.get(name) ?? 0;
+  /** Takes one now; says whether the account may have one more. */
+  take(account: string): boolean {
+    const held = this.#heldBy(account);
     if (held >= this.#each || this.#sum >= this.#all) return false;
-    this.#held.set(name, held + 1);
+    this.#held.set(account, held + 1);
     this.#sum++;
     return true;
   }
 
-  /** Gives back what `take` took, and lets somebody begin who waits. */
-  give(name: Name): void {
-    const held = (this.#held.get(name) ?? 0) - 1;
-    if (held > 0) this.#held.set(name, held);
-    else this.#held.delete(name);
+  give(account: string): void {
+    const held = this.#heldBy(account) - 1;
+    if (held > 0) this.#held.set(account, held);
+    else this.#held.delete(account);
     this.#sum--;
-    for (const [next, waiting] of this.#waiting) {
-      if (!this.take(next)) continue;
-      const [begin] = waiting;
-      this.#waiting.delete(next);
-      // Behind the others.
-      if (begin && waiting.delete(begin) && waiting.size > 0) this.#waiting.set(next, waiting);
-      begin?.();
-      return;
-    }
+    if (this.#waiting.size === 0) return;
+    const waiting = [...this.#waiting].sort((a, b) => this.#heldBy(a.account) - this.#heldBy(b.account));
+    const next = waiting.find(each => this.take(each.account));
+    // At once: two that are given back in one turn must not both go to it.
+    if (next && this.#waiting.delete(next)) next.begin();
   }
 
   /** Does the work when it is its turn; fails when that is not before the deadline. */
-  async inTurn<T>(name: Name, deadline: number, work: () => Promise<T>): Promise<T> {
-    if (!this.take(name)) await this.#wait(name, deadline);
-    try {
-      return await work();
-    } finally {
-      this.give(name);
-    }
+  async inTurn<T>(account: string, deadline: number, work: () => Promise<T>): Promise<T> {
+    if (!this.take(account)) await this.#wait(account, deadline);
+    return work().finally(() => this.give(account));
   }
 
-  async #wait(name: Name, deadline: number): Promise<void> {
+  async #wait(account: string, deadline: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(name) ?? new Set();
-    this.#waiting.set(name, waiting.add(resolve));
-    const refuse = () => {
-      if (waiting.delete(resolve) && waiting.size === 0) this.#waiting.delete(name);
+    const waiting = { account, begin: resolve };
+    this.#waiting.add(waiting);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(waiting);
       reject(tookTooLong());
-    };
-    // A timer takes no infinite time.
-    const timer = setTimeout(refuse, Math.min(Math.max(0, deadline - performance.now()), 3_600_000));
+    }, deadline - performance.now());
     await promise.finally(() => clearTimeout(timer));
   }
+
+  #heldBy = (account: string) => this.#held.get(account) ?? 0;
 }

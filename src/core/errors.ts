@@ -40,6 +40,19 @@ export class AppError extends Error {
   }
 }
 
+/** The code of an error, what there is too much of, and how much may be. */
+export type Limit = readonly [code: string, what: string, maximum: number];
+
+/** An operation takes more than any may. */
+export class LimitExceeded extends Error {
+  readonly limit: { code: string; value: number; maximum: number };
+
+  constructor([code, what, maximum]: Limit, value: number) {
+    super(`Too many ${what}: ${value}, but at most ${maximum} are allowed.`);
+    this.limit = { code, value, maximum };
+  }
+}
+
 export const invalid = (violations: Violation[]) =>
   new AppError('invalid', 'The input is not valid.', violations);
 

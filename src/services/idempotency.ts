@@ -21,6 +21,8 @@ export interface KeyedRequest {
 export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
 
 export const keptDays = 1;
+/** Bytes. A longer answer counts as one more request for each: kept for a day, they would fill the disk. */
+const pieceOfAnswer = 16 * 1024;
 const keptFor = keptDays * 24 * 3_600_000;
 
 /**
@@ -40,6 +42,8 @@ export async function withIdempotencyKey(
     });
     if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
     const answer = await work(inside);
+    const pieces = Math.floor(Buffer.byteLength(answer.body) / pieceOfAnswer);
+    if (pieces > 0) await context.budget?.charge(pieces);
     await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
     return { ...answer, replayed: false };
   }

@@ -9,8 +9,7 @@ import {
   type Token,
 } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { LimitExceeded } from '../../../src/access/budget.ts';
-import { AppError } from '../../../src/core/errors.ts';
+import { AppError, LimitExceeded } from '../../../src/core/errors.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { badRequest } from '../../http/errors.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OperationTypeNode } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
 import type { Settings } from '../../../schemas/settings.ts';
-import { Budget, LimitExceeded, type Payer } from '../../../src/access/budget.ts';
+import { Budget, type Payer } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
 import { Shares } from '../../../src/access/shares.ts';
 import { handlerTimeout } from '../../../src/config/timeouts.ts';
@@ -15,7 +15,7 @@ import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
 import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
-import { DocumentError, limitError, refuse } from '../errors.ts';
+import { refuse } from '../errors.ts';
 import { checkQueryLimits, type Estimate, maximumsOf } from '../limits/queryLimits.ts';
 import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
@@ -34,6 +34,8 @@ export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 const mostWithoutPlace = 2000;
 /** For an account, and in a process. */
 const [ownPlaces, allPlaces] = [2, 8];
+/** Milliseconds that a result of a subscription may wait for the others of its account. */
+const longestTurn = 60_000;
 
 /**
  * What answers requests: it reads the document, checks the limits, runs it and charges for it. Everything that needs
@@ -97,7 +99,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         yield undefined;
         continue;
       }
-      yield await turns.inTurn(request.account.name, Number.POSITIVE_INFINITY, async () => {
+      yield await turns.inTurn(request.account.name, performance.now() + longestTurn, async () => {
         if (price > 1) await request.charge(0);
         const deadline = performance.now() + handlerTimeout(settings);
         const payer: Payer = {
@@ -166,9 +168,8 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
 /** What ran, and the body of its answer, which may be that of an earlier one. */
 type Ran = Outcome & { sent: string };
 
-/** Characters. A response that is kept must not fill the disk. */
-const longestKept = 256 * 1024;
-const whatIsKept = 'characters in the response to a request with an Idempotency-Key';
+/** Bytes. A response that is kept must not fill the disk. */
+const longestKept = 16 * 1024;
 
 /** Thrown, because the transaction of a mutation that failed must end without a change, and may be tried again. */
 class Failed extends Error {}
@@ -184,20 +185,25 @@ async function runOnce(
   const work = async (inside: Context) => {
     ran = await run(inside);
     if (hasFailed(ran)) throw new Failed('', { cause: ran.errors?.[0]?.originalError });
-    const { sent: body } = ran;
-    if (body.length <= longestKept) return { status: 200, location: null, body };
-    const exceeded = new LimitExceeded(['LENGTH_LIMIT_EXCEEDED', whatIsKept, longestKept], body.length);
-    throw new DocumentError([limitError(exceeded)]);
+    return { status: 200, location: null, body: Buffer.byteLength(ran.sent) > longestKept ? '' : ran.sent };
   };
   try {
     const { body, replayed } = await withIdempotencyKey(context, keyed, work);
-    if (replayed) reply.header('idempotency-replayed', 'true');
+    if (!replayed && ran) return ran;
+    if (body === '') throw tooLong();
+    reply.header('idempotency-replayed', 'true');
     return { sent: body };
   } catch (error) {
     if (error instanceof Failed && ran) return ran;
     throw error;
   }
 }
+
+const tooLong = () =>
+  refuse(
+    'IDEMPOTENCY_ANSWER_TOO_LONG',
+    'The mutation of this Idempotency-Key took effect. Its answer was too long to be kept: read the records instead.',
+  );
 
 /** A field that fails is null. */
 const hasFailed = ({ data }: Outcome) => data === null || Object.values(data as object).includes(null);

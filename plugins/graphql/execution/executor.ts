@@ -14,8 +14,9 @@ import {
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
-import { type Budget, LimitExceeded } from '../../../src/access/budget.ts';
+import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
+import { LimitExceeded } from '../../../src/core/errors.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { explain } from '../../../src/services/refusals.ts';

@@ -17,7 +17,7 @@ import {
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Settings } from '../../../schemas/settings.ts';
-import { LimitExceeded } from '../../../src/access/budget.ts';
+import { LimitExceeded } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';

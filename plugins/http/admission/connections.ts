@@ -42,7 +42,10 @@ export default fp(async app => {
     }
     connection.request = request;
     replies.add(reply);
-    reply.raw.once('close', () => replies.delete(reply));
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    connections.get(request.raw.socket)?.replies.delete(reply);
     done();
   });
 
