@@ -39,7 +39,7 @@ export const Settings = strict({
   DATABASE_POOL_SIZE: whole(
     [1, 100],
     4,
-    'Connections to PostgreSQL for writes, and half as many for reads. Fewer cost less.',
+    'Connections to PostgreSQL for writes, half as many for reads, and one for reads that take long. Fewer cost less.',
   ),
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
@@ -117,7 +117,7 @@ export const Settings = strict({
   MAX_IN_FLIGHT: whole(
     [1, 1000000],
     1000,
-    'Requests worked on at once. More are answered with 503. Each caller may have a tenth of it as open streams of changes.',
+    'Requests worked on at once. More are answered with 503. Each caller may have a quarter of it, and a tenth as open streams of changes.',
   ),
   DRAIN_SECONDS: whole(
     [0, 600],

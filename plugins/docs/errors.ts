@@ -62,7 +62,7 @@ const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
   headers_too_large: ['The headers are too large.'],
   internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
   unavailable: [
-    'The service is temporarily unavailable.',
+    'The service is temporarily unavailable, or with the code `overloaded` this caller has too many requests at once.',
     'The service cannot reach its database. Try again shortly.',
   ],
 };

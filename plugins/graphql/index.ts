@@ -112,7 +112,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
       publicWhen: request => asksForTool(request) || isWebSocket(request.raw),
     },
     description:
-      'The same as by POST. Without `query`, a browser gets the interactive tool. With `Upgrade: websocket`, the protocol `graphql-transport-ws` for queries and subscriptions.',
+      'The same as by POST. Without `query`, a browser gets the interactive tool. With `Upgrade: websocket`, the protocol `graphql-transport-ws` for subscriptions.',
     querystring: GraphQLQuery,
     response: { 200: result, ...refusals(400, 401, 403, 405, 429, 500, 503) },
   });
