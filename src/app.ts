@@ -22,7 +22,7 @@ import methods, { refuseOtherMethods } from '../plugins/http/methods.ts';
 import proxies from '../plugins/http/proxies.ts';
 import parsing from '../plugins/http/requests/parsing.ts';
 import routing from '../plugins/http/routes.ts';
-import streams, { isWebSocket } from '../plugins/http/streams.ts';
+import streams, { becomesWebSocket } from '../plugins/http/streams.ts';
 import tracing from '../plugins/http/tracing.ts';
 import { metricsRoute } from '../plugins/metrics.ts';
 import { accessRoutes } from '../plugins/rest/access.ts';
@@ -142,7 +142,7 @@ function serverOf(settings: Settings, log: Log) {
     keepAliveTimeout: 65_000,
     connectionTimeout: socketTimeout(settings),
     http: {
-      shouldUpgradeCallback: isWebSocket,
+      shouldUpgradeCallback: becomesWebSocket,
       headersTimeout: arrivalTimeout,
       connectionsCheckingInterval: 1000,
       // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.

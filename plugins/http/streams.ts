@@ -7,6 +7,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import { need } from '../../src/access/need.ts';
 import { AppError, invalidToken } from '../../src/core/errors.ts';
 import type { Follower } from '../../src/services/changes/follow.ts';
+import { explain } from '../../src/services/refusals.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 
 declare module 'fastify' {
@@ -16,12 +17,18 @@ declare module 'fastify' {
   }
 }
 
-/** Whether Node hands the connection over, instead of the request: `shouldUpgradeCallback` in src/app.ts. */
-export const isWebSocket = ({ method, headers, url = '' }: IncomingMessage) =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  /\bupgrade\b/i.test(headers.connection ?? '') &&
-  /^\/api\/graphql(\?|$)/.test(url);
+const webSockets = new WeakSet<IncomingMessage>();
+/** Whether Node handed the connection over, instead of the request. */
+export const isWebSocket = (request: IncomingMessage) => webSockets.has(request);
+
+/** Says whether Node hands a connection over, when the headers ask for it. Others' headers only look as if they did. */
+export function becomesWebSocket(request: IncomingMessage): boolean {
+  const { method, headers, url = '' } = request;
+  const isOne = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  if (!isOne || !/^\/api\/graphql(\?|$)/.test(url)) return false;
+  webSockets.add(request);
+  return true;
+}
 
 /** What outlives the answer to a request; aborted when the caller's right or the service ends. */
 export type Stream = Follower & { close: () => void };
@@ -52,8 +59,11 @@ export default fp<Options>(async (app, { settings, metrics }) => {
     const ending = new AbortController();
     open.set(name, own.add(ending));
     if (isEnding) ending.abort(serviceEnds);
-    const check = () => checkRight(this).catch(error => ending.abort(error));
-    const timer = setInterval(check, checkRightEvery);
+    let isUnsure = false;
+    const check = async () => {
+      isUnsure = await checkRight(this, isUnsure);
+    };
+    const timer = setInterval(() => check().catch(error => ending.abort(error)), checkRightEvery);
     const close = () => {
       ending.abort();
       clearInterval(timer);
@@ -76,16 +86,20 @@ const tooMany = (maximum: number) => {
   return new AppError('rate_limited', `A caller can have ${maximum} streams at once.`, details);
 };
 
-/** Identifies the caller again, and fails when they may not read any more. */
-async function checkRight(request: FastifyRequest): Promise<void> {
-  await request.identify();
+/** Identifies the caller again, and fails when they may not read any more. Returns whether that is not known. */
+async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<boolean> {
+  await request.identify('again');
   const { refusal, actor } = request;
-  // While nobody can look, the last answer counts.
-  if (refusal instanceof AppError && refusal.code === 'unauthenticated') throw refusal;
+  const code = refusal === null ? undefined : explain(refusal).code;
+  if (code === 'unauthenticated') throw refusal;
+  // While the database is away, the last answer counts.
+  const isUnsure = code !== undefined && code !== 'unavailable';
+  if (isUnsure && wasUnsure) throw serviceEnds;
   need(request, 'read or own');
   // Requests may come a little later, by another clock.
   if (Date.now() > (actor.expiresAt ?? Number.POSITIVE_INFINITY))
     throw invalidToken('The token has expired.');
+  return isUnsure;
 }
 
 /** Sends events (WHATWG, server-sent events) as they come, until there are no more or the client leaves. */

@@ -15,20 +15,20 @@ export class Shares {
     [this.#each, this.#all] = [each, all];
   }
 
-  /** Takes one now; says whether the account may have one more. */
-  take(account: string): boolean {
-    const held = this.#heldBy(account);
-    if (held >= this.#each || this.#sum >= this.#all) return false;
-    this.#held.set(account, held + 1);
-    this.#sum++;
+  /** Takes so much now; says whether the account may have it. */
+  take(account: string, amount = 1): boolean {
+    const held = this.#heldBy(account) + amount;
+    if (held > this.#each || this.#sum + amount > this.#all) return false;
+    this.#held.set(account, held);
+    this.#sum += amount;
     return true;
   }
 
-  give(account: string): void {
-    const held = this.#heldBy(account) - 1;
+  give(account: string, amount = 1): void {
+    const held = this.#heldBy(account) - amount;
     if (held > 0) this.#held.set(account, held);
     else this.#held.delete(account);
-    this.#sum--;
+    this.#sum -= amount;
     if (this.#waiting.size === 0) return;
     const waiting = [...this.#waiting].sort((a, b) => this.#heldBy(a.account) - this.#heldBy(b.account));
     const next = waiting.find(each => this.take(each.account));

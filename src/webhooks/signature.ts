@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { SignatureScheme } from '../../schemas/provider.ts';
+import { openMemoryStore } from '../access/rateLimitStore.ts';
 import type { Provider } from '../config/providers.ts';
 import { isStorableJson } from '../core/validation.ts';
 
@@ -119,12 +120,13 @@ function matchingSecret(provider: Provider, { signatures, prefix }: Claim, body:
 const macOf = (key: KeyObject, prefix: string, body: Buffer | string) =>
   createHmac('sha256', key).update(prefix).update(body).digest();
 
-/** Explaining larger or deeper bodies would let a forger cause load: indented, 56 KB of brackets are 300 MB. */
-const [maxExplained, maxDepth] = [65_536, 32];
+/** Explaining larger, deeper or more bodies would let a forger cause load: indented, 56 KB of brackets are 300 MB. */
+const [maxExplained, maxDepth, mostEachSecond] = [8192, 32, 10];
+const explained = openMemoryStore(1000);
 
 /** Usually a proxy has parsed the body and written it again: the signature then matches another spelling. */
 function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'changed_body' | 'wrong_secret' {
-  if (body.length > maxExplained) return 'wrong_secret';
+  if (body.length > maxExplained || explained.add('', 1).used > mostEachSecond) return 'wrong_secret';
   const text = body.toString('utf8');
   const spellings = [text.trim(), `${text.trim()}\n`];
   try {

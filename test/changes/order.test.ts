@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Actor, anyone } from '../../src/core/actor.ts';
 import { followed } from '../../src/resources.ts';
-import { makeFeed } from '../../src/services/changes/feed.ts';
+import { makeFeed, type OnDear } from '../../src/services/changes/feed.ts';
 import { follow } from '../../src/services/changes/follow.ts';
 import { readPage } from '../../src/services/changes/pages.ts';
 import { posts } from '../../src/services/posts.ts';
@@ -62,7 +62,8 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   const ending = new AbortController();
   t.teardown(() => ending.abort());
   const open = async (actor: Actor) => {
-    const follower = { caller: { actor }, signal: ending.signal, isBehind: false };
+    const onDear: OnDear = work => work(database.dear);
+    const follower = { caller: { actor, onDear }, signal: ending.signal, isBehind: false };
     const choice = { resources: feed.followed, filters: {} };
     const news = follow(feed, follower, choice, { in: 'query', path: '', text: undefined });
     await news.next();

@@ -12,10 +12,10 @@ t.test('a reader that catches up goes on soon after a page could not be read', a
   const rows: Connection['rows'] = async (text, params) => {
     const isPage = /"audit_log" where .* order by/s.test(text);
     if (isPage && ++pages === 2) throw Object.assign(new Error(), { code: 'CONNECTION_CLOSED' });
-    return database.reads.rows(text, params);
+    return database.dear.rows(text, params);
   };
   const { call, newUser, follow } = await openFeed(t, {
-    database: { ...database, reads: { ...database.reads, rows } },
+    database: { ...database, dear: { ...database.dear, rows } },
   });
   const { id } = await newUser();
   const first = await follow();

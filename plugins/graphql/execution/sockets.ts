@@ -58,6 +58,8 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     execute: resultsIn,
     subscribe: resultsIn,
     onError: ({ extra }, _id, _payload, thrown) => {
+      // Nothing is wrong when a client leaves.
+      if (extra.socket.readyState !== extra.socket.OPEN) return [];
       const errors = thrown.flatMap(error => (error.originalError ? refusalsIn(error.originalError) : error));
       const codes = errors.map(({ originalError }) => explain(originalError).code);
       if (codes.includes('rate_limited')) extra.refusals++;

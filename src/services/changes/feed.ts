@@ -1,6 +1,7 @@
 import { systemContext } from '../../access/context.ts';
 import { setBounded } from '../../core/kept.ts';
 import { watchService } from '../../core/watch.ts';
+import type { Connection } from '../../database/connection.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { explain } from '../refusals.ts';
@@ -20,6 +21,9 @@ interface FeedDependencies {
 const lookEvery = 1000;
 const day = 86_400_000;
 const keptPages = 50;
+
+/** What does the work of a reader when it is the turn of its account. */
+export type OnDear = (work: (db: Connection) => Promise<Page>, deadline?: number) => Promise<Page>;
 
 export type Feed = ReturnType<typeof makeFeed>;
 
@@ -107,7 +111,10 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   const current = (from: Position): Position => (keyOf(from) === keyOf(position()) ? position() : from);
 
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
-  async function pageAfter(from: Position): Promise<(Page & { isKept: boolean }) | undefined> {
+  async function pageAfter(
+    from: Position,
+    onDear: OnDear,
+  ): Promise<(Page & { isKept: boolean }) | undefined> {
     const key = keyOf(from);
     const { seen, until } = position();
     if (key === keyOf(position())) return undefined;
@@ -115,7 +122,8 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     if (kept) return { ...kept, isKept: true };
     // The next changes may have been trimmed.
     if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
-    const page = await readPage(context, followed, from, until?.seen ?? seen);
+    // Not beside other reads: a position from long ago, or one that a client made up, takes long to look up.
+    const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     // It is ahead of the feed, which reads the same pages.
     return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
   }

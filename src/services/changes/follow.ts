@@ -4,10 +4,10 @@ import { need, scopesOf } from '../../access/need.ts';
 import { visible } from '../../access/ownership.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { explain } from '../refusals.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, OnDear } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
-import { badPosition, type Position, readPosition, type SentPosition, textOf } from './position.ts';
+import { badPosition, readPosition, type SentPosition, textOf } from './position.ts';
 
 /** Which changes somebody wants. */
 export interface Choice {
@@ -18,7 +18,7 @@ export interface Choice {
 }
 
 /** A request, whose caller is identified again now and then. */
-type Caller = Pick<Context, 'actor'>;
+type Caller = Pick<Context, 'actor'> & { onDear: OnDear };
 
 /** Who follows. */
 export interface Follower {
@@ -39,6 +39,8 @@ export interface News {
 const newsEvery = 14_000;
 /** Milliseconds until a page that could not be read is asked for again. */
 const retryAfter = 1000;
+/** Milliseconds that a page may wait for others of its account. */
+const longestTurn = 60_000;
 const invalidText = '22P02';
 
 /** First the position where it begins, then the changes as they come. */
@@ -69,9 +71,14 @@ export async function* follow(
   try {
     await feed.look();
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
-    let page = await firstPage(feed, position, sent);
+    const pageAfter = () =>
+      feed.pageAfter(position, work => caller.onDear(work, performance.now() + longestTurn));
+    // Whether PostgreSQL accepts the snapshots that a client sent shows here.
+    let page = await pageAfter().catch(error => {
+      throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
+    });
     yield { changes: [], position: textOf(position) };
-    for (; !signal.aborted; page = await feed.pageAfter(position).catch(waitUnlessFinal)) {
+    for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
       let changes: Change[] = [];
       if (page) {
         follower.isBehind = !page.isKept;
@@ -93,14 +100,8 @@ export async function* follow(
   }
 }
 
-/** Whether PostgreSQL accepts the snapshots that a client sent shows here. */
-const firstPage = (feed: Feed, position: Position, sent: SentPosition) =>
-  feed.pageAfter(position).catch(error => {
-    throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
-  });
-
 /** The function that returns a change as the caller may see it, or nothing. */
-function viewOf(caller: Caller, { resources, id, filters }: Choice) {
+function viewOf(caller: Pick<Context, 'actor'>, { resources, id, filters }: Choice) {
   const { parents = {} } = resources[0] ?? {};
   const members = Object.entries(filters).map(([name, value]) => [parents[name] ?? name, value] as const);
   return (change: Change): Change[] => {
