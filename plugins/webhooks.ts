@@ -1,14 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { ref, strict } from '../schemas/common.ts';
 import { ProviderEvent } from '../schemas/event.ts';
 import type { Settings } from '../schemas/settings.ts';
-import { networkOf } from '../src/access/addresses.ts';
-import { Shares } from '../src/access/shares.ts';
 import { readProviders } from '../src/config/providers.ts';
-import { AppError, notFound, overloaded } from '../src/core/errors.ts';
+import { notFound } from '../src/core/errors.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import { describeSpan, eventAttributes } from '../src/telemetry/tracing.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
@@ -109,44 +106,13 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
   });
 };
 
-/** Bytes of bodies that are under way: for an address, and in a process. */
-const [ownBytes, allBytes] = [8_000_000, 64_000_000];
-
-/** Keeps the bytes that were signed, whatever media type the sender gives them, until the delivery is answered. */
+/** Keeps the bytes that were signed, whatever media type the sender gives them. */
 function parseAsBytes(app: FastifyInstance): void {
   const anyType = 'application/octet-stream';
-  const bodies = new Shares(ownBytes, allBytes);
-  app.decorateRequest('bodyBytes', 0);
-  app.addHook('onRequest', (request, reply, done) => {
-    const address = networkOf(request.ip);
-    reply.raw.once('close', () => bodies.give(address, request.bodyBytes));
-    // Fastify would refuse a malformed media type before the parser.
+  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
+  // Fastify would refuse a malformed media type before the parser.
+  app.addHook('onRequest', (request, _reply, done) => {
     request.raw.headers['content-type'] = anyType;
     done();
   });
-  app.addContentTypeParser(anyType, (request: FastifyRequest, payload: IncomingMessage, done) => {
-    const address = networkOf(request.ip);
-    let chunks: Buffer[] | undefined = [];
-    const end = (error: Error | null) => {
-      if (chunks) done(error, error ? undefined : Buffer.concat(chunks));
-      chunks = undefined;
-    };
-    payload.on('data', (chunk: Buffer) => {
-      if (!chunks) return;
-      const isTooLarge = request.bodyBytes + chunk.length > bodyLimit;
-      if (isTooLarge) return end(new AppError('too_large', 'The body is too large.'));
-      if (!bodies.take(address, chunk.length)) return end(overloaded());
-      request.bodyBytes += chunk.length;
-      chunks.push(chunk);
-    });
-    payload.once('end', () => end(null));
-    payload.once('error', error => end(Object.assign(error, { statusCode: 400 })));
-  });
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Of a delivery, as far as it has arrived. */
-    bodyBytes: number;
-  }
 }

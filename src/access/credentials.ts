@@ -10,6 +10,9 @@ interface Dependencies {
   log: Log;
   now: () => Date;
 }
+/** Decoders skip spaces: the same token would be verified and kept in many spellings. */
+const tokenSpelling = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>>>;
 
 /**
@@ -31,6 +34,8 @@ export async function openCredentials(settings: Settings, dependencies: Dependen
       const credential = credentialIn(authorization);
       if (looksLikeToken(credential)) return { credential, verifier: keys };
       if (tokens === undefined) throw invalidToken('The credential is not an API key of this service.');
+      if (credential.length > 8192 || !tokenSpelling.test(credential))
+        throw invalidToken('The credential is neither an API key nor a token.');
       return { credential, verifier: tokens };
     },
     close: () => tokens?.close(),

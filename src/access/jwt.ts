@@ -1,17 +1,20 @@
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { AppError, invalidToken, unavailable } from '../core/errors.ts';
+import { AppError, invalidToken, OperatorError, reasonOf, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
 import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
+import { tokenHashOf } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 
 /** Milliseconds. A verified token is trusted for this long, or until it expires. */
 const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
+/** Milliseconds until the issuer is asked again for a key that it did not have, or while it was away. */
+const askAgainAfter = 5000;
 const maxTokens = 10_000;
 
 type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
@@ -21,10 +24,18 @@ export function openTokenVerifier(
   { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
   { log, database }: { log: Log; database: Database },
 ) {
+  let askedAt = Number.NEGATIVE_INFINITY;
   const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
     cacheMaxAge: Number.POSITIVE_INFINITY,
-    cooldownDuration: 5000,
+    cooldownDuration: askAgainAfter,
     timeoutDuration: 3000,
+    [customFetch]: (url, options) => {
+      // By itself it cools down only after a success.
+      if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown) throw unavailable();
+      return fetch(url, options).finally(() => {
+        askedAt = performance.now();
+      });
+    },
   });
   const checks = {
     // No algorithms: a set of public keys verifies neither `none` nor HMAC.
@@ -34,7 +45,7 @@ export function openTokenVerifier(
     /** Seconds. */
     clockTolerance: 30,
   };
-  /** All times are on the monotonic clock. */
+  /** By the hash of the token, which may be long. All times are on the monotonic clock. */
   const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
   let keysReadAt = 0;
   const reading = watchService({
@@ -48,14 +59,16 @@ export function openTokenVerifier(
 
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async function readKeys(): Promise<void> {
-    await keys.reload();
+    await keys.reload().catch(error => {
+      throw explain(error);
+    });
     keysReadAt = performance.now();
-    for (const [token, { until }] of verified) if (until < keysReadAt) verified.delete(token);
+    for (const [id, { until }] of verified) if (until < keysReadAt) verified.delete(id);
   }
 
   /** The caller, when the token was verified before; after a while it is verified again. */
   function recall(token: string): Actor | Promise<Actor> | undefined {
-    const known = verified.get(token);
+    const known = verified.get(tokenHashOf(token));
     if (!known) return undefined;
     const { actor, until, readAt } = known;
     // The person may have changed.
@@ -63,7 +76,7 @@ export function openTokenVerifier(
     if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
     // This is no guess, so the limit of lookups does not count.
     return find(token).catch(error => {
-      if (error.code === 'unauthenticated') verified.delete(token);
+      if (error.code === 'unauthenticated') verified.delete(tokenHashOf(token));
       throw error;
     });
   }
@@ -79,7 +92,7 @@ export function openTokenVerifier(
     const until = performance.now() + Math.min(trustedFor, expiresIn);
     const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
     // Who has no user yet may register, and go on at once.
-    if (actor.person !== null) setBounded(verified, token, { actor, until, readAt }, maxTokens);
+    if (actor.person !== null) setBounded(verified, tokenHashOf(token), { actor, until, readAt }, maxTokens);
     return actor;
   }
 
@@ -93,7 +106,7 @@ export function openTokenVerifier(
     const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
     // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
-      log.warn({ err: error }, 'Cannot read the keys of the token issuer.');
+      reading.failed(new OperatorError(reasonOf(error) ?? String((error as Error).cause ?? error)));
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
     }
     log.debug({ err: error }, 'A token was refused.');

@@ -27,7 +27,7 @@ export function keptSecrets(folder: string): string | undefined {
 
 function generateSecrets(folder: string): string {
   const secrets = JSON.stringify({ stripe: [`whsec_${randomBytes(32).toString('base64url')}`] });
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Renamed once complete: a killed process leaves no broken file.
   const unfinished = `${fileIn(folder)}.unfinished`;
   writeFileSync(unfinished, `${secrets}\n`, { mode: 0o600 });

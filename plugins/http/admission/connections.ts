@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { Shares } from '../../../src/access/shares.ts';
+import { overloaded } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -11,6 +13,8 @@ declare module 'fastify' {
 
 /** Requests of one connection that are not answered yet. Clients that send ahead send a few. */
 const mostUnanswered = 20;
+/** Bytes of bodies that are under way: of an account, and in a process. */
+const [ownBytes, allBytes] = [8_000_000, 64_000_000];
 /** Bytes that wait for the clients of one account, and how often they are added up, in milliseconds. */
 const mostUnsent = 16_000_000;
 const lookEvery = 250;
@@ -47,6 +51,23 @@ export default fp(async app => {
   app.addHook('onResponse', (request, reply, done) => {
     connections.get(request.raw.socket)?.replies.delete(reply);
     done();
+  });
+
+  const bodies = new Shares(ownBytes, allBytes);
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { name } = request.account;
+    let held = 0;
+    const count = ({ length }: Buffer) => {
+      if (bodies.take(name, length)) held += length;
+      // Fastify stops reading the body, and answers.
+      else payload.off('data', count).emit('error', overloaded());
+    };
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    if (Number(length) > 0 || encoding !== undefined) {
+      payload.on('data', count);
+      reply.raw.once('close', () => bodies.give(name, held));
+    }
+    done(null, payload);
   });
 
   app.decorateReply('waiting', null);

@@ -4,7 +4,7 @@ import type { Credentials } from '../../../src/access/credentials.ts';
 import type { Need } from '../../../src/access/need.ts';
 import type { RateLimits } from '../../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../../src/core/actor.ts';
-import { AppError, rateLimited } from '../../../src/core/errors.ts';
+import { rateLimited } from '../../../src/core/errors.ts';
 import { vary } from '../headers.ts';
 
 declare module 'fastify' {
@@ -20,8 +20,8 @@ declare module 'fastify' {
     caller: Actor | null;
     /** Why the credentials are not accepted. */
     refusal: unknown;
-    /** Looks again whose credentials these are: a stream outlives the answer. */
-    identify(): Promise<void>;
+    /** Looks whose credentials these are; also `again`, for a stream that outlives the answer: that is no guess. */
+    identify(again?: 'again'): Promise<void>;
   }
 }
 
@@ -36,14 +36,14 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
       },
     });
     app.decorateRequest('refusal', null);
-    app.decorateRequest('identify', async function () {
+    app.decorateRequest('identify', async function (again) {
       const { authorization } = this.headers;
       if (!credentials || authorization === undefined) return;
       try {
         const { credential, verifier } = credentials.read(authorization);
+        const find = () => verifier.find(credential);
         this.caller =
-          (await verifier.recall(credential)) ??
-          (await lookUp(limits, this.ip, () => verifier.find(credential)));
+          (await verifier.recall(credential)) ?? (await (again ? find() : lookUp(limits, this.ip, find)));
         this.keptAccount = null;
         this.refusal = null;
       } catch (error) {
@@ -65,15 +65,17 @@ export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
   },
 );
 
-/** A lookup costs work: an address that has guessed too often gets none. */
-async function lookUp(limits: RateLimits, address: string, find: () => Promise<Actor>): Promise<Actor> {
-  const { name, maximum } = limits.guessAccountOf(address);
-  const usage = await limits.store.add(name, 0);
-  if (usage.used >= maximum) throw rateLimited(usage.endsIn);
-  try {
-    return await find();
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'unauthenticated') await limits.store.add(name, 1);
-    throw error;
+/** A lookup costs work: an address gets only so many that find nobody, or no person. */
+async function lookUp({ store, guessAccountOf }: RateLimits, address: string, find: () => Promise<Actor>) {
+  const { name, maximum } = guessAccountOf(address);
+  // It counts while it runs, or many at once would all be made.
+  const { used, endsIn } = await store.add(name, 1);
+  const giveBack = () => store.add(name, -1);
+  if (used > maximum) {
+    await giveBack();
+    throw rateLimited(endsIn);
   }
+  const actor = await find();
+  if (actor.kind === 'key' || actor.person !== null) await giveBack();
+  return actor;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -29,7 +29,15 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
     await (await openClient({ dataDir: unfinished, startParams, ...from(snapshot) })).close();
     renameSync(unfinished, data);
   }
-  return openClient({ dataDir: data, startParams });
+  // First this one, so that nobody reaches what an earlier start left in it.
+  chmodSync(data, 0o700);
+  const client = await openClient({ dataDir: data, startParams });
+  // PGlite makes its files 0666, whatever the umask.
+  const { chmod } = client.Module.FS;
+  Object.assign(client.Module.FS, { chmod: (path: string, mode: number) => chmod(path, mode & 0o700) });
+  for (const file of readdirSync(data, { recursive: true, withFileTypes: true }))
+    if (file.isFile()) chmodSync(join(file.parentPath, file.name), 0o600);
+  return client;
 }
 
 /**
@@ -37,6 +45,8 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
  * system: that works on every platform, and a killed process cannot leave it behind.
  */
 export function lockFolder(folder: string): () => void {
+  // Nobody else may read the data. A folder that is there may hold more than ours: it stays as it is.
+  process.umask(0o077);
   mkdirSync(folder, { recursive: true });
   let lock: DatabaseSync | undefined;
   try {
