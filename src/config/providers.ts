@@ -22,8 +22,9 @@ export function readProviders(text = '{}') {
   const providers = new Map<string, Provider>();
   const problems: string[] = [];
   for (const [index, [name, value]] of entriesOf(text, problems).entries()) {
-    // Not by its name, which may be a secret that was swapped with the name.
+    // Not by its name, which may be a secret that was swapped with the name: those are longer, or have capitals.
     const entry = `entry ${index + 1}`;
+    const shown = validName.test(name) && name.length < 24 ? name : entry;
     if (value === null || typeof value !== 'object') {
       problems.push(`${entry} must be a list of secrets, or an object`);
       continue;
@@ -32,12 +33,12 @@ export function readProviders(text = '{}') {
     if (!validName.test(name)) problems.push(`${entry}: a provider's name must be ${nameRule}`);
     const violations = check(settings);
     if (violations) {
-      problems.push(...violations.map(({ path, message }) => `${name}${path} ${message}`));
+      problems.push(...violations.map(({ path, message }) => `${shown}${path} ${message}`));
       continue;
     }
     const preset = presetOf(name, settings);
     if (!isPreset(preset)) {
-      problems.push(`${name}/preset must be one of ${Object.keys(presets).join(', ')}`);
+      problems.push(`${shown}/preset must be one of ${Object.keys(presets).join(', ')}`);
       continue;
     }
     const isFollowed = settings.preset !== undefined || preset === name || preset === 'standard';
@@ -45,7 +46,7 @@ export function readProviders(text = '{}') {
     const provider = { ...presets[preset], header, ...settings, name, preset };
     const isStandard = provider.scheme === 'standard';
     if (isStandard && !provider.secrets.every(secret => standardSecret.test(secret)))
-      problems.push(`${name}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
+      problems.push(`${shown}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
     const bytesOf = (secret: string) =>
       isStandard ? Buffer.from(secret.replace(/^whsec_/, ''), 'base64') : Buffer.from(secret);
     const keys = provider.secrets.map(secret => createSecretKey(bytesOf(secret)));
@@ -72,6 +73,6 @@ function entriesOf(text: string, problems: string[]): [string, unknown][] {
   } catch {
     // The parser's own message would quote a secret.
   }
-  problems.push('must be a JSON object such as {"stripe":["current","previous"]}');
+  problems.push('must be a JSON object with a list of secrets for each provider');
   return [];
 }

@@ -45,12 +45,12 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
  * system: that works on every platform, and a killed process cannot leave it behind.
  */
 export function lockFolder(folder: string): () => void {
-  // Nobody else may read the data. A folder that is there may hold more than ours: it stays as it is.
-  process.umask(0o077);
-  mkdirSync(folder, { recursive: true });
+  // One that is there may hold more than ours, so its own mode stays.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   let lock: DatabaseSync | undefined;
   try {
     lock = new DatabaseSync(join(folder, 'owner.lock'), { timeout: 0 });
+    chmodSync(join(folder, 'owner.lock'), 0o600);
     lock.exec('pragma journal_mode = memory; begin exclusive');
   } catch (cause) {
     lock?.close();
@@ -62,7 +62,11 @@ export function lockFolder(folder: string): () => void {
       { cause },
     );
   }
-  return () => lock?.close();
+  const umask = process.umask(0o077);
+  return () => {
+    process.umask(umask);
+    lock?.close();
+  };
 }
 const sqliteBusy = 5;
 

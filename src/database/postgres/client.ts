@@ -16,8 +16,6 @@ export interface Server {
   statementTimeout?: number;
   /** Milliseconds that a statement may wait for a lock. */
   lockTimeout?: number;
-  /** Seconds that a statement may wait for a connection. */
-  patience?: number;
 }
 
 /** A server of this deployment. */
@@ -84,7 +82,7 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
       types,
       ...options,
     });
-  return new Pool(connect, server.patience);
+  return new Pool(connect);
 }
 
 /** One connection that is used only for health checks, and for notifications of the channel that it listens to. */

@@ -24,9 +24,6 @@ const answerTimeout = 5000;
  */
 const writeLockTimeout = 50;
 
-/** Seconds. What is dear waits for its only connection, and not longer than somebody waits for it. */
-const dearPatience = 60;
-
 /** How processes send each other messages. */
 const channel = 'triport';
 
@@ -35,7 +32,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const reading = forReads(server);
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
-  const dear = connectTo({ ...server, connections: 1, patience: dearPatience });
+  const dear = connectTo({ ...server, connections: 1 });
   const writes = connectionOf(writers);
   const listeners: ((message: string) => void)[] = [];
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.

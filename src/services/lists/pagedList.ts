@@ -8,7 +8,7 @@ import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
-import { readCounting, readPaid, rowsOfPoint } from './prices.ts';
+import { readCounting, rowsOfPoint } from './prices.ts';
 import {
   type Criteria,
   type Cursors,
@@ -55,26 +55,15 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
     const query = this.#allowed(context, asked);
-    const { run, toRecord, isCounted, isById } = this.#planOf(this.#readingOf(query, { from: 'number' }));
+    const { run, toRecord } = this.#planOf(this.#readingOf(query, { from: 'number' }));
     const values = valuesOf(query);
-    const read = (db: Connection, $most?: number) => run(db, { ...values, $most });
-    const rows = isCounted
-      ? await readCounting(context, read, ([first]) => Number(first?.at(-1)))
-      : await readPaid(context, isById ? 0 : await this.#passedBy(context, query), read);
+    const read = (db: Connection, $most: number) => run(db, { ...values, $most });
+    const rows = await readCounting(context, read, ([first]) => Number(first?.at(-1)));
     const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
     const { page = 1, limit } = query;
     const total = Number(rows[0]?.at(-2));
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
     return { data, meta, hasNext: page * limit < total };
-  }
-
-  /** How many rows a page passes before it begins. A page past the end passes the whole list. */
-  async #passedBy(context: Context, query: ListQuery<Filter, Sort>): Promise<number> {
-    const { $skip } = valuesOf(query);
-    if ($skip < rowsOfPoint) return 0;
-    const { sort: _, ...criteria } = query;
-    const { meta } = await this.byNumber(context, { ...criteria, page: 1, limit: 1 } as typeof query);
-    return Math.min($skip, meta.total);
   }
 
   async byCursor(context: Context, asked: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {

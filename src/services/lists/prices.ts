@@ -6,21 +6,10 @@ export const rowsOfPoint = 10_000;
 /** Points above which a list is dear: other reads would wait for its connection. */
 const dear = 10;
 
-/** Reads what passes so many rows, once they are paid for. */
-export async function readPaid<T>(
-  { db, budget }: Context,
-  rows: number,
-  read: (db: Connection) => Promise<T>,
-): Promise<T> {
-  const points = Math.floor(rows / rowsOfPoint);
-  if (!budget || points === 0) return read(db);
-  await budget.charge(points);
-  return points > dear && !db.isTransaction ? budget.payer.onDear(read) : read(db);
-}
-
 /**
- * Reads what counts rows: at most `most` of them. Nobody knows before how many there are, so first as many are counted
- * as cost nothing, then what is not dear, then as many as the caller has points for.
+ * Reads what counts or passes fewer than `most` rows, and otherwise nothing but that there are more. Nobody knows before
+ * how many there are, so first as many are counted as cost nothing, then as many as are not dear, then as many as the
+ * caller has points for.
  */
 export async function readCounting<T>(
   context: Context,

@@ -55,20 +55,22 @@ export const totalsStatement = (rules: ListRules, selection: Selection) =>
 function countOf(rules: ListRules, selection: Selection): SQL {
   const { table, filters } = rules;
   const { rarest, used, perParent } = selection;
-  const others =
-    rarest === undefined ? [] : used.filter(name => name !== rarest && is(filters[name], Column));
-  const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
-  const first = matching(rules, { ...selection, used: used.filter(name => !others.includes(name)) });
-  const rows = sql`select ${listOf(others.map(name => filters[name] as PgColumn))} from ${table} where ${first}`;
+  const others = used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
+  const passed = { ...selection, used: used.filter(name => !others.includes(name)) };
+  const columns = listOf(others.map(name => filters[name] as PgColumn));
   // The columns have the same names in the rows as in the table.
   const name = raw(`"${getTableName(table)}"`);
-  const all =
-    perParent === undefined
-      ? rows
-      : sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}`;
+  const rows =
+    perParent !== undefined
+      ? sql`select ${parent} as "$parent", ${name}.* from ${parents}
+        cross join lateral (select ${columns} from ${table} where ${matching(rules, passed)}) as ${name}`
+      : sql`select ${columns} from ${table} where ${rangeOf(rules, { ...passed, ...oldestFirst })}
+        ${rarest && sql`order by ${filters[rarest] as PgColumn}, ${table.id}`}`;
+  const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
   return sql`count(*) ${others.length > 0 ? chosen : undefined} as total, count(*) as passed
-    from (${all} limit ${numberIn(rules)('$most')}) as ${name}`;
+    from (${rows} limit ${numberIn(rules)('$most')}) as ${name}`;
 }
+const oldestFirst = { sort: 'createdAt', descending: false, from: 'number' } as const;
 
 /** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
 const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
@@ -82,9 +84,6 @@ export function planOf(rules: ListRules, reading: Reading) {
   const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
   return {
     run: rowsOf(pageStatement(rules, reading)),
-    /** Whether the total of a page by number is counted, and not kept. */
-    isCounted: keptList(rules, reading) === undefined,
-    isById: isById(rules, reading),
     toRecord: rowMapper(recordColumnsOf(rules, reading)),
     /** How many values a position has: those of the sort, and the id. */
     length: position.length,
@@ -167,14 +166,15 @@ function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
   const { table } = rules;
   const { descending } = reading;
   const list = keptList(rules, reading);
-  if (list === undefined) {
-    // No page of a list that is counted no further.
-    const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
-    return { start: sql`select ${countOf(rules, reading)}`, isPaid };
+  // No page of what is not paid for.
+  const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
+  if (list === undefined) return { start: sql`select ${countOf(rules, reading)}`, isPaid };
+  const position = (skip: SQLWrapper) => sql`from list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
+  if (!isById(rules, reading)) {
+    const start = sql`select total, least(total, ${placeholder('$skip')}::bigint) as passed ${position(raw('0'))}`;
+    return { start, isPaid };
   }
-  const skipped = isById(rules, reading) ? placeholder('$skip') : raw('0');
-  const start = sql`select bound, remaining, total, 0 as passed from list_position(${list}, ${skipped}, ${raw(`${descending}`)})`;
-  if (!isById(rules, reading)) return { start };
+  const start = sql`select bound, remaining, total, 0 as passed ${position(placeholder('$skip'))}`;
   const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
   return { start, bound, skip: sql`(select remaining from start)` };
 }
