@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
 import type { Violation } from '../../schemas/error.ts';
-import { type AppError, type ErrorCode, LimitExceeded } from '../../src/core/errors.ts';
+import { type AppError, type ErrorCode, isLimit, tooMuch } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { logFailure } from '../http/errors.ts';
@@ -36,11 +36,16 @@ export const withCode = (code: string, errors: readonly GraphQLError[]) =>
       new GraphQLError(truncate(message, longestMessage), { nodes, source, positions, extensions: { code } }),
   );
 
-/** With the limit, the value and, where it is known, the place. */
-export const limitError = (
-  { message, limit }: LimitExceeded,
-  { path, node = null }: { path?: readonly (string | number)[] | undefined; node?: ASTNode | null } = {},
-) => new GraphQLError(message, { nodes: node, extensions: { ...limit, ...(path && { path }) } });
+export function limitError(
+  code: string,
+  what: string,
+  value: number,
+  maximum: number,
+  { path, node = null }: { path?: (string | number)[]; node?: ASTNode | null } = {},
+): GraphQLError {
+  const { message, details } = tooMuch([code, what, maximum], value);
+  return new GraphQLError(message, { nodes: node, extensions: { ...details, ...(path && { path }) } });
+}
 
 /** For a list that has more records than may be read at once. */
 export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
@@ -59,14 +64,10 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
     const { message, locations, path } = error;
     const origin = { ...(locations && { locations }), ...(path && { path }) };
     // With a code: one of ours, or one about the document. Both are written for callers.
-    if (typeof error.extensions.code === 'string')
-      return { message, ...origin, extensions: { ...error.extensions, requestId: request.id } };
-    if (error.originalError instanceof LimitExceeded)
-      return {
-        message,
-        ...origin,
-        extensions: { path, ...error.originalError.limit, requestId: request.id },
-      };
+    if (typeof error.extensions.code === 'string') {
+      const limited = 'maximum' in error.extensions && { path };
+      return { message, ...origin, extensions: { ...limited, ...error.extensions, requestId: request.id } };
+    }
     if (isMistake(error)) {
       const extensions = { code: renamed.invalid, requestId: request.id };
       return { message: truncate(message, longestMessage), ...origin, extensions };
@@ -76,16 +77,19 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
     return {
       message: known.message,
       ...origin,
-      // The body of REST is the argument `input` of a field.
-      extensions: { ...extensionsOf(known, path ? '/input' : ''), requestId: request.id },
+      extensions: { ...extensionsOf(known, path), requestId: request.id },
     };
   });
 
-/** The code and the details of an error. Details that only repeat the code are left out. */
-function extensionsOf({ code, details }: AppError, body: string) {
-  const name = renamed[code] ?? code.toUpperCase();
+/**
+ * The code and the details of an error. Details that only repeat the code are left out. The body of REST is the argument
+ * `input` of a field.
+ */
+function extensionsOf({ code, details }: AppError, at: GraphQLError['path']) {
+  const [name, body] = [renamed[code] ?? code.toUpperCase(), at ? '/input' : ''];
   if (Array.isArray(details))
     return { code: name, details: details.map(violation => withPath(violation, body)) };
+  if (isLimit(details)) return { path: at, ...details };
   if (details.code === code && Object.keys(details).length === 1) return { code: name };
   const { path, version } = details;
   const extensions = { code: name, ...(version !== undefined && { version }) };

@@ -5,6 +5,7 @@ import {
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
@@ -17,7 +18,8 @@ declare module 'fastify' {
 }
 
 /**
- * A span for each request, a child of the one in `traceparent`, if there is one. Registered only when tracing is on.
+ * A span for each request, a child of the one in `traceparent` if that is sampled: otherwise anybody could keep requests
+ * out of the traces. Registered only when tracing is on.
  */
 export default fp(async app => {
   const tracer = trace.getTracer('triport');
@@ -28,7 +30,9 @@ export default fp(async app => {
     if (request.config.shed === false) return done();
     const { method, id } = request;
     const route = request.config.url ?? 'none';
-    const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+    const caller = propagation.extract(ROOT_CONTEXT, request.headers);
+    const flags = trace.getSpanContext(caller)?.traceFlags ?? TraceFlags.NONE;
+    const parent = flags & TraceFlags.SAMPLED ? caller : ROOT_CONTEXT;
     const attributes = { 'http.request.method': method, 'http.route': route, 'http.request.id': id };
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
     request.traced = trace.setSpan(parent, span);

@@ -1,5 +1,5 @@
 import { pageLimit } from '../../schemas/lists.ts';
-import { type Limit, LimitExceeded, tookTooLong } from '../core/errors.ts';
+import { AppError, type Limit, tookTooLong, tooMuch } from '../core/errors.ts';
 import type { Connection } from '../database/connection.ts';
 
 /** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
@@ -71,7 +71,8 @@ export class Budget {
 
   /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
   measure(result: unknown): void {
-    if (this.#refusal instanceof LimitExceeded && this.#refusal.limit.code === text[0]) throw this.#refusal;
+    const { details } = this.#refusal instanceof AppError ? this.#refusal : {};
+    if (details && 'code' in details && details.code === text[0]) throw this.#refusal;
     let [count, length] = [0, 0];
     const add = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) {
@@ -96,7 +97,7 @@ export class Budget {
   }
 
   #keep(limit: Limit, value: number): void {
-    if (value > limit[2]) this.#refuse(new LimitExceeded(limit, value));
+    if (value > limit[2]) this.#refuse(tooMuch(limit, value));
   }
 
   #refuse(error: unknown): never {

@@ -44,14 +44,13 @@ export class AppError extends Error {
 export type Limit = readonly [code: string, what: string, maximum: number];
 
 /** An operation takes more than any may. */
-export class LimitExceeded extends Error {
-  readonly limit: { code: string; value: number; maximum: number };
-
-  constructor([code, what, maximum]: Limit, value: number) {
-    super(`Too many ${what}: ${value}, but at most ${maximum} are allowed.`);
-    this.limit = { code, value, maximum };
-  }
-}
+export const tooMuch = ([code, what, maximum]: Limit, value: number) =>
+  new AppError('bad_request', `Too many ${what}: ${value}, but at most ${maximum} are allowed.`, {
+    code,
+    value,
+    maximum,
+  });
+export const isLimit = (details: Details) => 'value' in details && 'maximum' in details;
 
 export const invalid = (violations: Violation[]) =>
   new AppError('invalid', 'The input is not valid.', violations);

@@ -9,7 +9,7 @@ import {
   type Token,
 } from 'graphql';
 import type { GraphQLRequest } from '../../../schemas/graphql.ts';
-import { AppError, LimitExceeded } from '../../../src/core/errors.ts';
+import { AppError } from '../../../src/core/errors.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { badRequest } from '../../http/errors.ts';
@@ -70,13 +70,11 @@ function namedHash({ extensions }: GraphQLRequest): string | undefined {
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 const untrusted = () => new AppError('forbidden', 'This service runs trusted documents only.');
 
-const tooLong = (...exceeded: ConstructorParameters<typeof LimitExceeded>) =>
-  new DocumentError([limitError(new LimitExceeded(...exceeded))]);
-
 /** Length and tokens are limited before anything else. */
 function parseOperations(text: string, maxTokens: number): Operation[] {
   const { length } = text;
-  if (length > maxCharacters) throw tooLong(['LENGTH_LIMIT_EXCEEDED', 'characters', maxCharacters], length);
+  if (length > maxCharacters)
+    throw new DocumentError([limitError('LENGTH_LIMIT_EXCEEDED', 'characters', length, maxCharacters)]);
   const document = parseDocument(text, maxTokens);
   const fragments = new Map(
     document.definitions
@@ -110,7 +108,7 @@ function parseDocument(text: string, maxTokens: number): DocumentNode {
       error instanceof GraphQLError ? error : new GraphQLError('The document is nested too deeply.');
     // The parser stops there, and says so only in words.
     if (problem.message.startsWith('Syntax Error: Document contains more that'))
-      throw tooLong(['TOKEN_LIMIT_EXCEEDED', 'tokens', maxTokens], maxTokens + 1);
+      throw new DocumentError([limitError('TOKEN_LIMIT_EXCEEDED', 'tokens', maxTokens + 1, maxTokens)]);
     throw new DocumentError(withCode('GRAPHQL_PARSE_FAILED', [problem]));
   }
 }

@@ -16,17 +16,16 @@ import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
 import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
-import { LimitExceeded } from '../../../src/core/errors.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { explain } from '../../../src/services/refusals.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
 import type { Operation } from '../documents/reader.ts';
-import { DocumentError, limitError, truncated, withCode } from '../errors.ts';
+import { DocumentError, truncated, withCode } from '../errors.ts';
 import { type Estimate, maximumsOf } from '../limits/queryLimits.ts';
 import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
-import type { Outcome } from './http.ts';
+import { type Outcome, refusalsIn } from './http.ts';
 
 type Path = GraphQLResolveInfo['path'];
 type Variables = Record<string, unknown>;
@@ -88,7 +87,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
       if (typeof sent === 'string') budget.measureText(Buffer.byteLength(sent));
       return { ...outcome, sent };
     } catch (error) {
-      throw error instanceof LimitExceeded ? new DocumentError([limitError(error)]) : error;
+      throw new DocumentError(refusalsIn(error));
     }
   }
 

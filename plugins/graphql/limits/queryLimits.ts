@@ -17,7 +17,6 @@ import {
 } from 'graphql';
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Settings } from '../../../schemas/settings.ts';
-import { LimitExceeded } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import type { Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
@@ -186,7 +185,7 @@ function check({ maximums }: Query, limit: Limit, value: number, path: string[],
   const maximum = maximums[limit];
   if (value <= maximum) return;
   const [code, what] = exceeded[limit];
-  throw new DocumentError([limitError(new LimitExceeded([code, what, maximum], value), { path, node })]);
+  throw new DocumentError([limitError(code, what, value, maximum, { path, node })]);
 }
 
 type Fragment = InlineFragmentNode | FragmentDefinitionNode;

@@ -2,10 +2,13 @@ import t from 'tap';
 import { sql } from '../../../drizzle/orm.ts';
 import { idempotencyKeys } from '../../../drizzle/tables/idempotencyKeys.ts';
 import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
+import { Budget } from '../../../src/access/budget.ts';
+import { systemContext } from '../../../src/access/context.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { orm } from '../../../src/database/connection.ts';
+import { type Connection, orm } from '../../../src/database/connection.ts';
+import { withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import { build } from '../../helper/app.ts';
-import { countRows, select } from '../../helper/database.ts';
+import { countRows, select, testLog } from '../../helper/database.ts';
 import { essence, isReplayed, keyed } from '../../helper/events/replays.ts';
 import { completeResources, newBody, newPerson } from '../../helper/records.ts';
 import { secret, signatureOf } from '../../helper/webhooks.ts';
@@ -168,16 +171,45 @@ t.test('an operation in GraphQL with a key has exactly one mutation', async t =>
   t.equal((await graphql('k', query)).text, first.text);
 });
 
-t.test('a response that is too long to be kept undoes the mutation', async t => {
+t.test('an answer of more than 16 KB is answered, not kept, and its repetition says so', async t => {
   const user = await newUser();
-  const title = 'x'.repeat(500);
-  for (let i = 0; i < 20; i++) await newPost({ title, authorId: user.id });
-  const titles = Array.from({ length: 29 }, (_, i) => `t${i}: title`);
-  const query = `mutation { updateUser(id: "${user.id}", input: { name: "Other" }) { posts { ${titles} } } }`;
-  const { data, errors } = (await graphql('long', query)).body;
-  t.equal(data, null);
-  t.match(errors, [{ extensions: { code: 'LENGTH_LIMIT_EXCEEDED', maximum: 262_144 } }]);
-  t.same((await call('GET', `/api/users/${user.id}`, 200)).body, user);
+  const make = (length: number) =>
+    newPost({ title: 'é'.repeat(length), authorId: user.id, status: 'published' });
+  for (let i = 0; i < 16; i++) await make(500);
+  const query = (name: string) =>
+    `mutation { updateUser(id: "${user.id}", input: { name: "${name}" }) { version posts { title } } }`;
+  const short = await graphql('short', query('Short'));
+  t.ok(short.text.length < 16_384, 'in characters, as the next one');
+  t.equal((await graphql('short', query('Short'))).text, short.text);
+  await make(500);
+  const long = await graphql('long', query('Long'));
+  t.equal(long.body.data.updateUser.posts.length, 17);
+  t.ok(long.text.length < 16_384 && Buffer.byteLength(long.text) > 16_384, 'bytes count');
+  const { data, errors } = (await graphql('long', query('Long'))).body;
+  t.match([data, errors], [undefined, [{ extensions: { code: 'IDEMPOTENCY_ANSWER_TOO_LONG' } }]]);
+  const { body } = await call('GET', `/api/users/${user.id}`, 200);
+  t.match(body, { name: 'Long', version: 3 }, 'and was done once');
+});
+
+t.test('an answer that is kept costs one more request for each 16 KB', async t => {
+  const charged: number[] = [];
+  const payer = {
+    deadline: Number.POSITIVE_INFINITY,
+    hasLeft: () => false,
+    left: async () => 1000,
+    charge: async (points: number) => void charged.push(points),
+    onDear: <T>(work: (db: Connection) => Promise<T>) => work(database.dear),
+  };
+  const system = systemContext({ db: database.writes, log: testLog }, 'test', 'job');
+  const keep = (length: number) =>
+    withIdempotencyKey(
+      { ...system, budget: new Budget(payer) },
+      { key: `${length}`, fingerprint: '' },
+      async () => ({ status: 201, location: null, body: 'é'.repeat(length / 2) }),
+    );
+  for (const length of [16_382, 16_384, 40_000]) await keep(length);
+  await keep(40_000);
+  t.same(charged, [1, 2], 'a repetition costs nothing');
 });
 
 t.test('a malformed key is a 400 that names the header, in GraphQL too', async t => {
