@@ -73,12 +73,12 @@ export async function buildApp(dependencies: AppDependencies) {
     : undefined;
 
   await app.register(routing);
+  await app.register(connections);
   if (isTracing()) await app.register(tracing);
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   await app.register(parsing);
   await app.register(headers);
   await app.register(logging, { metrics });
-  await app.register(connections);
   await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   await app.register(methods);

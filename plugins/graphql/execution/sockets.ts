@@ -108,13 +108,11 @@ function transportOf(connection: Connection): ServerSocket {
 
 /** Counts a message; says whether the client may send so many. */
 function mayGoOn(connection: Connection): boolean {
-  const time = performance.now();
-  const { messages, heardAt } = connection;
-  if (heardAt !== undefined) {
-    const more = ((time - heardAt) / 1000) * messagesEachSecond;
-    Object.assign(connection, { messages: Math.min(mostMessages, messages + more), heardAt: time });
-  }
-  return connection.messages-- >= 1;
+  const { messages, heardAt = Number.POSITIVE_INFINITY } = connection;
+  const more = Math.max(0, performance.now() - heardAt) * (messagesEachSecond / 1000);
+  connection.messages = Math.min(mostMessages, messages + more) - 1;
+  if (more > 0) connection.heardAt = performance.now();
+  return connection.messages >= 0;
 }
 
 /** Closes a socket and reads no further. */

@@ -1,8 +1,9 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { Shares } from '../../../src/access/shares.ts';
 import { overloaded } from '../../../src/core/errors.ts';
+import { keptIn } from '../../../src/core/kept.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -21,30 +22,28 @@ const lookEvery = 250;
 
 interface Connection {
   replies: Set<FastifyReply>;
-  /** The newest request. */
-  request?: FastifyRequest;
+  /** The first one: a client has one account on a connection. */
+  request: FastifyRequest;
 }
 
 /** Closes a connection that sends requests far ahead, and the one with the most bytes that its client does not read. */
 export default fp(async app => {
   const connections = new Map<Socket, Connection>();
-  app.server.on('connection', (socket: Socket) => {
-    connections.set(socket, { replies: new Set() });
-    socket.once('close', () => connections.delete(socket));
-  });
 
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw;
-    const connection = connections.get(socket);
     // An injected request has none.
-    if (!connection) return done();
-    const { replies } = connection;
+    if (!(socket instanceof Socket)) return done();
+    const { replies } = keptIn(connections, socket, () => {
+      socket.once('close', () => connections.delete(socket));
+      return { replies: new Set(), request };
+    });
     if (replies.size >= mostUnanswered) {
+      // Node goes on with what it has read, so this may happen hundreds of times.
       reply.hijack();
       socket.destroy();
       return;
     }
-    connection.request = request;
     replies.add(reply);
     done();
   });
@@ -55,45 +54,40 @@ export default fp(async app => {
 
   const bodies = new Shares(ownBytes, allBytes);
   app.addHook('preParsing', (request, reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    if (!Number(length) && encoding === undefined) return done(null, payload);
     const { name } = request.account;
     let held = 0;
     const count = ({ length }: Buffer) => {
       if (bodies.take(name, length)) held += length;
-      // Fastify stops reading the body, and answers.
+      // Fastify stops reading the body, and answers. Nobody may be listening, when the request was refused before.
       else payload.off('data', count).emit('error', overloaded());
     };
-    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-    if (Number(length) > 0 || encoding !== undefined) {
-      payload.on('data', count);
-      reply.raw.once('close', () => bodies.give(name, held));
-    }
+    payload.on('data', count).on('error', () => {});
+    reply.raw.once('close', () => bodies.give(name, held));
     done(null, payload);
   });
 
   app.decorateReply('waiting', null);
   const timer = setInterval(() => {
-    const unread = [...connections].map(([socket, connection]) => ({
+    const all = [...connections].map(([socket, connection]) => ({
       socket,
-      name: connection.request?.account.name,
+      name: connection.request.account.name,
       bytes: unsentOf(socket, connection),
     }));
-    for (const own of Map.groupBy(unread, ({ name }) => name).values()) {
-      let sum = own.reduce((sum, { bytes }) => sum + bytes, 0);
-      for (const { socket, bytes } of own.sort((a, b) => b.bytes - a.bytes)) {
-        if (sum <= mostUnsent) break;
-        sum -= bytes;
-        socket.destroy();
-      }
+    for (const own of Map.groupBy(all, ({ name }) => name).values()) {
+      own.sort((a, b) => a.bytes - b.bytes);
+      while (sumOf(own.map(({ bytes }) => bytes)) > mostUnsent) own.pop()?.socket.destroy();
     }
   }, lookEvery).unref();
   app.addHook('onClose', async () => clearInterval(timer));
 });
 
 /** What the socket has not sent yet, and what waits behind that. */
-function unsentOf(socket: Socket, { replies }: Connection): number {
-  const waiting = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
-  return Math.max(
+const unsentOf = (socket: Socket, { replies }: Connection): number =>
+  Math.max(
     socket.writableLength,
-    waiting.reduce((sum, bytes) => sum + bytes, 0),
+    sumOf([...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0))),
   );
-}
+
+const sumOf = (numbers: number[]) => numbers.reduce((sum, each) => sum + each, 0);
