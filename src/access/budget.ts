@@ -7,10 +7,10 @@ export interface Payer {
   /** When nobody waits for the result any more, by `performance.now()`. */
   readonly deadline: number;
   hasLeft(): boolean;
-  /** Counts points, each as a request; fails beyond the limit of the account. */
+  /** Counts points, each as a request; fails beyond the limit of the account. Fewer than none are given back. */
   charge(points: number): Promise<void>;
-  /** How many points the account has left. */
-  left(): Promise<number>;
+  /** Counts so many points, or as many as are left; returns how many those were. */
+  reserve(points: number): Promise<number>;
   /** Does what is dear on a connection that other reads do not use, one after the other for each account. */
   onDear<T>(work: (db: Connection) => Promise<T>): Promise<T>;
 }

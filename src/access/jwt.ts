@@ -31,10 +31,10 @@ export function openTokenVerifier(
     timeoutDuration: 3000,
     [customFetch]: (url, options) => {
       // By itself it cools down only after a success.
-      if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown) throw unavailable();
-      return fetch(url, options).finally(() => {
-        askedAt = performance.now();
-      });
+      if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
+        throw new OperatorError('The issuer was away a moment ago.');
+      askedAt = performance.now();
+      return fetch(url, options);
     },
   });
   const checks = {
@@ -60,6 +60,8 @@ export function openTokenVerifier(
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async function readKeys(): Promise<void> {
     await keys.reload().catch(error => {
+      // A start may be so busy that the answer came too late: the first token has it asked again.
+      askedAt = Number.NEGATIVE_INFINITY;
       throw explain(error);
     });
     keysReadAt = performance.now();

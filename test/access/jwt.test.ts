@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { JWTPayload } from 'jose';
+import { pino } from 'pino';
 import t from 'tap';
 import { openTokenVerifier } from '../../src/access/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 t.test('keys rotate without a restart, and tokens of a withdrawn key are refused', async t => {
   const { settings, ...issuer } = await openIssuer(t);
@@ -32,14 +39,82 @@ t.test('known keys are not read for each token, and keep working while the issue
   t.equal((await app.inject({ url: '/api/users' })).statusCode, 401);
 });
 
-t.test('tokens get 503 until the keys of the issuer have been read', async t => {
+t.test(
+  'tokens get 503 until the keys of the issuer have been read, for which it is not asked each time',
+  async t => {
+    const { settings, ...issuer } = await openIssuer(t);
+    issuer.goAway(true);
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: line => void lines.push(line) });
+    const { call } = await build(t, { settings, log });
+    const headers = bearer(await issuer.sign());
+    const ask = () => call('GET', '/api/users', 503, { headers });
+    t.equal((await ask()).headers['retry-after'], '1');
+    for (let i = 0; i < 4; i++) await Promise.all(Array.from({ length: 10 }, ask));
+    t.ok(issuer.reads() <= 2, 'at the start, and for the first token');
+    const said = lines.filter(line => /token issuer; /.test(line));
+    t.match(said, [/"reason":"\w+Error: /], 'one line, with its reason');
+    t.notMatch(lines.join(''), /"stack"/);
+    issuer.goAway(false);
+    await sleep(5100);
+    await call('GET', '/api/users', 200, { headers });
+  },
+);
+
+t.test('an issuer that is away is asked once in 5 s, however many tokens name an unknown key', async t => {
   const { settings, ...issuer } = await openIssuer(t);
-  issuer.goAway(true);
   const { call } = await build(t, { settings });
-  const headers = bearer(await issuer.sign());
-  t.equal((await call('GET', '/api/users', 503, { headers })).headers['retry-after'], '1');
-  issuer.goAway(false);
-  await call('GET', '/api/users', 200, { headers });
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  issuer.goAway(true);
+  // Until then, a key that the issuer did not have is unknown.
+  await sleep(5100);
+  const readBefore = issuer.reads();
+  for (let i = 0; i < 30; i++) {
+    const headers = bearer(await issuer.sign({ sub: `${i}` }, { kid: `${i}` }));
+    await call('GET', '/api/users', 503, { headers });
+  }
+  t.equal(issuer.reads(), readBefore + 1);
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign({ sub: 'known key' })) });
+});
+
+t.test(
+  'a token has one spelling, and at most 8 KB: bug: with spaces it was verified and kept again',
+  async t => {
+    const { settings, ...issuer } = await openIssuer(t);
+    const { call } = await build(t, { settings });
+    const token = await issuer.sign();
+    const [header, claims, signature = ''] = token.split('.');
+    const ask = (status: number, credential: string) =>
+      call('GET', '/api/users', status, { headers: bearer(credential) });
+    await ask(200, token);
+    const spellings = [
+      `${header}.${claims}. ${signature}`,
+      `${header}.${claims}.${signature.slice(0, 9)}${' '.repeat(4000)}${signature.slice(9)}`,
+      `${header}.${claims}.${signature.slice(0, 9)}\t${signature.slice(9)}`,
+      `${token}=`,
+      await issuer.sign({ more: 'x'.repeat(6000) }),
+    ];
+    for (const each of spellings) {
+      const { headers } = await ask(401, each);
+      t.match(headers['www-authenticate'], 'error="invalid_token"', each.slice(-150));
+    }
+    await ask(200, await issuer.sign({ more: 'x'.repeat(5500) }));
+  },
+);
+
+t.test('a token that is kept takes little memory, however long it is', async t => {
+  const { settings, ...issuer } = await openIssuer(t);
+  const check = openTokenVerifier(settings, { log: testLog, database: await openTestDatabase(t) });
+  t.teardown(() => check.close());
+  const more = 'x'.repeat(5500);
+  const keep = async (amount: number) => {
+    for (let i = 0; i < amount; i++) await check.find(await issuer.sign({ sub: `${amount} ${i}`, more }));
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await keep(100);
+  const grown = (await keep(2000)) - before;
+  t.ok(grown < 4_000_000, `grew by ${grown} bytes, of 15 MB of tokens`);
 });
 
 t.test('tokens with unusable claims or an unknown key are refused', async t => {

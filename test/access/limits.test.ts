@@ -8,6 +8,7 @@ import { openMemoryStore } from '../../src/access/rateLimitStore.ts';
 import { newId } from '../../src/core/ids.ts';
 import { bearer, makeKey, openIssuer } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
+import { openTestDatabase, watchStatements } from '../helper/database.ts';
 
 const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
 const required = { ...standard, AUTH_MODE: 'required' } as const;
@@ -41,6 +42,45 @@ t.test('guessed keys are limited by address, and over the limit they are not loo
   await call('GET', '/api/users', 429, { headers: bearer(good.key) });
 });
 
+t.test('of many lookups at once no more are made: bug: 1,000 beyond the limit made 682 queries', async t => {
+  const issuer = await openIssuer(t);
+  const { database, sent } = watchStatements(await openTestDatabase(t));
+  const { app, call } = await build(t, { database, settings: { ...issuer.settings, RATE_LIMIT_MAX: 10 } });
+  const good = bearer((await makeKey(database, ['read'])).key);
+  // Its issuer is asked now, not while the process is busy.
+  await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
+  const headers = bearer(await issuer.sign({ scope: 'own' }));
+  const ask = () => app.inject({ url: '/api/users', headers });
+  await Promise.all(Array.from({ length: 200 }, ask));
+  t.equal(sent.filter(text => text.includes('identities')).length, 10);
+  await call('GET', '/api/users', 429, { headers: good });
+});
+
+t.test('a lookup counts when it finds nobody, or no person: not when it finds a key or a token', async t => {
+  const issuer = await openIssuer(t);
+  const { app, call, database } = await build(t, { settings: { ...issuer.settings, RATE_LIMIT_MAX: 3 } });
+  const ask = async (status: number, credential: string, path = '/api/users') =>
+    call('GET', path, status, { headers: bearer(credential) });
+  const keys: string[] = [];
+  for (let i = 0; i < 9; i++) keys.push((await makeKey(database, ['read'])).key);
+  await Promise.all(keys.map(key => app.inject({ url: '/api/users', headers: bearer(key) })));
+  for (const key of keys) await ask(200, key);
+  for (let i = 0; i < 5; i++) await ask(200, await issuer.sign({ sub: `reader ${i}` }));
+  for (const status of [404, 404, 404, 429])
+    await ask(status, await issuer.sign({ sub: 'nobody yet', scope: 'own' }), '/api/me');
+  await ask(429, (await makeKey(database, ['read'])).key);
+});
+
+t.test('a lookup that the issuer does not answer counts', async t => {
+  const issuer = await openIssuer(t);
+  issuer.goAway(true);
+  const { call, database } = await build(t, { settings: { ...issuer.settings, RATE_LIMIT_MAX: 3 } });
+  const good = bearer((await makeKey(database, ['read'])).key);
+  for (const status of [503, 503, 503, 429])
+    await call('GET', '/api/users', status, { headers: bearer(await issuer.sign()) });
+  await call('GET', '/api/users', 429, { headers: good });
+});
+
 t.test('a key or token in use is not blocked by guesses from the same address', async t => {
   const issuer = await openIssuer(t);
   const { call, database } = await build(t, { settings: { ...issuer.settings, RATE_LIMIT_MAX: 3 } });
@@ -50,7 +90,8 @@ t.test('a key or token in use is not blocked by guesses from the same address', 
   await call('POST', '/api/me', 201, { ...person, body: { name: 'Ada', email: 'ada@example.com' } });
   await call('GET', '/api/me', 200, person);
   const guess = () => ({ headers: bearer(makeToken(newId(Date.now()))) });
-  for (const status of [401, 401, 401, 429]) await call('GET', '/api/users', status, guess());
+  // The person who registered was looked up, and was none then.
+  for (const status of [401, 401, 429]) await call('GET', '/api/users', status, guess());
   // Long enough for the key and the person to be looked up again.
   await sleep(4100);
   await call('GET', '/api/users', 200, { headers });

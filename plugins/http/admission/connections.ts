@@ -22,7 +22,7 @@ const lookEvery = 250;
 
 interface Connection {
   replies: Set<FastifyReply>;
-  /** The first one: a client has one account on a connection. */
+  /** The first one: that of a WebSocket. */
   request: FastifyRequest;
 }
 
@@ -70,11 +70,16 @@ export default fp(async app => {
 
   app.decorateReply('waiting', null);
   const timer = setInterval(() => {
-    const all = [...connections].map(([socket, connection]) => ({
-      socket,
-      name: connection.request.account.name,
-      bytes: unsentOf(socket, connection),
-    }));
+    const all = [...connections].map(([socket, { request, replies }]) => {
+      const unsent = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
+      // A proxy sends requests of others, one after the other.
+      const [
+        {
+          request: { account },
+        } = { request },
+      ] = replies;
+      return { socket, name: account.name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
+    });
     for (const own of Map.groupBy(all, ({ name }) => name).values()) {
       own.sort((a, b) => a.bytes - b.bytes);
       while (sumOf(own.map(({ bytes }) => bytes)) > mostUnsent) own.pop()?.socket.destroy();
@@ -82,12 +87,5 @@ export default fp(async app => {
   }, lookEvery).unref();
   app.addHook('onClose', async () => clearInterval(timer));
 });
-
-/** What the socket has not sent yet, and what waits behind that. */
-const unsentOf = (socket: Socket, { replies }: Connection): number =>
-  Math.max(
-    socket.writableLength,
-    sumOf([...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0))),
-  );
 
 const sumOf = (numbers: number[]) => numbers.reduce((sum, each) => sum + each, 0);

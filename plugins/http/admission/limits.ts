@@ -7,7 +7,7 @@ import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
-  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'left'> {
+  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'reserve'> {
     /** What this request and its streams count against. */
     readonly account: Account;
     /** The same, once somebody has asked for it; null when the caller is another one. */
@@ -52,9 +52,14 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     request.remaining = Math.max(0, maximum - usage.used);
     return usage;
   }
-  app.decorateRequest('left', async function () {
-    await use(this, 0);
-    return this.remaining ?? 0;
+  app.decorateRequest('reserve', async function (points) {
+    const { name, maximum } = this.account;
+    const known = limits.store.add(name, 0);
+    // In memory, nothing comes between the two.
+    const { used } = known instanceof Promise ? await known : known;
+    const reserved = Math.min(points, Math.max(0, maximum - used));
+    await use(this, reserved);
+    return reserved;
   });
   app.decorateRequest('charge', async function (points, { refuse } = { refuse: true }) {
     const { used, endsIn } = await use(this, points);

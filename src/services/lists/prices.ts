@@ -19,16 +19,18 @@ export async function readCounting<T>(
 ): Promise<T> {
   const { db, budget } = context;
   if (!budget) return read(db, Number.MAX_SAFE_INTEGER);
-  const reach = points === 0 ? 0 : Math.min(points, await budget.payer.left());
-  const most = (reach + 1) * rowsOfPoint;
   budget.check();
+  // Before they are used up: what comes at once would have the same points.
+  const reach = points === 0 ? 0 : await budget.payer.reserve(points);
+  const most = (reach + 1) * rowsOfPoint;
   const isDear = points > dear && !db.isTransaction;
   const result = isDear ? await budget.payer.onDear(dearDb => read(dearDb, most)) : await read(db, most);
   const rows = countedIn(result);
-  if (rows < most) {
-    if (rows >= rowsOfPoint) await budget.charge(Math.floor(rows / rowsOfPoint));
-    return result;
-  }
-  if (reach < points) await budget.charge(reach + 1);
+  const isOver = rows >= most;
+  // The points for what was counted in vain stay charged.
+  if (isOver && reach < points) await budget.charge(1);
+  const unused = isOver ? reach : reach - Math.floor(rows / rowsOfPoint);
+  if (unused > 0) await budget.charge(-unused);
+  if (!isOver) return result;
   return readCounting(context, read, countedIn, points === 0 ? dear : Number.POSITIVE_INFINITY);
 }

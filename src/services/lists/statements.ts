@@ -57,8 +57,8 @@ function countOf(rules: ListRules, selection: Selection): SQL {
   const { rarest, used, perParent } = selection;
   const others = used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
   const passed = { ...selection, used: used.filter(name => !others.includes(name)) };
-  const columns = listOf(others.map(name => filters[name] as PgColumn));
-  // The columns have the same names in the rows as in the table.
+  // At least one, for Citus. They have the same names in the rows as in the table.
+  const columns = listOf([table.id, ...others.map(name => filters[name] as PgColumn)]);
   const name = raw(`"${getTableName(table)}"`);
   const rows =
     perParent !== undefined
