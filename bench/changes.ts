@@ -64,7 +64,7 @@ async function main() {
     DATABASE_URL: database.url,
     RATE_LIMIT_MAX: '1000000000',
     MAX_IN_FLIGHT: '30000',
-    WEBHOOK_SECRETS: '{"stripe":["x"]}',
+    WEBHOOK_SECRETS: '{"stripe":["whsec_bench"]}',
   };
   const command = 'exec node --disable-warning=ExperimentalWarning src/main.ts';
   const [W3] = workloads.filter(({ name }) => name === 'W3');

@@ -22,6 +22,11 @@ const sources = (what: string) =>
       description: `Where ${what} is: a path in the body such as \`data.object.customer\`, or \`header:x-event-id\`; of several, the first that is there.`,
     }),
   );
+// Copied from an example, a placeholder would be a secret that everybody knows.
+const secret = Type.String({
+  pattern: '^(?!.*([$][{]|<))[!-~]{8,}$',
+  patternMessage: 'must be 8 or more visible ASCII characters, and no placeholder',
+});
 
 /** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
 export const ProviderSettings = strict({
@@ -41,7 +46,7 @@ export const ProviderSettings = strict({
   type: sources("the event's type"),
   customer: sources("the customer's id"),
   time: sources('the time of the event'),
-  secrets: Type.Array(Type.String({ minLength: 1 }), {
+  secrets: Type.Array(secret, {
     minItems: 1,
     description: 'The current secret first; the others are accepted until a rotation is complete.',
   }),

@@ -85,7 +85,7 @@ export const Settings = strict({
     redis,
   ),
   WEBHOOK_SECRETS: secret(
-    'The signing secrets of each webhook provider as JSON, the current one first: `{"stripe":["current","previous"]}`. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe`.',
+    'The signing secrets of each webhook provider as JSON, an object with a list for each, the current one first. Each has 8 or more visible ASCII characters. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe`.',
   ),
   WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(

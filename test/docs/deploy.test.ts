@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Ajv } from 'ajv';
 import t from 'tap';
@@ -30,7 +31,7 @@ t.test('every setting is accepted, and every secret comes from a file that is mo
   const secrets: Record<string, string> = {
     DATABASE_URL: 'postgres://a:b@c/d',
     REDIS_URL: 'redis://:e@f',
-    WEBHOOK_SECRETS: '{"stripe":["whsec_1"]}',
+    WEBHOOK_SECRETS: '{"stripe":["whsec_12"]}',
   };
   const ours = services.filter(([, { image }]) => image.startsWith('triport:'));
   for (const environment of [settings, ...ours.map(([, { environment }]) => environment)]) {
@@ -48,6 +49,31 @@ t.test('every setting is accepted, and every secret comes from a file that is mo
   const head = read('compose.yaml').split('name: triport')[0];
   for (const secret of Object.keys(compose.secrets))
     t.match(head, secret.replace(/^\w+_password$/, `\${name}_password`), 'it says how to write each');
+});
+
+t.test('bug: the secrets of examples were accepted, so everybody knew them', async t => {
+  const texts = ['README.md', '.env.example', ...globSync('{docs,deploy}/**/*.{md,yaml,env}')].map(path => ({
+    path,
+    text: readFileSync(path, 'utf8'),
+  }));
+  const examples = texts.flatMap(({ path, text }) =>
+    [...text.matchAll(/^.*(?:stripe|paddle|secrets)\\?":\[.*$/gm)].map(([line]) => ({ path, line })),
+  );
+  t.same([...new Set(examples.map(({ path }) => path))].sort(), [
+    'deploy/compose.yaml',
+    'deploy/kubernetes/kustomization.yaml',
+    'docs/webhooks.md',
+  ]);
+  for (const { path, line } of examples) {
+    const command = line
+      .replace(/^# +echo/, 'echo')
+      .replace(/ > \w+.*| +#.*/, '')
+      .replace(/^WEBHOOK_SECRETS=/, 'echo ');
+    const run = () => execFileSync('sh', ['-c', command], { encoding: 'utf8' });
+    const WEBHOOK_SECRETS = run();
+    t.doesNotThrow(() => readSettings({ WEBHOOK_SECRETS }), `${path}: ${line}`);
+    t.not(run(), WEBHOOK_SECRETS, 'its secret is another one each time');
+  }
 });
 
 t.test('only what migrates or makes backups has the rights of the owner', async t => {

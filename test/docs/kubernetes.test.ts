@@ -123,6 +123,32 @@ t.test('only the ingress controller reaches the port whose clients TRUST_PROXY b
     ports,
   );
   for (const { from } of allowed) t.ok(from[0].namespaceSelector.matchLabels['kubernetes.io/metadata.name']);
-  const [[{ spec }], [{ metadata }]] = [ofKind('Ingress'), ofKind('Service')];
-  t.equal(spec.rules[0].http.paths[0].backend.service.name, metadata.name);
+  const [{ metadata }] = ofKind('Service');
+  const paths = ofKind('Ingress').flatMap(({ spec }) => spec.rules[0].http?.paths ?? []);
+  t.same(new Set(paths.map(({ backend }) => backend.service.name)), new Set([metadata.name]));
+});
+
+t.test('one Ingress has the host, and bounds all bodies but those of webhooks', async t => {
+  const [master, ...minions] = ofKind('Ingress');
+  const hosts = [master, ...minions].map(({ spec }) => spec.rules[0].host);
+  t.same(new Set(hosts), new Set(master.spec.tls[0].hosts));
+  const described = [master, ...minions].map(({ metadata, spec }) => [
+    metadata.annotations['nginx.org/mergeable-ingress-type'],
+    spec.rules[0].http?.paths.map(({ path }: Manifest) => path),
+    metadata.annotations['nginx.org/client-max-body-size'],
+  ]);
+  t.same(described, [
+    ['master', undefined, '300k'],
+    ['minion', ['/'], undefined],
+    ['minion', ['/api/webhooks'], '3m'],
+  ]);
+  // What the controller takes for all is only in the first, and these only for paths.
+  t.match(minions[0].metadata.annotations, { 'nginx.org/websocket-services': 'triport' });
+  t.notOk(master.metadata.annotations['nginx.org/websocket-services']);
+  const nginx = readFileSync('deploy/nginx.conf', 'utf8');
+  t.same(
+    [...nginx.matchAll(/client_max_body_size (\w+)/g)].map(([, size]) => size),
+    ['300k', '3m'],
+    'as nginx.conf',
+  );
 });

@@ -22,15 +22,38 @@ export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 /** The database, and the statements that its reads send. */
 export function watchStatements(database: Database): { database: Database; sent: string[] } {
   const sent: string[] = [];
-  const { reads } = database;
-  const watched: Connection = {
+  const watch = (reads: Connection): Connection => ({
     ...reads,
     rows: (text, params) => {
       sent.push(text);
       return reads.rows(text, params);
     },
+  });
+  const { reads, dear } = database;
+  return { database: { ...database, reads: watch(reads), dear: watch(dear) }, sent };
+}
+
+/** The database, whose dear statements wait until they are let go. `begun` has the parameters of each. */
+export function holdDear(t: Test, database: Database) {
+  const begun: unknown[][] = [];
+  const held: { params: unknown[]; go: () => void }[] = [];
+  let isOpen = false;
+  const rows: Connection['rows'] = async (text, params) => {
+    begun.push(params);
+    if (!isOpen) await new Promise<void>(go => held.push({ params, go }));
+    return database.dear.rows(text, params);
   };
-  return { database: { ...database, reads: watched }, sent };
+  /** Lets the first one go, or the first one with this parameter. */
+  const release = (parameter?: unknown) => {
+    const index = held.findIndex(({ params }) => parameter === undefined || params.includes(parameter));
+    if (index >= 0) for (const { go } of held.splice(index, 1)) go();
+  };
+  const open = () => {
+    isOpen = true;
+    for (const { go } of held.splice(0)) go();
+  };
+  t.teardown(open);
+  return { database: { ...database, dear: { ...database.dear, rows } }, begun, release, open };
 }
 
 /** What a query selects, as objects. */

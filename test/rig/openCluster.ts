@@ -28,7 +28,7 @@ export async function openBalancer(t: Test, kind: BalancerKind, servers: number[
   const balancer = new Balancer({ kind, folder, port, servers });
   t.teardown(() => balancer.stop());
   await balancer.start();
-  return { port, url: `http://127.0.0.1:${port}` };
+  return { port, url: `http://127.0.0.1:${port}`, balancer };
 }
 
 /** Starts a PostgreSQL server with an empty database for one test. */

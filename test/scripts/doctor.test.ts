@@ -60,7 +60,7 @@ t.test('settings, and who can reach the service', { skip: needsNone }, async t =
   const url = 'postgres://u:hidden@0.0.0.0:1/d?sslmode=';
   await expect(t, 'warning encryption', { ...production, DATABASE_URL: `${url}prefer` });
   await expect(t, 'ok exposure', { ...production, DATABASE_URL: `${url}verify-full` });
-  await expect(t, 'warning webhook_secrets', { WEBHOOK_SECRETS: '{"github":["secret"]}' });
+  await expect(t, 'warning webhook_secrets', { WEBHOOK_SECRETS: '{"github":["a_secret"]}' });
   await expect(t, 'warning webhook_secrets', { WEBHOOK_SECRETS: '', DATABASE_URL: url });
   const { out } = await run(main, [], { DATABASE_URL: url });
   t.match(out, /^ok {7}The settings[\s\S]*\nproblem {2}DATABASE_URL cannot be used \(/);

@@ -6,6 +6,7 @@ import { openLog } from '../../src/telemetry/log.ts';
 import { build } from '../helper/app.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
 import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+import { until } from '../rig/process.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
 process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
@@ -77,4 +78,24 @@ t.test('log lines have the trace and id of their request; health checks have no 
     spans.slice(before).filter(({ traceId }) => traceId === traceOf('d')),
     [],
   );
+});
+
+t.test('bug: `traceparent` with -00 took the requests of a stranger out of the traces', async t => {
+  const { call } = await build(t);
+  const flags = { e: '00', '1': '02', '2': '03', '3': '01' };
+  for (const [digit, flag] of Object.entries(flags)) {
+    const traceparent = `00-${traceOf(digit)}-${digit.repeat(16)}-${flag}`;
+    const headers = { traceparent, 'x-request-id': `request-${digit}` };
+    await call('GET', '/api/users', 200, { headers });
+    const isOf = ({ attributes }: Span) =>
+      attributes.some(({ value }) => value.stringValue === `request-${digit}`);
+    await until('the request is in the traces', () => spans.some(isOf), 20);
+    const { traceId, parentSpanId } = spans.find(isOf) as Span;
+    const isContinued = flag === '01' || flag === '03';
+    t.equal(traceId === traceOf(digit), isContinued, `only a sampled trace is continued: ${flag}`);
+    t.equal(parentSpanId === digit.repeat(16), isContinued);
+    await until('with its statements', () =>
+      spans.some(span => span.traceId === traceId && textOf(span).includes('select')),
+    );
+  }
 });

@@ -97,12 +97,12 @@ t.test('bug: a long event id or type was cut in the middle of a character', asyn
 });
 
 t.test('the same id from two providers is two events', async t => {
-  const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: ['a'], acme: ['b'] }) };
+  const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: ['secret_a'], acme: ['secret_b'] }) };
   const { call, eventually } = await buildReceiver(t, { settings });
   const raw = JSON.stringify(paymentEvent());
   for (const [provider, key] of [
-    ['stripe', 'a'],
-    ['acme', 'b'],
+    ['stripe', 'secret_a'],
+    ['acme', 'secret_b'],
   ]) {
     const headers = { [`${provider}-signature`]: signatureOf(raw, { key }) };
     await call('POST', `/api/webhooks/${provider}`, 200, { raw, headers });

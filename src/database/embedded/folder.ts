@@ -26,17 +26,16 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
     // Created under another name and then renamed, so that a process killed half way leaves no broken one.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { mode: 0o700 });
     await (await openClient({ dataDir: unfinished, startParams, ...from(snapshot) })).close();
     renameSync(unfinished, data);
   }
-  // First this one, so that nobody reaches what an earlier start left in it.
   chmodSync(data, 0o700);
   const client = await openClient({ dataDir: data, startParams });
-  // PGlite makes its files 0666, whatever the umask.
-  const { chmod } = client.Module.FS;
-  Object.assign(client.Module.FS, { chmod: (path: string, mode: number) => chmod(path, mode & 0o700) });
+  // A new database has files with 0666, whatever the umask.
   for (const file of readdirSync(data, { recursive: true, withFileTypes: true }))
-    if (file.isFile()) chmodSync(join(file.parentPath, file.name), 0o600);
+    if (!file.isSymbolicLink())
+      chmodSync(join(file.parentPath, file.name), file.isDirectory() ? 0o700 : 0o600);
   return client;
 }
 
@@ -62,11 +61,7 @@ export function lockFolder(folder: string): () => void {
       { cause },
     );
   }
-  const umask = process.umask(0o077);
-  return () => {
-    process.umask(umask);
-    lock?.close();
-  };
+  return () => lock?.close();
 }
 const sqliteBusy = 5;
 

@@ -55,9 +55,11 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
     const query = this.#allowed(context, asked);
-    const { run, toRecord } = this.#planOf(this.#readingOf(query, { from: 'number' }));
+    const reading = this.#readingOf(query, { from: 'number' });
+    const { toRecord } = this.#planOf(reading);
     const values = valuesOf(query);
-    const read = (db: Connection, $most: number) => run(db, { ...values, $most });
+    const read = (db: Connection, $most: number) =>
+      this.#planOf({ ...reading, isFew: $most <= rowsOfPoint }).run(db, { ...values, $most });
     const rows = await readCounting(context, read, ([first]) => Number(first?.at(-1)));
     const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
     const { page = 1, limit } = query;

@@ -34,6 +34,8 @@ export interface Reading extends Selection {
    */
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
+  /** Whether a list that is counted has so few rows that they are sorted rather than picked from all in that order. */
+  isFew?: boolean;
 }
 
 const { placeholder, raw } = sql;
@@ -54,23 +56,35 @@ export const totalsStatement = (rules: ListRules, selection: Selection) =>
  */
 function countOf(rules: ListRules, selection: Selection): SQL {
   const { table, filters } = rules;
-  const { rarest, used, perParent } = selection;
-  const others = used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
-  const passed = { ...selection, used: used.filter(name => !others.includes(name)) };
+  const { rarest, perParent } = selection;
+  const others = othersOf(rules, selection);
   // At least one, for Citus. They have the same names in the rows as in the table.
   const columns = listOf([table.id, ...others.map(name => filters[name] as PgColumn)]);
   const name = raw(`"${getTableName(table)}"`);
   const rows =
     perParent !== undefined
       ? sql`select ${parent} as "$parent", ${name}.* from ${parents}
-        cross join lateral (select ${columns} from ${table} where ${matching(rules, passed)}) as ${name}`
-      : sql`select ${columns} from ${table} where ${rangeOf(rules, { ...passed, ...oldestFirst })}
+        cross join lateral (select ${columns} from ${table} where ${matching(rules, without(others, selection))}) as ${name}`
+      : sql`select ${columns} from ${table} where ${passedBy(rules, selection)}
         ${rarest && sql`order by ${filters[rarest] as PgColumn}, ${table.id}`}`;
   const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
   return sql`count(*) ${others.length > 0 ? chosen : undefined} as total, count(*) as passed
     from (${rows} limit ${numberIn(rules)('$most')}) as ${name}`;
 }
-const oldestFirst = { sort: 'createdAt', descending: false, from: 'number' } as const;
+
+/** The filters that choose of what the rarest one selects. */
+const othersOf = ({ filters }: ListRules, { used, rarest }: Selection) =>
+  used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
+const without = (names: string[], selection: Selection) => ({
+  ...selection,
+  used: selection.used.filter(name => !names.includes(name)),
+});
+/** What is counted, in the order of creation. */
+const passedBy = (rules: ListRules, selection: Selection) =>
+  rangeOf(rules, {
+    ...without(othersOf(rules, selection), selection),
+    ...{ sort: 'createdAt', descending: false, from: 'number' },
+  });
 
 /** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
 const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
@@ -152,7 +166,9 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: 
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
-  return sql`select ${listOf(columnsOf(rules, reading))} from ${table}
+  const isSorted = reading.isFew && !isById(rules, reading) && keptList(rules, reading) === undefined;
+  const rows = sql`(select * from ${table} where ${passedBy(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
+  return sql`select ${listOf(columnsOf(rules, reading))} from ${isSorted ? rows : table}
     where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading))}
     order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}
     limit ${number('limit')} ${offset}`;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import {
@@ -46,4 +46,45 @@ t.test('a process killed while it creates the database does not block the next s
   }
   const service = await startService(t, { DATA_DIR });
   t.equal((await call(service, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' })).status, 201);
+});
+
+t.test('bug: everybody could read and write the files of the database, whatever the umask', async t => {
+  const parent = join(makeFolder(t), 'made');
+  const DATA_DIR = join(parent, 'data');
+  const pathsOf = () => ['', ...(readdirSync(DATA_DIR, { recursive: true }) as string[])];
+  const find = (path: string) => lstatSync(join(DATA_DIR, path), { throwIfNoEntry: false });
+  /** What has other rights than 0700 and 0600. */
+  const open = () =>
+    pathsOf().filter(path => {
+      const found = find(path);
+      return found && (found.mode & 0o777) !== (found.isDirectory() ? 0o700 : 0o600);
+    });
+  /** Starts with an umask that hides nothing, and writes. */
+  const start = async () => {
+    const umask = process.umask(0);
+    const service = spawnService(t, { DATA_DIR });
+    process.umask(umask);
+    if (!existsSync(DATA_DIR)) {
+      await until('the database is made', () => find('postgres.unfinished') !== undefined);
+      t.equal((find('postgres.unfinished')?.mode ?? 0) & 0o777, 0o700, 'also while it is made');
+    }
+    await until('the service listens', () => service.port > 0);
+    const user = { name: 'Ada', email: `ada.${service.port}@example.com` };
+    t.equal((await call(service, 'POST', '/api/users', user)).status, 201);
+    return service;
+  };
+
+  const first = await start();
+  const paths = pathsOf();
+  t.ok(paths.length > 900 && paths.includes('webhook-secrets.json') && paths.includes('owner.lock'));
+  t.same(open(), []);
+  t.equal(lstatSync(parent).mode & 0o777, 0o700);
+  t.equal(await first.kill('SIGTERM'), 0);
+  t.same(open(), [], 'and what it wrote at its end');
+
+  // As earlier starts left them.
+  for (const path of pathsOf().filter(path => path !== 'webhook-secrets.json'))
+    chmodSync(join(DATA_DIR, path), find(path)?.isDirectory() ? 0o755 : 0o666);
+  await start();
+  t.same(open(), [''], 'a folder that was there stays as it is, because it may hold more');
 });

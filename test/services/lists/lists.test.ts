@@ -6,6 +6,7 @@ import { orm } from '../../../src/database/connection.ts';
 import { makeCursor } from '../../../src/services/lists/cursors.ts';
 import { PagedList } from '../../../src/services/lists/pagedList.ts';
 import type { CursorPage } from '../../../src/services/lists/pages.ts';
+import { ownFilter } from '../../../src/services/lists/rules.ts';
 import { inside } from '../../helper/access.ts';
 import { openTestDatabase } from '../../helper/database.ts';
 
@@ -49,6 +50,34 @@ t.test('a record may have members with the names that a statement of a list uses
     }
   }
 });
+
+t.test(
+  'a private list is counted for each parent by its owner too (bug: the column was ambiguous)',
+  async t => {
+    const system = inside(await openTestDatabase(t));
+    const { db } = system;
+    const [parent, owner, other] = [newId(0), newId(0), newId(0)];
+    await db.rows('create table notes (id uuid primary key, parent uuid, owner uuid)', []);
+    for (const each of [owner, owner, other])
+      await db.rows('insert into notes values ($1, $2, $3)', [newId(0), parent, each]);
+    const notes = pgTable('notes', { id: uuid().primaryKey(), parent: uuid(), owner: uuid() });
+    const list = new PagedList<{ owner: string }, string, 'createdAt'>({
+      scope: 'read or own',
+      table: notes,
+      filters: { [ownFilter]: notes.owner, parent: notes.parent, owner: notes.owner },
+    });
+    const context = { ...system, actor: { ...system.actor, scopes: ['own' as const], person: owner } };
+    const each = { filter: 'parent' as const, ids: [parent] };
+    for (const [asked, total] of [
+      [{}, 2],
+      [{ owner }, 2],
+      [{ owner: other }, 0],
+    ] as const) {
+      t.same([...(await list.totalOfEach(context, each, asked)).values()], [total]);
+      t.match(await list.byNumber(context, { parent, limit: 5, ...asked } as never), { meta: { total } });
+    }
+  },
+);
 
 t.test('a list may be sorted by numbers, and a forged cursor with a word for one is refused', async t => {
   const list = new PagedList<{ attempts: number }, never, 'attempts'>({

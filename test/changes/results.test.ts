@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from 'graphql-ws';
+import t, { type Test } from 'tap';
+import { bearer, makeKey } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { holdDear, openTestDatabase } from '../helper/database.ts';
+import { openEvents, openFeed } from '../helper/eventStream.ts';
+import { until } from '../rig/process.ts';
+
+/** Each result costs three points. */
+const dear = `subscription ($after: String) { userChanged(after: $after) {
+  version user { posts(limit: 100) { author { id } } postsConnection(first: 100) { nodes { id } } } } }`;
+
+/** A service whose points are counted, and what writes without it. */
+async function buildCounted(t: Test, RATE_LIMIT_MAX: number) {
+  const database = await openTestDatabase(t);
+  const service = await openFeed(t, { database, settings: { RATE_LIMIT_MAX } });
+  const { newUser, call } = await build(t, { database });
+  const { id } = await newUser();
+  const [first] = await (await service.follow()).next(1, () => true);
+  const variables = { after: first?.id ?? '' };
+  const change = () => call('PATCH', `/api/users/${id}`, 200, { body: { name: `${Math.random()}` } });
+  const used = async () =>
+    RATE_LIMIT_MAX - Number((await service.call('GET', '/api/users', 200)).headers['ratelimit-remaining']);
+  const openStream = (query: string) =>
+    openEvents(t, `${service.url}/api/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ query, variables }),
+    });
+  const openSocket = (query: string) => {
+    const client = createClient({
+      url: `${service.url.replace('http', 'ws')}/api/graphql`,
+      retryAttempts: 0,
+    });
+    t.teardown(() => client.dispose());
+    const results: unknown[] = [];
+    const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+    const complete = () => end('complete');
+    client.subscribe({ query, variables }, { next: result => results.push(result), error: end, complete });
+    return { results, ended };
+  };
+  return { ...service, change, used, openStream, openSocket };
+}
+
+t.test('opening a subscription costs one request, and each result its price beyond one point', async t => {
+  const { change, used, openStream, openSocket } = await buildCounted(t, 10_000);
+  let before = await used();
+  const costs = async (points: number, what: string) => {
+    const after = await used();
+    t.equal(after - before - 1, points, what);
+    before = after;
+  };
+  const cheap = await openStream(dear.replace(/ user .* }(?= } })/, ''));
+  await costs(1, 'a stream');
+  await change();
+  await cheap.next(1);
+  await costs(0, 'a result of one point');
+  cheap.close();
+  const stream = await openStream(dear);
+  await stream.next(1);
+  await costs(1 + 2, 'a stream and its result');
+  const { results } = openSocket(dear);
+  await until('it has the same', () => results.length === 1);
+  await costs(2 + 2, 'a connection, a subscription and a result');
+  await change();
+  await stream.next(1);
+  await until('it has the change', () => results.length === 2);
+  await costs(2 * 2, 'a result for each');
+});
+
+t.test('beyond the limit a stream ends behind its result, and says when to come back', async t => {
+  const { change, openStream, call } = await buildCounted(t, 10);
+  const { received, next, ended } = await openStream(dear);
+  // Of ten points, two were for streams.
+  for (let version = 2; version <= 6; version++) {
+    await change();
+    t.match(await next(1), [
+      { event: 'next', data: { data: { userChanged: { version, user: { posts: [] } } } } },
+    ]);
+  }
+  await ended;
+  const last = received.filter(event => Object.keys(event).length > 0).at(-1);
+  t.same(Object.keys(last ?? {}), ['retry'], 'nothing is complete');
+  const wait = Number((await call('GET', '/api/users', 429)).headers['retry-after']) * 1000;
+  t.ok(wait > 30_000 && Math.abs(Number(last?.retry) - wait) <= 2000, `${last?.retry} ms of ${wait}`);
+});
+
+t.test('beyond the limit a subscription of a WebSocket ends behind its result', async t => {
+  const { change, openSocket } = await buildCounted(t, 11);
+  const { results, ended } = openSocket(dear);
+  for (let version = 2; version <= 6; version++) {
+    await change();
+    await until('there is a result', () => results.length === version - 1);
+  }
+  t.match(await ended, [{ extensions: { code: 'RATE_LIMITED' } }]);
+  t.match(results.at(-1), { data: { userChanged: { version: 6, user: { posts: [] } } } });
+});
+
+// Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and for nothing.
+t.test('results of an account are made one after the other, and take a place only meanwhile', async t => {
+  const real = await openTestDatabase(t);
+  const { database, begun, release, open } = holdDear(t, real);
+  const { url, call: ask } = await openFeed(t, { database, settings: { AUTH_MODE: 'required' } });
+  const { call, newUser, newPost } = await build(t, { database: real });
+  const user = await newUser();
+  await newPost({ authorId: user.id });
+  const [own, other] = [await makeKey(real, ['read']), await makeKey(real, ['read'])];
+  const query = 'subscription { userChanged { user { posts { author { posts { id } } } } } }';
+  const openAs = ({ key }: typeof own) =>
+    openEvents(t, `${url}/api/graphql`, {
+      method: 'POST',
+      headers: { ...bearer(key), 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ query }),
+    });
+  const streams = [await openAs(own), await openAs(own), await openAs(own), await openAs(other)];
+  await call('PATCH', `/api/users/${user.id}`, 200, { body: { name: 'Changed' } });
+  await until('one of each is made', () => begun.length >= 2);
+  await sleep(100);
+  t.equal(begun.length, 2);
+  // Three statements make a result.
+  for (let statements = 3; statements <= 7; statements++) {
+    release();
+    await until('the next statement', () => begun.length === statements);
+  }
+  release();
+  await sleep(100);
+  t.equal(begun.length, 7, 'the second result, behind the first one');
+  const owns = streams.slice(0, 3);
+  t.equal(owns.filter(({ received }) => received.some(({ data }) => data)).length, 1);
+  t.match(await streams[3]?.next(1), [{ data: { data: { userChanged: { user: { posts: [{}] } } } } }]);
+  for (const { close } of owns) close();
+  await sleep(200);
+  open();
+  await sleep(200);
+  t.equal(begun.length, 7, 'nothing more for those that have left');
+  const answer = { headers: bearer(own.key), body: { query: '{ users { posts { id } } }' } };
+  await ask('POST', '/api/graphql', 200, answer);
+});

@@ -1,0 +1,236 @@
+import t, { type Test } from 'tap';
+import { getTableColumns } from '../../drizzle/orm.ts';
+import { posts as table } from '../../drizzle/tables/posts.ts';
+import { lowestId } from '../../src/core/ids.ts';
+import type { Connection } from '../../src/database/connection.ts';
+import { rowMapper } from '../../src/database/statements/statement.ts';
+import { inLongTransaction } from '../../src/database/write.ts';
+import { PagedList } from '../../src/services/lists/pagedList.ts';
+import { ownFilter } from '../../src/services/lists/rules.ts';
+import { inside } from '../helper/access.ts';
+import { build } from '../helper/app.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
+import { until } from '../rig/process.ts';
+
+const database = await openTestDatabase(t);
+/** The statements of reads, and what is awaited before one on the connection of dear lists. */
+const sent: { on: 'reads' | 'dear'; text: string; rows: unknown[][] }[] = [];
+let gate = async () => {};
+const watch = (on: 'reads' | 'dear'): Connection => ({
+  ...database[on],
+  rows: async (text, params) => {
+    const statement = { on, text, rows: [] as unknown[][] };
+    sent.push(statement);
+    if (on === 'dear') await gate();
+    statement.rows = await database[on].rows(text, params);
+    return statement.rows;
+  },
+});
+/** How many rows a statement has counted: of a page, each row says it. */
+const countedBy = ({ text, rows }: (typeof sent)[number]) =>
+  text.includes('count(*)')
+    ? rows.slice(text.includes('$parent') ? 0 : -1).reduce((sum, row) => sum + Number(row.at(-1)), 0)
+    : 0;
+const watched = { ...database, reads: watch('reads'), dear: watch('dear') };
+const limited = (t: Test, RATE_LIMIT_MAX = 1_000_000) =>
+  build(t, { database: watched, settings: { RATE_LIMIT_MAX } });
+
+/** 120,000 posts of one author, 10,000 of another, 100 of a third. */
+const [many, some, few] = await (async () => {
+  const { newUser } = await limited(t);
+  const ids = [(await newUser()).id, (await newUser()).id, (await newUser()).id] as const;
+  await inLongTransaction(database.writes, async ({ rows }) => {
+    // Each trigger takes longer than its row.
+    await rows('alter table posts disable trigger user', []);
+    await rows(
+      `insert into posts select concat(left(h, 8), '-', right(h, 4), '-7000-8000-', lpad(n::text, 12, '0'))::uuid,
+        case n % 2 when 0 then 'Same' else 'T' || n end, case n % 3 when 0 then 'draft' else 'published' end,
+        (case when n <= 120000 then $1 when n <= 130000 then $2 else $3 end)::uuid, now(), now()
+       from generate_series(1, 130100) n, lpad(to_hex(1600000000000 + n * 1000::bigint), 12, '0') h`,
+      [...ids],
+    );
+    await rows('alter table posts enable trigger user', []);
+    await rows(`select list_repair('posts')`, []);
+  });
+  await database.writes.rows('analyze posts', []);
+  return ids;
+})();
+const since = 'createdSince=1971-01-01T00:00:00Z';
+
+/** A page or a GraphQL query, its price besides the request, and the most rows that it passes or counts. */
+const prices: [asked: string, points: number][] = [
+  ['sort=title&limit=100&page=100', 0],
+  ['sort=title&limit=100&page=101', 1],
+  ['sort=-title&limit=100&page=1101', 11],
+  ['sort=title&limit=100&page=2147483647', 13],
+  ['status=draft&sort=title&limit=100&page=401', 4],
+  ['status=draft&sort=title&limit=100&page=9999', 4],
+  ['limit=100&page=1101', 0],
+  ['status=draft&limit=100&page=401', 0],
+  [since, 13],
+  [`${since}&sort=title&limit=100&page=999`, 13],
+  [`${since}&createdBefore=2020-09-13T14:00:00Z&sort=title`, 0],
+  [`${since}&status=draft`, 4],
+  [`author=${many}`, 12],
+  [`author=${many}&status=draft`, 12],
+  [`author=${many}&status=draft&sort=title&limit=100&page=300`, 12],
+  [`author=${some}&${since}&sort=title&limit=100&page=99`, 1],
+  [`author=${some}&title=T125001`, 1],
+  [`author=${few}&status=draft&sort=title`, 0],
+  ['title=Same', 6],
+  ['title=T7&status=published', 0],
+  ['{ posts(page: 2201, limit: 50, sort: title_desc) { id } }', 11],
+  [`{ posts(page: 3, limit: 50, author: "${some}") { id } }`, 1],
+  [`{ postsCount(author: "${many}", status: draft) }`, 12],
+  ['{ postsCount(status: draft) }', 0],
+  [`{ user(id: "${many}") { postsCount(status: draft) } }`, 12],
+  [`{ user(id: "${few}") { postsCount(status: draft) } }`, 0],
+  [`{ user(id: "${many}") { posts(page: 200, limit: 50, sort: title) { id } } }`, 0],
+  [`{ user(id: "${some}") { posts(page: 201, limit: 50) { id } } }`, 1],
+  [`{ user(id: "${many}") { posts(page: 2201, limit: 50, sort: title) { id } } }`, 12],
+  [`{ user(id: "${many}") { postsConnection(first: 1) { totalCount } } }`, 12],
+];
+const requestOf = (asked: string): ['GET' | 'POST', string, { body?: object }] =>
+  asked.startsWith('{')
+    ? ['POST', '/api/graphql', { body: { query: asked } }]
+    : ['GET', `/api/posts?${asked}`, {}];
+
+t.test('a list costs a point for each 10,000 rows that it counts or passes, at most its own', async t => {
+  const { call } = await limited(t);
+  let before = 1_000_000;
+  for (const [asked, points] of prices) {
+    const [method, url, options] = requestOf(asked);
+    sent.length = 0;
+    const { headers, body } = await call(method, url, 200, options);
+    t.notOk(body.errors, asked);
+    const after = Number(headers['ratelimit-remaining']);
+    t.equal(before - after - 1, points, asked);
+    t.equal(sent.at(-1)?.on, points > 10 ? 'dear' : 'reads', `${asked} is read where its price says`);
+    before = after;
+    if (method === 'GET') t.same(body, await naivePage(asked), asked);
+  }
+});
+
+/** The page, as the simplest statements read it. */
+async function naivePage(asked: string) {
+  const { rows } = database.writes;
+  const { page, limit, sort = 'createdAt', ...filters } = Object.fromEntries(new URLSearchParams(asked));
+  const meta = { page: Number(page ?? 1), limit: Number(limit ?? 20) };
+  const conditions = Object.entries(filters).map(([name, value]) => {
+    if (name === 'author') return `author_id = '${value}'`;
+    const time = lowestId(new Date(value));
+    return (
+      { createdSince: `id >= '${time}'`, createdBefore: `id < '${time}'` }[name] ?? `${name} = '${value}'`
+    );
+  });
+  const from = `from posts where ${['true', ...conditions].join(' and ')}`;
+  const direction = sort.startsWith('-') ? 'desc' : 'asc';
+  const order = [...(sort.endsWith('title') ? ['title'] : []), 'id'].map(column => `${column} ${direction}`);
+  const [[total] = []] = await rows(`select count(*)::int ${from}`, []);
+  const ids = `select id ${from} order by ${order} limit ${meta.limit} offset ${(meta.page - 1) * meta.limit}`;
+  const records = await rows(
+    `select ${Object.values(getTableColumns(table)).map(({ name }) => name)} from posts join (${ids}) as page using (id) order by ${order}`,
+    [],
+  );
+  const data = records.map(rowMapper(getTableColumns(table)));
+  return { data, meta: { ...meta, total, totalPages: Math.ceil(Number(total) / meta.limit) } };
+}
+
+t.test(
+  'what is known before is refused before it is read, the rest is counted as far as points reach',
+  async t => {
+    const { app } = await limited(t, 4);
+    for (const [i, [asked]] of prices.filter(([, points]) => points > 3).entries()) {
+      const [method, url, { body }] = requestOf(asked);
+      sent.length = 0;
+      const reply = await app.inject({
+        method,
+        url,
+        remoteAddress: `192.0.2.${i}`,
+        ...(body && { payload: body }),
+      });
+      if (method === 'GET') t.equal(reply.statusCode, 429, asked);
+      else t.match(reply.json(), { errors: [{ extensions: { code: 'RATE_LIMITED' } }] }, asked);
+      t.equal(reply.headers['ratelimit-remaining'], '0', asked);
+      t.ok(Math.max(...sent.map(countedBy)) <= 40_000, `${asked} ${JSON.stringify(sent)}`);
+      t.notOk(
+        sent.some(({ on, rows }) => on === 'dear' || rows.length > 2),
+        `${asked}: no page is read`,
+      );
+    }
+  },
+);
+
+t.test('what comes at once is counted only as far as what the others left reaches', async t => {
+  const { app } = await limited(t, 30);
+  sent.length = 0;
+  const url = `/api/posts?author=${many}`;
+  const replies = await Promise.all(Array.from({ length: 6 }, () => app.inject(url)));
+  t.same(replies.map(({ statusCode }) => statusCode).toSorted(), [200, 200, 429, 429, 429, 429]);
+  const counted = sent.filter(({ on }) => on === 'dear').map(countedBy);
+  const sum = counted.reduce((sum, rows) => sum + rows);
+  t.ok(sum <= 2 * 120_000 + 4 * 10_000, `${sum} rows: ${counted}`);
+});
+
+t.test('dear lists are read one at a time for an account, and others do not wait for them', async t => {
+  const { app } = await limited(t);
+  const held = Promise.withResolvers<void>();
+  gate = () => held.promise;
+  const get = (remoteAddress: string, asked: string) =>
+    app.inject({ url: `/api/posts?${asked}`, remoteAddress });
+  sent.length = 0;
+  const begun = () => sent.filter(({ on }) => on === 'dear').length;
+  const own = [since, `author=${many}`, 'sort=title&limit=100&page=1101'].map(asked =>
+    get('192.0.2.1', asked),
+  );
+  await until('one has begun', () => begun() === 1);
+  const other = get('192.0.2.2', since);
+  await until('that of another account has begun, too', () => begun() === 2);
+  for (const address of ['192.0.2.1', '192.0.2.2'])
+    t.equal((await get(address, `author=${few}`)).statusCode, 200, 'what is not dear goes on');
+  t.equal(begun(), 2);
+  held.resolve();
+  for (const reply of await Promise.all([...own, other])) t.equal(reply.statusCode, 200);
+  gate = async () => {};
+});
+
+t.test(
+  'several filters use the index of the rarest, and of a few rows none reads many',
+  { skip: backend === 'embedded' && 'PGlite binds parameters to an explain, too' },
+  async t => {
+    const { call } = await limited(t);
+    // A private list, to its owner.
+    const list = new PagedList<object, string, 'createdAt' | 'title'>({
+      scope: 'read or own',
+      table,
+      counted: ['status'],
+      filters: { [ownFilter]: table.authorId, status: table.status, title: table.title },
+      sorts: { title: [table.title] },
+    });
+    const actor = { ...inside(database).actor, scopes: ['own' as const], person: few };
+    const own = { ...inside(database), db: watched.reads, actor };
+    for (const [asked, index] of [
+      [`status=draft&author=${few}`, 'posts_author_index'],
+      [`status=draft&author=${few}&${since}`, 'posts_author_index'],
+      [`status=draft&author=${few}&title=Same`, 'posts_author_index'],
+      ['status=draft&title=T7', 'posts_title_index'],
+      [`status=draft&${since}&sort=title`, 'posts_status_index'],
+      [`{ user(id: "${few}") { postsCount(status: draft) } }`, 'posts_author_index'],
+      [{ status: 'draft' }, 'posts_author_index'],
+      [{ status: 'draft', sort: 'title' }, 'posts_author_index'],
+    ] as const) {
+      sent.length = 0;
+      if (typeof asked !== 'string') await list.page(own, { limit: 20, ...asked } as never);
+      else {
+        const [method, url, options] = requestOf(asked);
+        await call(method, url, 200, options);
+      }
+      const lines = await database.reads.rows(`explain (generic_plan) ${sent.at(-1)?.text}`, []);
+      const plan = lines.flat().join('\n');
+      const used = [...plan.matchAll(/(?:Seq Scan on|Scan using|Bitmap Index Scan on) (posts\w*)/g)].map(
+        ([, name]) => name,
+      );
+      t.same([...new Set(used)], [index], `${JSON.stringify(asked)}\n${plan}`);
+    }
+  },
+);
