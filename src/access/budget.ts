@@ -9,6 +9,8 @@ export interface Payer {
   hasLeft(): boolean;
   /** Counts points, each as a request; fails beyond the limit of the account. Fewer than none are given back. */
   charge(points: number): Promise<void>;
+  /** How many points are left. */
+  left(): Promise<number>;
   /** Counts so many points, or as many as are left; returns how many those were. */
   reserve(points: number): Promise<number>;
   /** Does what is dear on a connection that other reads do not use, one after the other for each account. */

@@ -105,6 +105,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         const payer: Payer = {
           deadline,
           hasLeft: () => follower.signal.aborted,
+          left: () => request.left(),
           reserve: points => request.reserve(points),
           // The result that reaches the limit is the last one, and complete.
           charge: points => {

@@ -7,7 +7,7 @@ import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
-  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'reserve'> {
+  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'left' | 'reserve'> {
     /** What this request and its streams count against. */
     readonly account: Account;
     /** The same, once somebody has asked for it; null when the caller is another one. */
@@ -61,9 +61,13 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     await use(this, reserved);
     return reserved;
   });
+  app.decorateRequest('left', async function () {
+    const { used } = await use(this, 0);
+    return Math.max(0, this.account.maximum - used);
+  });
   app.decorateRequest('charge', async function (points, { refuse } = { refuse: true }) {
     const { used, endsIn } = await use(this, points);
-    if (refuse && used > this.account.maximum) throw rateLimited(endsIn);
+    if (refuse && points >= 0 && used > this.account.maximum) throw rateLimited(endsIn);
   });
   app.decorateRequest('hasLeft', function () {
     return this.raw.socket.destroyed;

@@ -8,7 +8,7 @@ import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowsOf } from '../../database/statements/statement.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
-import { readCounting, rowsOfPoint } from './prices.ts';
+import { readCounting, readPassing, rowsOfPoint } from './prices.ts';
 import {
   type Criteria,
   type Cursors,
@@ -103,13 +103,16 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     const query = this.#allowed(context, asked);
+    const { $skip } = valuesOf(query);
     // What is counted is at least what is passed, and is paid for.
-    if (valuesOf(query).$skip * ids.length >= rowsOfPoint)
-      await this.totalOfEach(context, { filter, ids }, query);
+    const totals =
+      $skip * ids.length >= rowsOfPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
+    const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
     const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
     const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
     const limits = { limit: query.limit + 1, $most: most + ids.length };
-    const rows = await plan.run(context.db, { ...valuesOf(query), ...limits, $parents: ids.join() });
+    const values = { ...valuesOf(query), ...limits, $parents: ids.join() };
+    const rows = await readPassing(context, passed, db => plan.run(db, values));
     const byParent = Map.groupBy(rows, plan.parentOf);
     const sliceOf = (id: string) =>
       this.#sliceOf({ ...query, [filter]: id }, plan, byParent.get(id) ?? [], false);

@@ -34,7 +34,7 @@ export interface Reading extends Selection {
    */
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
-  /** Whether a list that is counted has so few rows that they are sorted rather than picked from all in that order. */
+  /** Whether a list that is counted has so few rows that all are read, rather than those of another filter or order. */
   isFew?: boolean;
 }
 
@@ -56,20 +56,18 @@ export const totalsStatement = (rules: ListRules, selection: Selection) =>
  */
 function countOf(rules: ListRules, selection: Selection): SQL {
   const { table, filters } = rules;
-  const { rarest, perParent } = selection;
+  const { perParent } = selection;
   const others = othersOf(rules, selection);
   // At least one, for Citus. They have the same names in the rows as in the table.
-  const columns = listOf([table.id, ...others.map(name => filters[name] as PgColumn)]);
+  const columns = listOf([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
   const name = raw(`"${getTableName(table)}"`);
-  const rows =
-    perParent !== undefined
-      ? sql`select ${parent} as "$parent", ${name}.* from ${parents}
-        cross join lateral (select ${columns} from ${table} where ${matching(rules, without(others, selection))}) as ${name}`
-      : sql`select ${columns} from ${table} where ${passedBy(rules, selection)}
-        ${rarest && sql`order by ${filters[rarest] as PgColumn}, ${table.id}`}`;
+  // With a limit, it reads the index in order.
+  const rows = sql`select ${columns} ${passedBy(rules, selection)} limit ${numberIn(rules)('$most')}`;
+  const ofParents = sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}
+    limit ${numberIn(rules)('$most')}`;
   const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
   return sql`count(*) ${others.length > 0 ? chosen : undefined} as total, count(*) as passed
-    from (${rows} limit ${numberIn(rules)('$most')}) as ${name}`;
+    from (${perParent === undefined ? rows : ofParents}) as ${name}`;
 }
 
 /** The filters that choose of what the rarest one selects. */
@@ -79,12 +77,14 @@ const without = (names: string[], selection: Selection) => ({
   ...selection,
   used: selection.used.filter(name => !names.includes(name)),
 });
-/** What is counted, in the order of creation. */
-const passedBy = (rules: ListRules, selection: Selection) =>
-  rangeOf(rules, {
-    ...without(othersOf(rules, selection), selection),
-    ...{ sort: 'createdAt', descending: false, from: 'number' },
-  });
+/** What is counted, in the order of the index of the rarest filter: otherwise PostgreSQL might choose another one. */
+function passedBy(rules: ListRules, selection: Selection): SQL {
+  const passed = without(othersOf(rules, selection), selection);
+  const range = rangeOf(rules, { ...passed, sort: 'createdAt', descending: false, from: 'number' });
+  const { table, filters } = rules;
+  const rarest = filters[selection.rarest ?? ''] as PgColumn | undefined;
+  return sql`from ${table} where ${range} ${rarest && sql`order by ${rarest}, ${table.id}`}`;
+}
 
 /** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
 const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
@@ -166,8 +166,9 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: 
   const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
-  const isSorted = reading.isFew && !isById(rules, reading) && keptList(rules, reading) === undefined;
-  const rows = sql`(select * from ${table} where ${passedBy(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
+  const isChosen = !isById(rules, reading) || othersOf(rules, reading).length > 0;
+  const isSorted = reading.isFew && isChosen && keptList(rules, reading) === undefined;
+  const rows = sql`(select * ${passedBy(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
   return sql`select ${listOf(columnsOf(rules, reading))} from ${isSorted ? rows : table}
     where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading))}
     order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}

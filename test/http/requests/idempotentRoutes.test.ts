@@ -196,6 +196,7 @@ t.test('an answer that is kept costs one more request for each 16 KB', async t =
   const payer = {
     deadline: Number.POSITIVE_INFINITY,
     hasLeft: () => false,
+    left: async () => 1000,
     reserve: async (points: number) => points,
     charge: async (points: number) => void charged.push(points),
     onDear: <T>(work: (db: Connection) => Promise<T>) => work(database.dear),

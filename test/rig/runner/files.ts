@@ -5,7 +5,7 @@ export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
 /** These measure response times under load, or make much, so they run last, with few others. */
 export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|process\/shutdown|storage\/outage|changes\/(readers|resume)|writes\/keys|webhooks\/instances)|nightly\/chaos|database\/(locks|driver\/connecting)|limits\/limits|rest\/conflicts|http\/pressure|webhooks\/overlaps)\.test\.ts$/.test(
+  /(e2e\/(cluster\/(cluster|redis)|process\/shutdown|storage\/outage|changes\/(readers|resume)|writes\/keys|webhooks\/instances)|nightly\/(chaos|hostile)|database\/(locks|driver\/connecting)|limits\/limits|rest\/conflicts|http\/pressure|webhooks\/overlaps)\.test\.ts$/.test(
     file,
   );
 
