@@ -80,11 +80,19 @@ export const schemaText = (parts: SchemaPart[]) => `${printSchema(makeSchema(par
 export function makeResolvers(parts: SchemaPart[]): IResolvers {
   const all: Record<string, Record<string, Resolver>> = {};
   for (const [type, fields] of parts.flatMap(({ resolvers = {} }) => Object.entries(resolvers))) {
-    const wrap = type === 'Query' || type === 'Mutation' ? (resolve: Resolver) => resolve : counted;
+    const wrap = { Query: (resolve: Resolver) => resolve, Mutation: checked }[type] ?? counted;
     for (const [name, resolve] of Object.entries(fields)) all[type] = { ...all[type], [name]: wrap(resolve) };
   }
   return all;
 }
+
+/** Begins no write after an operation has ended. */
+const checked =
+  (resolve: Resolver): Resolver =>
+  async (parent, args, operation: MercuriusContext, info) => {
+    operation.budget.check();
+    return resolve(parent, args, operation, info);
+  };
 
 const refusals = new WeakMap<Error, GraphQLError>();
 
@@ -97,7 +105,10 @@ const counted =
   async (parent, args, operation: MercuriusContext, info) => {
     const { budget, below, valuesOf } = operation;
     try {
-      const payment = budget.spend(1, valuesOf(info));
+      // The values of a list are counted when it is read.
+      const { args = [] } = info.parentType.getFields()[info.fieldName] ?? {};
+      const isList = args.some(({ name }) => name === 'limit' || name === 'first');
+      const payment = budget.spend(1, isList ? 0 : valuesOf(info));
       if (payment) await payment;
     } catch (error) {
       // All fields have the error of the first one: one for each of hundreds of thousands would take seconds.

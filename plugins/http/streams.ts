@@ -72,6 +72,11 @@ export default fp<Options>(async (app, { settings, metrics }) => {
     };
     return { caller: this, signal: ending.signal, isBehind: false, close };
   });
+  // Nobody else closes the connection that Node handed over, when a hook refuses the request.
+  app.addHook('onResponse', (request, reply, done) => {
+    if (isWebSocket(request.raw) && reply.statusCode >= 300) request.raw.socket.destroySoon();
+    done();
+  });
   app.addHook('preClose', async () => {
     isEnding = true;
     for (const ending of all()) ending.abort(serviceEnds);

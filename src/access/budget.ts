@@ -42,13 +42,13 @@ export class Budget {
   }
 
   /**
-   * Counts records, counts and empty lists, each with so many values, for each time that they are in the response. A
-   * point is for as many as a page of REST has. Settles when they are paid for; undefined when they were before.
+   * Counts records, counts and empty lists, and their values, for each time that they are in the response. A point is
+   * for as many as a page of REST has. Settles when they are paid for; undefined when they were before.
    */
-  spend(count: number, valuesOfEach: number): Promise<void> | undefined {
+  spend(count: number, valuesInThem: number): Promise<void> | undefined {
     this.check();
     this.#records += count;
-    this.#values += count * valuesOfEach;
+    this.#values += valuesInThem;
     this.#keep(records, this.#records);
     this.#keep(values, this.#values);
     const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;

@@ -31,7 +31,8 @@ export function openMemoryStore(window: number) {
         count = { used: 0, endsAt: time + window };
         setBounded(counts, name, count, maxNames);
       }
-      count.used += cost;
+      // What is given back may be of the window before.
+      count.used = Math.max(0, count.used + cost);
       return { used: count.used, endsIn: count.endsAt - time };
     },
     size: () => counts.size,

@@ -7,6 +7,7 @@ import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitSto
 /** One script: a crash between separate commands would leave a count that never expires. */
 const script = `
 local used = redis.call('incrby', KEYS[1], ARGV[1])
+if used < 0 then used = redis.call('incrby', KEYS[1], -used) end
 local endsIn = redis.call('pttl', KEYS[1])
 if endsIn < 0 then
   redis.call('pexpire', KEYS[1], ARGV[2])

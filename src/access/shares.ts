@@ -1,8 +1,8 @@
 import { tookTooLong } from '../core/errors.ts';
 
 /**
- * What each account has under way of something that all share. No account gets more than its share, and of those that
- * wait, one with less comes first.
+ * What each account has under way of something that all share. No account gets more than its share, and those that wait
+ * have their turns one account after the other.
  */
 export class Shares {
   readonly #each: number;
@@ -29,11 +29,16 @@ export class Shares {
     if (held > 0) this.#held.set(account, held);
     else this.#held.delete(account);
     this.#sum -= amount;
-    if (this.#waiting.size === 0) return;
-    const waiting = [...this.#waiting].sort((a, b) => this.#heldBy(a.account) - this.#heldBy(b.account));
-    const next = waiting.find(each => this.take(each.account));
-    // At once: two that are given back in one turn must not both go to it.
-    if (next && this.#waiting.delete(next)) next.begin();
+    if (this.#waiting.size > 0) this.#letBegin();
+  }
+
+  #letBegin(): void {
+    const next = [...this.#waiting].find(each => this.take(each.account));
+    if (!next) return;
+    // What else the account wants comes behind the other accounts.
+    const others = [...this.#waiting].filter(each => each.account === next.account);
+    for (const each of others) if (this.#waiting.delete(each) && each !== next) this.#waiting.add(each);
+    next.begin();
   }
 
   /** Does the work when it is its turn; fails when that is not before the deadline. */

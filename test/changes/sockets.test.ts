@@ -192,7 +192,11 @@ t.test('a client that comes back with 100 subscriptions at once is served', asyn
   let [results, connections] = [0, 0];
   client.on('connected', () => connections++);
   for (let i = 0; i < 100; i++)
-    client.subscribe(subscription, { next: () => results++, error: t.error, complete: () => {} });
+    client.subscribe(subscription, {
+      next: () => results++,
+      error: error => t.error(error),
+      complete: () => {},
+    });
   for (const times of [1, 2]) {
     await until('it is connected', () => connections === times);
     await until('each has a change', async () => {

@@ -189,9 +189,9 @@ t.test('dear lists are read one at a time for an account, and others do not wait
   const own = [since, `author=${many}`, 'sort=title&limit=100&page=1101'].map(asked =>
     get('192.0.2.1', asked),
   );
-  await until('one has begun', () => begun() === 1);
+  await until('one has begun', () => begun() === 1, 10);
   const other = get('192.0.2.2', since);
-  await until('that of another account has begun, too', () => begun() === 2);
+  await until('that of another account has begun, too', () => begun() === 2, 10);
   for (const address of ['192.0.2.1', '192.0.2.2'])
     t.equal((await get(address, `author=${few}`)).statusCode, 200, 'what is not dear goes on');
   t.equal(begun(), 2);

@@ -77,6 +77,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   ): Promise<T> {
     if (most <= mostWithoutPlace) return work(request.readingContext);
     return places.inTurn(request.account.name, budget.payer.deadline, async () => {
+      budget.check();
       // Those that came before may have used up the limit.
       await budget.charge(0);
       return work(request.dearContext);

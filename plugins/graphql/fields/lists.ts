@@ -104,7 +104,7 @@ function readsOf(
     // A page by number counts the records before it; before the first one there are none.
     const isFirst = (query.page ?? 1) === 1;
     const page = await (isFirst ? list.byCursor(context, query) : list.byNumber(context, query));
-    await budget.spend(page.data.length, values);
+    await budget.spend(page.data.length, page.data.length * values);
     return page as Slice<object>;
   }
   if (filter === undefined)
@@ -118,11 +118,9 @@ function readsOf(
       const each = parents(ids);
       const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
       // The first record of a list was counted when the list was asked for.
-      const more = ids.map(id => Math.max(0, (pages.get(id)?.data.length ?? 0) - 1));
-      await budget.spend(
-        more.reduce((sum, count) => sum + count),
-        values,
-      );
+      const lengths = ids.map(id => pages.get(id)?.data.length ?? 0);
+      const sum = lengths.reduce((sum, length) => sum + length);
+      await budget.spend(sum - lengths.filter(length => length > 0).length, sum * values);
       return pages;
     }),
   );

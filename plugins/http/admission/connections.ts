@@ -59,6 +59,8 @@ export default fp(async app => {
     const { name } = request.account;
     let held = 0;
     const count = ({ length }: Buffer) => {
+      // What comes after an answer is discarded.
+      if (reply.sent) return;
       if (bodies.take(name, length)) held += length;
       // Fastify stops reading the body, and answers. Nobody may be listening, when the request was refused before.
       else payload.off('data', count).emit('error', overloaded());

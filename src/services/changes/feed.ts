@@ -107,8 +107,10 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     return newest;
   }
 
+  const isNewest = (from: Position): boolean => keyOf(from) === keyOf(position());
+
   /** The same position; with the time of now for who has read everything. */
-  const current = (from: Position): Position => (keyOf(from) === keyOf(position()) ? position() : from);
+  const current = (from: Position): Position => (isNewest(from) ? position() : from);
 
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
   async function pageAfter(
@@ -127,5 +129,5 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     // It is ahead of the feed, which reads the same pages.
     return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
   }
-  return { followed, join, look, position, current, pageAfter };
+  return { followed, join, look, position, isNewest, current, pageAfter };
 }

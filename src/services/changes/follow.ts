@@ -56,6 +56,8 @@ export async function* follow(
   const shown = viewOf(caller, choice);
   let woken = Promise.withResolvers<void>();
   let isDue = false;
+  /** Whether everything had been read once. */
+  let wasThere = false;
   const wake = () => woken.resolve();
   const timer = setInterval(() => {
     isDue = true;
@@ -81,10 +83,12 @@ export async function* follow(
     for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
       let changes: Change[] = [];
       if (page) {
-        follower.isBehind = !page.isKept;
+        wasThere ||= feed.isNewest(page.to);
+        follower.isBehind = !wasThere || !page.isKept;
         changes = page.changes.flatMap(shown);
         position = page.to;
       } else {
+        wasThere = true;
         await woken.promise;
         // Before the look that follows, so that a call during it counts.
         woken = Promise.withResolvers();

@@ -20,11 +20,11 @@ export const readPassing = <T>(
  * caller has points for.
  */
 export async function readCounting<T>(
-  context: Context,
+  caller: Context,
   read: (db: Connection, most: number) => Promise<T>,
   countedIn: (result: T) => number,
 ): Promise<T> {
-  const { db, budget } = context;
+  const { db, budget } = caller;
   if (!budget) return read(db, Number.MAX_SAFE_INTEGER);
   const { payer } = budget;
   const readFor = async (points: number, db: Connection) => {
@@ -41,7 +41,7 @@ export async function readCounting<T>(
   if (!found && reserved < dear) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
-  return readPassing(context, Number.POSITIVE_INFINITY, async db => {
+  return readPassing(caller, Number.POSITIVE_INFINITY, async db => {
     // One at a time has all that is left, so nothing is reserved for it: other requests go on.
     for (;;) {
       const left = await payer.left();

@@ -15,13 +15,22 @@ const megabyte = 1024 * 1024;
 /** The space that compose.yaml gives to the files of nginx. */
 const space = Number(/\/run\/nginx:.*size=(\d+)m/.exec(readFileSync('deploy/compose.yaml', 'utf8'))?.[1]);
 
+/** Where a descriptor leads, if it was not closed meanwhile. */
+function readlinkIfOpen(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
 /** The bytes of the files that the processes of nginx have open in one of its folders; they have no name any more. */
 function bytesIn(nginx: Part, folder: 'body' | 'proxy'): number {
   const files = nginx.children().flatMap(pid => {
     const descriptors = readdirSync(`/proc/${pid}/fd`).map(name => `/proc/${pid}/fd/${name}`);
-    return descriptors.filter(path => readlinkSync(path).includes(`/${folder}/`));
+    return descriptors.filter(path => readlinkIfOpen(path).includes(`/${folder}/`));
   });
-  return files.reduce((sum, path) => sum + statSync(path).size, 0);
+  return files.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
 /** Sends a body without its last byte, and returns what comes back until then. */

@@ -108,30 +108,33 @@ t.test('a place is given back when the answer is a text: a client that does not 
   await large('A');
 });
 
-t.test('a mutation takes its place after its write, and one with an Idempotency-Key before', async t => {
-  const { call, ask, large, open, begun, keys, inFlight, real } = await buildHeld(t);
-  await fill(real, 1, 0);
-  const [{ id: authorId }] = (await call('GET', '/api/users', 200, keys.get('B'))).body.data;
-  const query = `mutation ($input: PostCreateInput!) {
+t.test(
+  'a mutation takes its place after its write; with an Idempotency-Key it begins when it has one',
+  async t => {
+    const { call, ask, large, open, begun, keys, inFlight, real } = await buildHeld(t);
+    await fill(real, 1, 0);
+    const [{ id: authorId }] = (await call('GET', '/api/users', 200, keys.get('B'))).body.data;
+    const query = `mutation ($input: PostCreateInput!) {
     createPost(input: $input) { author { posts { title author { postsCount } } } } }`;
-  const waiting = [large('A'), large('A')];
-  await until('both have begun', () => begun.length === 2);
-  const written = async (title: string) =>
-    (await call('GET', `/api/posts?title=${title}`, 200, keys.get('B'))).body.meta.total;
-  const plain = ask('A', query, 200, { input: { title: 'Plain', authorId } });
-  const headers = { ...keys.get('A')?.headers, 'idempotency-key': 'once' };
-  const body = { query, variables: { input: { title: 'Keyed', authorId } } };
-  const keyed = call('POST', '/api/graphql', 200, { headers, body });
-  await until('one is written', async () => (await written('Plain')) === 1);
-  await inFlight(4);
-  t.equal(await written('Keyed'), 0, 'a transaction would hold a connection while it waits');
-  t.equal(begun.length, 2);
-  open();
-  await Promise.all(waiting);
-  const posts = [{ title: 'Plain' }, { title: 'Keyed' }];
-  t.match((await keyed).body.data, { createPost: { author: { posts } } });
-  t.match((await plain).body.data.createPost.author.posts[0], posts[0]);
-});
+    const waiting = [large('A'), large('A')];
+    await until('both have begun', () => begun.length === 2);
+    const written = async (title: string) =>
+      (await call('GET', `/api/posts?title=${title}`, 200, keys.get('B'))).body.meta.total;
+    const plain = ask('A', query, 200, { input: { title: 'Plain', authorId } });
+    const headers = { ...keys.get('A')?.headers, 'idempotency-key': 'once' };
+    const body = { query, variables: { input: { title: 'Keyed', authorId } } };
+    const keyed = call('POST', '/api/graphql', 200, { headers, body });
+    await until('one is written', async () => (await written('Plain')) === 1);
+    await inFlight(4);
+    t.equal(await written('Keyed'), 0, 'it is all of it or nothing');
+    t.equal(begun.length, 2);
+    open();
+    await Promise.all(waiting);
+    const posts = [{ title: 'Plain' }, { title: 'Keyed' }];
+    t.match((await keyed).body.data, { createPost: { author: { posts } } });
+    t.match((await plain).body.data.createPost.author.posts[0], posts[0]);
+  },
+);
 
 t.test('hostile: what one account sends at once costs its limit, and others do not wait for it', async t => {
   const { ask, real, begun, open, inFlight, send, call, keys } = await buildHeld(t, { RATE_LIMIT_MAX: 300 });
