@@ -26,7 +26,6 @@ Oldest waits <span id="oldest"></span>
 export const operatorConsole: FastifyPluginAsync = async app => {
   const folder = join(import.meta.dirname, 'app');
   const send = servePage(app, '/console', { title: 'Triport console', body, shared: ['key.js'], folder });
-  app.get('/console', { config: { scope: 'public' }, schema: { hide: true } }, async (_request, reply) =>
-    send(reply),
-  );
+  const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;
+  app.get('/console', route, async (_request, reply) => send(reply));
 };

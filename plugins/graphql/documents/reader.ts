@@ -14,8 +14,19 @@ import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { badRequest } from '../../http/errors.ts';
 import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
-import type { Estimate } from '../limits/queryLimits.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
+
+/** What an operation is known to take before it runs. */
+export interface Estimate {
+  /** How many requests it counts as: at least those that REST would need, one for each root field. */
+  price: number;
+  /** How many records, counts and lookups it could take. */
+  most: number;
+  /** How many fields it has at its root, wherever fragments are spread. */
+  roots: number;
+  /** The paths of the members that each field selects of a record, by its path. */
+  leaves: ReadonlyMap<string, ReadonlySet<string>>;
+}
 
 /** One operation of a document. The same text and name give the same object, so that results can be kept on it. */
 export interface Operation {

@@ -21,9 +21,9 @@ import type { Follower } from '../../../src/services/changes/follow.ts';
 import { explain } from '../../../src/services/refusals.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
-import type { Operation } from '../documents/reader.ts';
+import type { Estimate, Operation } from '../documents/reader.ts';
 import { DocumentError, truncated, withCode } from '../errors.ts';
-import { type Estimate, maximumsOf } from '../limits/queryLimits.ts';
+import { maximumsOf } from '../limits/queryLimits.ts';
 import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
 import { type Outcome, refusalsIn } from './http.ts';
 

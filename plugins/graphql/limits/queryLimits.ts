@@ -18,7 +18,7 @@ import {
 import { pageLimit } from '../../../schemas/lists.ts';
 import type { Settings } from '../../../schemas/settings.ts';
 import { keptIn } from '../../../src/core/kept.ts';
-import type { Operation } from '../documents/reader.ts';
+import type { Estimate, Operation } from '../documents/reader.ts';
 import { DocumentError, limitError } from '../errors.ts';
 
 /** The limits of an operation. All but the depth follow from the cost, so that one setting allows larger queries. */
@@ -77,18 +77,6 @@ interface Parent {
   pageLength?: number | undefined;
   introspection: boolean;
   spreads: readonly string[];
-}
-
-/** What an operation is known to take before it runs. */
-export interface Estimate {
-  /** How many requests it counts as: at least those that REST would need, one for each root field. */
-  price: number;
-  /** How many records, counts and lookups it could take. */
-  most: number;
-  /** How many fields it has at its root, wherever fragments are spread. */
-  roots: number;
-  /** The paths of the members that each field selects of a record, by its path. */
-  leaves: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**

@@ -119,12 +119,14 @@ t.test('a client that does not read its responses is disconnected, and delays no
   };
   // That of the question.
   const own = 1;
+  const [library = ''] = /[^"]+bundle\.js/.exec((await call(service, 'GET', '/docs')).text) ?? [];
   // As many as a connection may have.
   const asked = 20;
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
   // Far more than the socket buffers hold: the rest would fill the memory of the server.
-  socket.write('GET /docs/json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked));
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+  socket.write(ask('/docs/json').repeat(12) + ask(library).repeat(asked - 12));
   await once(socket, 'connect');
   await until('it is connected', async () => (await openSockets()) > own);
   // Twice 10 s for a request and 2 s for its answer, from the last byte that was buffered: Node looks twice.
