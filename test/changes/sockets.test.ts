@@ -5,6 +5,7 @@ import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { openFeed } from '../helper/eventStream.ts';
+import { exchange, request } from '../helper/http.ts';
 import { until } from '../rig/process.ts';
 
 /** Opens a WebSocket by hand, and tells its close code: 1006 when there was none. */
@@ -209,4 +210,13 @@ t.test('a client that comes back with 100 subscriptions at once is served', asyn
   }
   t.equal(connections, 2);
   await client.dispose();
+});
+
+t.test('hostile: only what Node hands over is a WebSocket: bug: a header opened the gate', async t => {
+  const { app } = await openFeed(t, { settings: { AUTH_MODE: 'required' } });
+  for (const connection of ['x-upgrade', 'foo upgrade', 'upgrade-x', 'close, x-upgrade']) {
+    const headers = { Upgrade: 'websocket', Connection: connection };
+    const socket = exchange(app, request('GET /api/graphql?query=%7B__typename%7D', headers));
+    t.match(await socket, /^HTTP\/1.1 401/, connection);
+  }
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { signatureSchemes } from '../../schemas/provider.ts';
@@ -63,3 +64,25 @@ t.test('no forged header throws or is accepted', async t => {
   });
   t.doesNotThrow(() => fc.assert(guess, { seed }));
 });
+
+t.test(
+  'hostile: a forged body costs one hash, and is looked into when it is small, ten times a second',
+  async t => {
+    const accepting = provider({ scheme: 'timestamped', secrets: ['MfKQ9r8GKYqrTwjUPD8ILA=='] });
+    const reasonsOf = (value: unknown, count: number) => {
+      const headers = sign(accepting, Buffer.from(JSON.stringify(value)), { now: time, id: 'msg_1' });
+      const changed = Buffer.from(JSON.stringify(value, null, 1));
+      return Array.from({ length: count }, () => verify(accepting, headers, changed, time).reason);
+    };
+    const large = { text: 'x'.repeat(8192) };
+    // The tests before had theirs.
+    await sleep(1100);
+    t.same(reasonsOf(large, 1), ['wrong_secret']);
+    const reasons = reasonsOf({ id: 'evt_1' }, 12);
+    t.same(reasons.slice(0, 9), Array(9).fill('changed_body'));
+    t.same(reasons.slice(10), ['wrong_secret', 'wrong_secret']);
+    // The next second.
+    await sleep(1100);
+    t.same(reasonsOf({ id: 'evt_1' }, 1), ['changed_body']);
+  },
+);
