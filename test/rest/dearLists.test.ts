@@ -34,7 +34,7 @@ const countedBy = ({ text, rows }: (typeof sent)[number]) =>
     : 0;
 const watched = { ...database, reads: watch('reads'), dear: watch('dear') };
 const limited = (t: Test, RATE_LIMIT_MAX = 1_000_000) =>
-  build(t, { database: watched, settings: { RATE_LIMIT_MAX } });
+  build(t, { database: watched, settings: { RATE_LIMIT_MAX, RATE_LIMIT_WINDOW: 3600 } });
 
 /** 120,000 posts of one author, 10,000 of another, 100 of a third. */
 const [many, some, few] = await (async () => {

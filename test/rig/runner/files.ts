@@ -24,8 +24,8 @@ export const changesProcess = (file: string) => changes.test(file);
 /** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. The doctor examines a server, too. */
 const onEmbedded =
   /^test\/(config\/|core\/|docs\/|scripts\/(?!doctor))|(database\/embedded|rest\/fuzz)\.test\.ts$/;
-/** So do these: they are about HTTP, and a server makes a new database in a third of the time. */
-const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/)/;
+/** So do these: they are about HTTP, or have many rows, and a server makes a new database in a third of the time. */
+const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/|rest\/dearLists)/;
 
 /** What callers and operators see, which must be the same on a distributed database. */
 const onCitus = /^test\/(changes|rest|graphql|resources|webhooks|access|services\/subscriptions)\//;
