@@ -1,16 +1,7 @@
-import {
-  buildSchema,
-  type FieldNode,
-  type GraphQLError,
-  type GraphQLResolveInfo,
-  locatedError,
-  printSchema,
-  responsePathAsArray,
-} from 'graphql';
+import { buildSchema, type FieldNode, type GraphQLResolveInfo, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
 import type { Budget } from '../../src/access/budget.ts';
 import type { Context } from '../../src/access/context.ts';
-import { keptIn } from '../../src/core/kept.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {
@@ -23,6 +14,8 @@ export interface OperationContext {
   maxList: number;
   /** What the parents of a list share of a field, by its nodes. Here, so that it ends with the operation. */
   perField: Map<readonly FieldNode[], Promise<unknown>>;
+  /** Fails a field below the root; a query ends with the first one that its budget refuses. */
+  fail: (error: unknown, info: GraphQLResolveInfo) => Promise<never>;
   /** Tells the caller that a list was cut. */
   warnOfTruncation: (info: GraphQLResolveInfo) => void;
 }
@@ -94,27 +87,24 @@ const checked =
     return resolve(parent, args, operation, info);
   };
 
-const refusals = new WeakMap<Error, GraphQLError>();
-
 /**
  * Counts a field below the root before it is read. Async, because it must not throw at once: when one item of a list
  * throws, graphql-js forgets the promises of the items before it, and a forgotten promise that fails ends the process.
  */
-const counted =
-  (resolve: Resolver): Resolver =>
-  async (parent, args, operation: MercuriusContext, info) => {
+const counted = (resolve: Resolver): Resolver => {
+  let isList: boolean | undefined;
+  return async (parent, args, operation: MercuriusContext, info) => {
     const { budget, below, valuesOf } = operation;
+    // The values of a list are counted when it is read.
+    isList ??= info.parentType
+      .getFields()
+      [info.fieldName]?.args.some(({ name }) => name === 'limit' || name === 'first');
     try {
-      // The values of a list are counted when it is read.
-      const { args = [] } = info.parentType.getFields()[info.fieldName] ?? {};
-      const isList = args.some(({ name }) => name === 'limit' || name === 'first');
       const payment = budget.spend(1, isList ? 0 : valuesOf(info));
       if (payment) await payment;
+      return await resolve(parent, args, below ? { ...operation, context: await below() } : operation, info);
     } catch (error) {
-      // All fields have the error of the first one: one for each of hundreds of thousands would take seconds.
-      throw keptIn(refusals, error as Error, () =>
-        locatedError(error, info.fieldNodes, responsePathAsArray(info.path)),
-      );
+      return operation.fail(error, info);
     }
-    return resolve(parent, args, below ? { ...operation, context: await below() } : operation, info);
   };
+};

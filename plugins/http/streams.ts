@@ -111,7 +111,7 @@ async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<
 export async function sendEvents(
   reply: FastifyReply,
   stream: Stream,
-  events: AsyncGenerator<string>,
+  events: AsyncGenerator<string | (() => string)>,
 ): Promise<FastifyReply> {
   const { raw, request } = reply;
   let watch: NodeJS.Timeout | undefined;
@@ -131,9 +131,18 @@ export async function sendEvents(
     end();
     return reply;
   }
-  const body = Readable.from(inTime(reply, stream, events), { objectMode: false, highWaterMark: mostUnsent });
+  const textOf = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
+  async function next() {
+    // While they are of the past, none is read before the ones before have left.
+    const { signal } = stream;
+    if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
+    const event = await events.next();
+    body.push(event.done ? null : textOf(event));
+  }
+  const read = () => void next().catch(error => body.destroy(error));
+  const body = new Readable({ highWaterMark: mostUnsent, read });
   reply.waiting = () => body.readableLength;
-  body.unshift(first.value ?? '');
+  body.push(textOf(first));
   let before = 0;
   watch = setInterval(() => {
     const unsent = body.readableLength;
@@ -147,13 +156,10 @@ export async function sendEvents(
   return reply.type('text/event-stream').headers({ 'x-accel-buffering': 'no' }).send(body);
 }
 
-/** The events; while they are of the past, none before the ones before have left. */
-async function* inTime({ raw }: FastifyReply, stream: Stream, events: AsyncGenerator<string>) {
-  const { signal } = stream;
-  for await (const text of events) {
-    yield text;
-    if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
-  }
+/** Hands a value over once: a generator that waits holds what it has yielded, and a result may have megabytes. */
+export function handOver<T>(value: T): () => T {
+  const held = [value];
+  return () => held.pop() as T;
 }
 
 /** When clients come back, in milliseconds: not all at once. */

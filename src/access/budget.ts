@@ -1,9 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import { pageLimit } from '../../schemas/lists.ts';
 import { AppError, type Limit, tookTooLong, tooMuch } from '../core/errors.ts';
 import type { Connection } from '../database/connection.ts';
+import { Shares } from './shares.ts';
 
 /** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
 export interface Payer {
+  readonly account: { name: string };
   /** When nobody waits for the result any more, by `performance.now()`. */
   readonly deadline: number;
   hasLeft(): boolean;
@@ -21,6 +24,10 @@ const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
 const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
 const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
+/** What is made of so many values keeps the process busy for milliseconds. */
+const many = 500;
+const turns = new Shares(1, 1);
+
 /** What one operation takes, counted while it takes it. After the first refusal nothing further is begun. */
 export class Budget {
   readonly payer: Payer;
@@ -28,7 +35,10 @@ export class Budget {
   #charged: number;
   #records = 0;
   #values = 0;
-  #refusal: unknown;
+  /** The first refusal. */
+  refusal: unknown;
+  /** The values before the last turn. */
+  #before = 0;
   #last: Promise<unknown> | undefined;
 
   constructor(payer: Payer, charged = 0) {
@@ -37,7 +47,7 @@ export class Budget {
 
   /** Fails after a refusal, and when nobody waits for the result any more. */
   check(): void {
-    if (this.#refusal) throw this.#refusal;
+    if (this.refusal) throw this.refusal;
     if (performance.now() > this.payer.deadline || this.payer.hasLeft()) this.#refuse(tookTooLong());
   }
 
@@ -71,10 +81,20 @@ export class Budget {
     return result;
   }
 
+  /** Waits for a turn of the event loop of its own, when what comes next has many values: others are served between. */
+  async ownTurn({ db }: { db: Connection }): Promise<void> {
+    // A transaction that waits would hold a connection that others write on.
+    if (this.#values - this.#before <= many || db.isTransaction) return;
+    this.#before = this.#values;
+    const { account, deadline } = this.payer;
+    const waiting = turns.inTurn(account.name, deadline, () => setImmediate());
+    await waiting.catch(error => this.#refuse(error));
+  }
+
   /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
   measure(result: unknown): void {
-    const { details } = this.#refusal instanceof AppError ? this.#refusal : {};
-    if (details && 'code' in details && details.code === text[0]) throw this.#refusal;
+    const { details } = this.refusal instanceof AppError ? this.refusal : {};
+    if (details && 'code' in details && details.code === text[0]) throw this.refusal;
     let [count, length] = [0, 0];
     const add = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) {
@@ -103,7 +123,7 @@ export class Budget {
   }
 
   #refuse(error: unknown): never {
-    this.#refusal ??= error;
-    throw error;
+    this.refusal ??= error;
+    throw this.refusal;
   }
 }

@@ -47,15 +47,20 @@ export class Shares {
     return work().finally(() => this.give(account));
   }
 
-  async #wait(account: string, deadline: number): Promise<void> {
+  #wait(account: string, deadline: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { account, begin: resolve };
-    this.#waiting.add(waiting);
     const timer = setTimeout(() => {
       this.#waiting.delete(waiting);
       reject(tookTooLong());
     }, deadline - performance.now());
-    await promise.finally(() => clearTimeout(timer));
+    const begin = () => {
+      clearTimeout(timer);
+      // Many may have no more to do than to fail: others are served between.
+      setImmediate(resolve);
+    };
+    const waiting = { account, begin };
+    this.#waiting.add(waiting);
+    return promise;
   }
 
   #heldBy = (account: string) => this.#held.get(account) ?? 0;

@@ -1,11 +1,19 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { holdDear, openTestDatabase } from '../helper/database.ts';
 import { openEvents, openFeed } from '../helper/eventStream.ts';
+import { fill } from '../helper/graphql.ts';
 import { until } from '../rig/process.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Each result costs three points. */
 const dear = `subscription ($after: String) { userChanged(after: $after) {
@@ -136,4 +144,83 @@ t.test('results of an account are made one after the other, and take a place onl
   t.equal(begun.length, 7, 'nothing more for those that have left');
   const answer = { headers: bearer(own.key), body: { query: '{ users { posts { id } } }' } };
   await ask('POST', '/api/graphql', 200, answer);
+});
+
+// Bug: a WebSocket was closed by a result that has errors.
+t.test('a result with errors is sent to both doors, and the subscription goes on', async t => {
+  const service = await openFeed(t, { settings: { GRAPHQL_MAX_COST: 75 } });
+  const { id } = await service.newUser();
+  for (let i = 0; i < 16; i++) await service.newPost({ authorId: id });
+  const query = 'subscription { userChanged { version user { name posts { id } } } }';
+  const stream = await openEvents(t, `${service.url}/api/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ query }),
+  });
+  const client = createClient({ url: `${service.url.replace('http', 'ws')}/api/graphql`, retryAttempts: 0 });
+  t.teardown(() => client.dispose());
+  const results: unknown[] = [];
+  client.subscribe(
+    { query },
+    {
+      next: result => results.push(result),
+      error: error => t.fail(JSON.stringify(error)),
+      complete: () => {},
+    },
+  );
+  await sleep(500);
+  const wanted = (version: number) => ({
+    data: { userChanged: { version, user: { posts: Array(15).fill({ id: String }) } } },
+    errors: [{ extensions: { code: 'LIST_TRUNCATED' } }],
+  });
+  for (const version of [2, 3]) {
+    await service.call('PATCH', `/api/users/${id}`, 200, { body: { name: `Ada ${version}` } });
+    await until('it came by WebSocket', () => results.length === version - 1);
+    t.match(results.at(-1), wanted(version));
+    const [event] = await stream.next(1);
+    t.match(event?.data, wanted(version));
+  }
+});
+
+// Bug: generators hold what they have yielded, so each stream kept its last result: a hundred of 9 MB ended the process.
+t.test('hostile: a subscription that waits for the next change holds no result', async t => {
+  const database = await openTestDatabase(t);
+  const { url, newUser, call } = await openFeed(t, { database, settings: { RATE_LIMIT_MAX: 10_000 } });
+  const { id } = await newUser();
+  await fill(database, 1, 99);
+  await database.writes.rows(`update posts set title = rpad(title, 500, 'x'), author_id = '${id}'`, []);
+  const titles = Array.from({ length: 30 }, (_, n) => `t${n}: title`).join(' ');
+  const query = `subscription { userChanged { user { posts(limit: 99) { ${titles} } } } }`;
+  let bytes = 0;
+  const subscriptions = 10;
+  const body = JSON.stringify({ query });
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  for (let i = 0; i < subscriptions; i++) {
+    const asking = request(`${url}/api/graphql`, { method: 'POST', headers, agent: false });
+    asking.end(body).on('error', () => {});
+    const [reply] = await once(asking, 'response');
+    reply.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+  }
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/graphql`, 'graphql-transport-ws');
+  t.teardown(() => socket.close());
+  socket.onmessage = ({ data }) => {
+    bytes += data.length;
+    if (!data.includes('connection_ack')) return;
+    for (let i = 0; i < subscriptions; i++)
+      socket.send(JSON.stringify({ id: `${i}`, type: 'subscribe', payload: { query } }));
+  };
+  socket.onopen = () => socket.send('{"type":"connection_init"}');
+  await sleep(1000);
+  const held = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = held();
+  await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada' } });
+  await until('each has its result', () => bytes > 2 * subscriptions * 99 * 30 * 500);
+  await sleep(500);
+  const more = (held() - before) / 2 ** 20;
+  t.ok(more < 10, `${Math.round(more)} MB of ${Math.round(bytes / 2 ** 20)}`);
 });

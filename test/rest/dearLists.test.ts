@@ -214,6 +214,7 @@ t.test(
     });
     const actor = { ...inside(database).actor, scopes: ['own' as const], person: few };
     const budget = new Budget({
+      account: { name: 'test' },
       deadline: Number.POSITIVE_INFINITY,
       hasLeft: () => false,
       charge: async () => {},

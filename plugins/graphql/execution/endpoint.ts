@@ -13,6 +13,7 @@ import type { Follower } from '../../../src/services/changes/follow.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
+import { handOver } from '../../http/streams.ts';
 import { type Estimate, makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
 import { refuse } from '../errors.ts';
@@ -84,13 +85,13 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     });
   }
 
-  /** The results of a subscription as they come; nothing at times, when there is none. */
+  /** What hands over the results of a subscription, as they come; nothing at times, when there is none. */
   async function* resultsOf<T>(
     request: FastifyRequest,
     { operation, variables, estimate }: Admitted,
     follower: Follower,
     toSent: (outcome: Outcome) => T,
-  ): AsyncGenerator<T | undefined> {
+  ): AsyncGenerator<(() => T) | undefined> {
     // A replica may be behind the change.
     request.replica = undefined;
     const { price } = estimate;
@@ -104,6 +105,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         if (price > 1) await request.charge(0);
         const deadline = performance.now() + handlerTimeout(settings);
         const payer: Payer = {
+          account: request.account,
           deadline,
           hasLeft: () => follower.signal.aborted,
           left: () => request.left(),
@@ -119,7 +121,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         const budget = new Budget(payer, price);
         return inPlace(request, estimate, budget, async context => {
           const result = await make({ context: { ...context, deadline, budget }, estimate, toSent });
-          return result.sent;
+          return handOver(result.sent);
         });
       });
       if (charged > 0) await request.charge(0);

@@ -8,7 +8,10 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
   getVariableValues,
+  locatedError,
   NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
+  responsePathAsArray,
   specifiedRules,
   validate,
 } from 'graphql';
@@ -16,6 +19,7 @@ import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
 import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
+import { keptIn } from '../../../src/core/kept.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { explain } from '../../../src/services/refusals.ts';
@@ -68,19 +72,36 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   ) {
     const { budget } = context;
     const warnings: GraphQLError[] = [];
+    const values = new Map<readonly FieldNode[], number>();
+    const failed = new Map<unknown, Map<unknown, GraphQLError>>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<ExecutionResult>();
     const inside: OperationContext = {
       context,
       budget,
-      valuesOf: ({ path }) => estimate.leaves.get(nameOf(path))?.size || 1,
+      valuesOf: ({ path, fieldNodes }) =>
+        keptIn(values, fieldNodes, () => estimate.leaves.get(nameOf(path))?.size || 1),
       maxList,
       perField: new Map(),
+      fail: async (thrown, { fieldNodes, path, operation }) => {
+        const error = budget.refusal ?? thrown;
+        // One error for all parents of a field: each of tens of thousands takes its time.
+        const known = keptIn(
+          keptIn(failed, error, () => new Map<unknown, GraphQLError>()),
+          fieldNodes,
+          () => locatedError(error, fieldNodes, responsePathAsArray(path)),
+        );
+        if (!budget.refusal || operation.operation !== OperationTypeNode.QUERY) throw known;
+        end({ data: null, errors: [known] });
+        return new Promise(() => {});
+      },
       warnOfTruncation: info => void warnings.push(truncated(maxList, info)),
       below,
     };
-    const { data, errors = [] } = await work(inside);
+    const { data, errors = [] } = await Promise.race([work(inside), ended]);
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
-    const outcome = { data, errors: [...errors, ...warnings] };
+    const outcome = { data, errors: [...new Set([...errors, ...warnings])] };
+    await budget.ownTurn(context);
     try {
       budget.measure(data);
       const sent = toSent(outcome);
@@ -102,20 +123,20 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     return values.coerced;
   }
 
-  const run = <T>(operation: Operation, variables: Variables, how: Run<T>) =>
-    runWith(how, async inside => {
-      const { name, operation: kind } = operation.definition;
-      const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
+  const run = <T>(operation: Operation, variables: Variables, how: Run<T>) => {
+    const { name, operation: kind } = operation.definition;
+    const attributes = { 'graphql.operation.type': kind, 'graphql.operation.name': name?.value ?? '' };
+    const work = async (inside: OperationContext) => {
       try {
-        return await inChildSpan(`graphql ${kind}`, { attributes }, () =>
-          app.graphql(operation.document, { ...inside }, variables, name?.value),
-        );
+        return await app.graphql(operation.document, { ...inside }, variables, name?.value);
       } catch (error) {
         // One error for both.
         if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') validated(operation, variables);
         throw error;
       }
-    });
+    };
+    return inChildSpan(`graphql ${kind}`, { attributes }, () => runWith(how, work));
+  };
 
   /**
    * What makes the results of a subscription: one for each change, and nothing at times when there is none. Mercurius

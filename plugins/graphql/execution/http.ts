@@ -92,7 +92,7 @@ export const refusalsIn = (error: unknown): readonly GraphQLError[] =>
  */
 export function sendResults(
   reply: FastifyReply,
-  open: (stream: Stream) => AsyncGenerator<string | undefined>,
+  open: (stream: Stream) => AsyncGenerator<(() => string) | undefined>,
 ): Promise<FastifyReply> {
   const { request } = reply;
   if (!request.headers.accept?.includes(eventStream))
@@ -103,7 +103,7 @@ export function sendResults(
   const stream = request.openStream();
   async function* events() {
     try {
-      for await (const body of open(stream)) yield body ? nextEvent(body) : ':\n\n';
+      for await (const take of open(stream)) yield take ? () => nextEvent(take()) : ':\n\n';
     } catch (error) {
       const { details } = explain(error);
       if ('retryAfter' in details) {

@@ -1,11 +1,11 @@
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
-import type { ExecutionArgs } from 'graphql';
+import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { need } from '../../../src/access/need.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/services/refusals.ts';
-import { mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
+import { handOver, mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
 import { publicErrors } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Outcome, refusalsIn, shownTo } from './http.ts';
@@ -32,6 +32,7 @@ interface Connection {
   messages: number;
   heardAt?: number;
 }
+type Results = AsyncGenerator<(() => { data?: unknown }) | undefined>;
 type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
 
 /** The protocol `graphql-transport-ws` for subscriptions, with the limits of requests. */
@@ -57,6 +58,8 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     },
     execute: resultsIn,
     subscribe: resultsIn,
+    // As it is: its errors are as the client sees them.
+    onNext: (_context, _id, _payload, _args, result) => result as FormattedExecutionResult,
     onError: ({ extra }, _id, _payload, thrown) => {
       // Nothing is wrong when a client leaves.
       if (extra.socket.readyState !== extra.socket.OPEN) return [];
@@ -95,6 +98,8 @@ function transportOf(connection: Connection): ServerSocket {
       new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
     onMessage: receive =>
       socket.on('message', data => {
+        // What came with the message that ended it.
+        if (socket.readyState !== socket.OPEN) return;
         // It asks and asks, and does not read.
         if (socket.bufferedAmount > mostUnsent) return socket.terminate();
         receive(String(data)).catch(error => {
@@ -173,11 +178,16 @@ function openStream({ socket, request }: Connection, kind: 'events' | 'socket'):
   return { ...stream, close };
 }
 
+/** The library waits for the next result with this one in its hands: it loses its data when it becomes a text. */
+function once({ data, ...rest }: { data?: unknown }): object {
+  return { ...rest, ...(data !== undefined && { data: { toJSON: handOver(data) } }) };
+}
+
 /** The results without those that say nothing; the stream ends with them, and as soon as the client wants no more. */
-function closing(stream: Stream, all: AsyncGenerator<object | undefined>): AsyncGenerator<object> {
+function closing(stream: Stream, all: Results): AsyncGenerator<object> {
   async function* known() {
     try {
-      for await (const result of all) if (result) yield result;
+      for await (const take of all) if (take) yield once(take());
     } finally {
       stream.close();
     }

@@ -81,8 +81,8 @@ function resolversOf(
       if (!isPaged && hasNext) operation.warnOfTruncation(info);
       return data;
     },
-    [`${name}Count`]: async ({ id }, args, operation, info) =>
-      (await listed(args, operation, info)).totalOf(id),
+    [`${name}Count`]: ({ id }, args, operation, info) =>
+      listed(args, operation, info).then(({ totalOf }) => totalOf(id)),
     [`${name}Connection`]: async ({ id }, args, operation, info) => {
       const { pageOf, totalOf } = await connected(args, operation, info);
       return connectionOf(await pageOf(id), () => totalOf(id));
@@ -95,7 +95,7 @@ function readsOf(
   list: Listed['list'],
   filter: string | undefined,
   query: Query,
-  { context, budget, valuesOf }: OperationContext,
+  { context, budget, valuesOf, fail }: OperationContext,
   info: GraphQLResolveInfo,
 ) {
   const { page, limit, after, before, sort, ...criteria } = query;
@@ -105,6 +105,7 @@ function readsOf(
     const isFirst = (query.page ?? 1) === 1;
     const page = await (isFirst ? list.byCursor(context, query) : list.byNumber(context, query));
     await budget.spend(page.data.length, page.data.length * values);
+    await budget.ownTurn(context);
     return page as Slice<object>;
   }
   if (filter === undefined)
@@ -113,7 +114,8 @@ function readsOf(
       totalOf: async () => (await list.byNumber(context, { ...criteria, limit: 1 })).meta.total,
     };
   const parents = (ids: readonly string[]) => ({ filter: filter as never, ids: [...new Set(ids)] });
-  const pages = loaderOf(ids =>
+  const failed = (error: unknown) => fail(error, info);
+  const pages = loaderOf(failed, ids =>
     budget.inSequence(async remaining => {
       const each = parents(ids);
       const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
@@ -121,10 +123,11 @@ function readsOf(
       const lengths = ids.map(id => pages.get(id)?.data.length ?? 0);
       const sum = lengths.reduce((sum, length) => sum + length);
       await budget.spend(sum - lengths.filter(length => length > 0).length, sum * values);
+      await budget.ownTurn(context);
       return pages;
     }),
   );
-  const totals = loaderOf(ids => list.totalOfEach(context, parents(ids), criteria));
+  const totals = loaderOf(failed, ids => list.totalOfEach(context, parents(ids), criteria));
   return {
     // A cursor belongs to one parent.
     pageOf: (id: string) => (after || before ? readAlone({ ...query, [filter]: id }) : pages.load(id)),
@@ -136,10 +139,13 @@ function readsOf(
  * Joins the lookups of one turn into one; an id may be in it several times. Nothing is kept longer, because a mutation
  * may change it in the next turn.
  */
-const loaderOf = <V>(read: (ids: readonly string[]) => Promise<Map<string, V>>) =>
+const loaderOf = <V>(
+  failed: (error: unknown) => Promise<never>,
+  read: (ids: readonly string[]) => Promise<Map<string, V>>,
+) =>
   new DataLoader<string, V>(
     async ids => {
-      const values = await read(ids);
+      const values = await read(ids).catch(failed);
       return ids.map(id => values.get(id) as V);
     },
     { cache: false },

@@ -194,6 +194,7 @@ t.test('an answer of more than 16 KB is answered, not kept, and its repetition s
 t.test('an answer that is kept costs one more request for each 16 KB', async t => {
   const charged: number[] = [];
   const payer = {
+    account: { name: 'test' },
     deadline: Number.POSITIVE_INFINITY,
     hasLeft: () => false,
     left: async () => 1000,
