@@ -24,8 +24,8 @@ const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
 const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
 const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
-/** What is made of so many values keeps the process busy for milliseconds. */
-const many = 500;
+/** What is made of more values keeps the process busy for more than some ten milliseconds. */
+const many = 2500;
 const turns = new Shares(1, 1);
 
 /** What one operation takes, counted while it takes it. After the first refusal nothing further is begun. */
