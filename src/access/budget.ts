@@ -103,7 +103,8 @@ export class Budget {
       } else if (Array.isArray(value)) {
         for (const item of value) add(item);
       } else {
-        for (const name in value) {
+        // Twice as fast as `for in`, for objects without a prototype.
+        for (const name of Object.keys(value)) {
           length += name.length + 3;
           add(value[name as keyof object]);
         }
