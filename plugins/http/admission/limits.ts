@@ -73,10 +73,10 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     return this.raw.socket.destroyed;
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
-    const { remaining, ip, raw } = request;
-    if (remaining !== null) reply.header('ratelimit-remaining', remaining);
+    if (request.remaining !== null) reply.header('ratelimit-remaining', request.remaining);
     // The connection of a proxy has requests of others.
-    if (reply.statusCode === 429 && ip === raw.socket.remoteAddress) reply.header('connection', 'close');
+    if (reply.statusCode === 429 && request.ip === request.raw.socket.remoteAddress)
+      reply.header('connection', 'close');
     done();
   });
   app.addHook('onClose', () => limits.store.close());

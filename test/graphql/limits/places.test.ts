@@ -95,7 +95,7 @@ t.test('an operation for at most 2,000 records, counts and lookups waits for non
 });
 
 t.test('a place is given back when the answer is a text: a client that does not read holds none', async t => {
-  const { app, real, open, large, inFlight, sendRaw } = await buildHeld(t, { REQUEST_TIMEOUT: 5 });
+  const { app, real, open, large, inFlight, sendRaw } = await buildHeld(t, { REQUEST_TIMEOUT: 30 });
   await fill(real, 1, 500);
   await real.writes.rows(`update posts set title = rpad(title, 500, 'x')`, []);
   open();
