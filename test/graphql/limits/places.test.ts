@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Settings } from '../../../schemas/settings.ts';
+import { Budget } from '../../../src/access/budget.ts';
 import type { Connection } from '../../../src/database/connection.ts';
 import { bearer, makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
@@ -221,3 +222,19 @@ t.test('a mutation whose client has left begins no other write', async t => {
   await sleep(500);
   t.equal((await ask('A', '{ usersCount }')).body.data.usersCount, 1);
 });
+
+t.test(
+  'operations with many values go on in turns of the event loop, one account after the other',
+  async t => {
+    const order: string[] = [];
+    const goOn = async (name: string, values: number) => {
+      const payer = { account: { name }, deadline: performance.now() + 10_000, hasLeft: () => false };
+      const budget = new Budget({ ...payer, charge: async () => {} } as never);
+      await budget.spend(1, values);
+      await budget.ownTurn({ db: {} as never });
+      order.push(`${name}${values > 2500 ? '' : ' small'}`);
+    };
+    await Promise.all([...['A', 'A', 'A', 'B'].map(name => goOn(name, 3000)), goOn('C', 100)]);
+    t.same(order, ['C small', 'A', 'A', 'B', 'A']);
+  },
+);
