@@ -109,14 +109,15 @@ export class Budget {
           add(value[name as keyof object]);
         }
         this.#keep(values, count);
-        this.measureText(length);
+        this.#keep(text, length);
       }
     };
     add(result);
   }
 
-  measureText(length: number): void {
-    this.#keep(text, length);
+  /** The same for the text, of which no character has more than three bytes. */
+  measureText(made: string): void {
+    if (made.length * 3 > text[2]) this.#keep(text, Buffer.byteLength(made));
   }
 
   #keep(limit: Limit, value: number): void {

@@ -105,7 +105,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     try {
       budget.measure(data);
       const sent = toSent(outcome);
-      if (typeof sent === 'string') budget.measureText(Buffer.byteLength(sent));
+      if (typeof sent === 'string') budget.measureText(sent);
       return { ...outcome, sent };
     } catch (error) {
       throw new DocumentError(refusalsIn(error));

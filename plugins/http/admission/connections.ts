@@ -16,6 +16,8 @@ declare module 'fastify' {
 const mostUnanswered = 20;
 /** Bytes of bodies that are under way: of an account, and in a process. */
 const [ownBytes, allBytes] = [8_000_000, 64_000_000];
+/** Bytes of a body that takes no more than its connection. */
+const small = 16_384;
 /** Bytes that wait for the clients of one account, and how often they are added up, in milliseconds. */
 const mostUnsent = 16_000_000;
 const lookEvery = 250;
@@ -55,9 +57,14 @@ export default fp(async app => {
   const bodies = new Shares(ownBytes, allBytes);
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-    if (!Number(length) && encoding === undefined) return done(null, payload);
+    const announced = Number(length ?? 0);
+    if (announced === 0 && encoding === undefined) return done(null, payload);
     const { name } = request.account;
-    let held = 0;
+    // A small one counts before it is there: to watch it costs more.
+    let held = announced <= small ? announced : 0;
+    if (!bodies.take(name, held)) return done(overloaded(), payload);
+    reply.raw.once('close', () => bodies.give(name, held));
+    if (held > 0) return done(null, payload);
     const count = ({ length }: Buffer) => {
       // What comes after an answer is discarded.
       if (reply.sent) return;
@@ -66,7 +73,6 @@ export default fp(async app => {
       else payload.off('data', count).emit('error', overloaded());
     };
     payload.on('data', count).on('error', () => {});
-    reply.raw.once('close', () => bodies.give(name, held));
     done(null, payload);
   });
 
