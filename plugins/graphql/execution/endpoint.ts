@@ -7,20 +7,20 @@ import type { Context } from '../../../src/access/context.ts';
 import { Shares } from '../../../src/access/shares.ts';
 import { handlerTimeout } from '../../../src/config/timeouts.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import { onFirstUse } from '../../../src/core/kept.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
 import { handOver } from '../../http/streams.ts';
-import { type Estimate, makeReader } from '../documents/reader.ts';
+import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
 import { refuse } from '../errors.ts';
 import { checkQueryLimits, maximumsOf } from '../limits/queryLimits.ts';
 import type { SchemaPart } from '../schema.ts';
 import { openExecutor } from './executor.ts';
 import { bodyOf, fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
+import { openPlaces } from './places.ts';
 
 export interface Options {
   settings: Settings;
@@ -31,10 +31,6 @@ export interface Options {
 
 export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 
-/** How many records, counts and lookups an operation may take without a place. */
-const mostWithoutPlace = 2000;
-/** For an account, and in a process. */
-const [ownPlaces, allPlaces] = [2, 8];
 /** Milliseconds that a result of a subscription may wait for the others of its account. */
 const longestTurn = 60_000;
 
@@ -46,7 +42,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   const { schema, run, subscribe } = await openExecutor(settings, parts, feed);
   const maximums = maximumsOf(settings);
   const read = makeReader(maximums.tokens, metrics, trusted);
-  const places = new Shares(ownPlaces, allPlaces);
+  const { inPlace, laterIn } = openPlaces();
   const turns = new Shares(1);
 
   type Admitted = Awaited<ReturnType<typeof admit>>;
@@ -67,22 +63,6 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     if (kind !== OperationTypeNode.SUBSCRIPTION && estimate.price > 1)
       await request.charge(estimate.price - 1);
     return { operation, kind, variables, estimate };
-  }
-
-  /** Works when there is a place, with the connection for what is dear, if the operation could take much. */
-  function inPlace<T>(
-    request: FastifyRequest,
-    { most }: Estimate,
-    budget: Budget,
-    work: (context: Context) => Promise<T>,
-  ): Promise<T> {
-    if (most <= mostWithoutPlace) return work(request.readingContext);
-    return places.inTurn(request.account.name, budget.payer.deadline, async () => {
-      budget.check();
-      // Those that came before may have used up the limit.
-      await budget.charge(0);
-      return work(request.dearContext);
-    });
   }
 
   /** What hands over the results of a subscription, as they come; nothing at times, when there is none. */
@@ -142,18 +122,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
       throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
     // A transaction that waits for a place would hold a connection that others write on.
     if (keyed) return inPlace(request, estimate, budget, () => runOnce(reply, context, keyed, runIn));
-    if (estimate.most <= mostWithoutPlace) return runIn(context);
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const below = onFirstUse(
-      () =>
-        new Promise<Context>((resolve, reject) => {
-          const work = async (context: Context) => {
-            resolve({ ...context, budget });
-            await ended;
-          };
-          inPlace(request, estimate, budget, work).catch(reject);
-        }),
-    );
+    const { below, end } = laterIn(request, estimate, budget);
     return runIn(context, below).finally(end);
   }
 

@@ -5,42 +5,27 @@ import {
   type FieldNode,
   type GraphQLError,
   type GraphQLField,
-  type GraphQLResolveInfo,
   getArgumentValues,
   getVariableValues,
-  locatedError,
   NoSchemaIntrospectionCustomRule,
-  OperationTypeNode,
-  responsePathAsArray,
   specifiedRules,
   validate,
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
-import type { Budget } from '../../../src/access/budget.ts';
-import type { Context } from '../../../src/access/context.ts';
-import { keptIn } from '../../../src/core/kept.ts';
 import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { explain } from '../../../src/services/refusals.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
-import type { Estimate, Operation } from '../documents/reader.ts';
-import { DocumentError, truncated, withCode } from '../errors.ts';
+import type { Operation } from '../documents/reader.ts';
+import { DocumentError, withCode } from '../errors.ts';
 import { maximumsOf } from '../limits/queryLimits.ts';
 import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
-import { type Outcome, refusalsIn } from './http.ts';
+import { refusalsIn } from './http.ts';
+import { openInside, type Run } from './inside.ts';
 
-type Path = GraphQLResolveInfo['path'];
 type Variables = Record<string, unknown>;
-
-/** How an operation runs. */
-interface Run<T> {
-  context: Context & { budget: Budget };
-  estimate: Estimate;
-  below?: OperationContext['below'];
-  toSent: (outcome: Outcome) => T;
-}
 
 /** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
@@ -66,37 +51,10 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   await app.ready();
 
   /** Runs an operation, or makes one result of a subscription, and makes what is sent of it. */
-  async function runWith<T>(
-    { context, estimate, below, toSent }: Run<T>,
-    work: (inside: OperationContext) => Promise<ExecutionResult>,
-  ) {
+  async function runWith<T>(how: Run<T>, work: (inside: OperationContext) => Promise<ExecutionResult>) {
+    const { context, toSent } = how;
     const { budget } = context;
-    const warnings: GraphQLError[] = [];
-    const values = new Map<readonly FieldNode[], number>();
-    const failed = new Map<unknown, Map<unknown, GraphQLError>>();
-    const { promise: ended, resolve: end } = Promise.withResolvers<ExecutionResult>();
-    const inside: OperationContext = {
-      context,
-      budget,
-      valuesOf: ({ path, fieldNodes }) =>
-        keptIn(values, fieldNodes, () => estimate.leaves.get(nameOf(path))?.size || 1),
-      maxList,
-      perField: new Map(),
-      fail: async (thrown, { fieldNodes, path, operation }) => {
-        const error = budget.refusal ?? thrown;
-        // One error for all parents of a field: each of tens of thousands takes its time.
-        const known = keptIn(
-          keptIn(failed, error, () => new Map<unknown, GraphQLError>()),
-          fieldNodes,
-          () => locatedError(error, fieldNodes, responsePathAsArray(path)),
-        );
-        if (!budget.refusal || operation.operation !== OperationTypeNode.QUERY) throw known;
-        end({ data: null, errors: [known] });
-        return new Promise(() => {});
-      },
-      warnOfTruncation: info => void warnings.push(truncated(maxList, info)),
-      below,
-    };
+    const { inside, warnings, ended } = openInside(how, maxList);
     const { data, errors = [] } = await Promise.race([work(inside), ended]);
     // In a fixed order, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
@@ -163,12 +121,6 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     }
   }
   return { schema, run, subscribe };
-}
-
-/** The path of a field without the places in lists, as `checkQueryLimits` names it. */
-function nameOf({ key, prev }: Path): string {
-  if (!prev) return String(key);
-  return typeof key === 'number' ? nameOf(prev) : `${nameOf(prev)},${key}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { keptIn } from '../../core/kept.ts';
 import type { Connection } from '../../database/connection.ts';
 import { databaseFailure } from '../../database/databaseErrors.ts';
 import { rowsOf } from '../../database/statements/statement.ts';
+import { totalsStatement } from './counts.ts';
 import { makeCursor, type Position, readCursor } from './cursors.ts';
 import type { CursorPage, Page, Slice } from './pages.ts';
 import { readCounting, readPassing, rowsOfPoint } from './prices.ts';
@@ -20,7 +21,8 @@ import {
   periodOf,
   wrongParameter,
 } from './rules.ts';
-import { type Plan, planOf, positionValue, type Reading, totalsStatement } from './statements.ts';
+import { positionValue, type Reading } from './selection.ts';
+import { type Plan, planOf } from './statements.ts';
 
 /** Records with a list each, as values of the filter that selects it. */
 export interface Parents<Filter extends string = string> {

@@ -1,94 +1,31 @@
 import {
   and,
   Column,
-  eq,
   getTableColumns,
   getTableName,
   is,
-  isNotNull,
   type PgColumn,
   type SQL,
   type SQLWrapper,
   sql,
 } from '../../../drizzle/orm.ts';
 import { rowMapper, rowsOf, unknown } from '../../database/statements/statement.ts';
+import { countOf, othersOf, passedBy } from './counts.ts';
 import { bookkeeping, type ListRules } from './rules.ts';
-
-/** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
-export interface Selection {
-  /** The filters that have a value. */
-  used: string[];
-  hasPeriod: boolean;
-  /** The filter that has another value for each parent; undefined for one list. */
-  perParent?: string | undefined;
-  /** Of the filters with an index, which has the records of a value in the order of creation, the one with the fewest. */
-  rarest: string | undefined;
-}
-
-/** How a page of a list is read. Each combination is one statement. */
-export interface Reading extends Selection {
-  sort: string;
-  descending: boolean;
-  /**
-   * A page by number skips rows. One by cursor begins at a position, or at an end of the list if the cursor is empty.
-   */
-  from: 'number' | 'position' | 'end';
-  brief?: boolean | undefined;
-  /** Whether a list that is counted has so few rows that all are read, rather than those of another filter or order. */
-  isFew?: boolean;
-}
+import {
+  isById,
+  listOf,
+  matching,
+  numberIn,
+  parents,
+  positionColumns,
+  prefixOf,
+  type Reading,
+  rangeOf,
+  sortedBy,
+} from './selection.ts';
 
 const { placeholder, raw } = sql;
-const listOf = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
-const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
-
-/** One of the ids of the placeholder `$parents`, in a statement for each of them. */
-const parent = sql`parent.id`;
-const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
-
-/** Each parent with records: its id, its total, and how many rows were counted for that. */
-export const totalsStatement = (rules: ListRules, selection: Selection) =>
-  sql`select "$parent", ${countOf(rules, selection)} group by "$parent"`;
-
-/**
- * Counts at most `$most` rows: those that the rarest filter selects, of which the others choose. A limit of those that
- * are chosen would let few of them pass all the others.
- */
-function countOf(rules: ListRules, selection: Selection): SQL {
-  const { table, filters } = rules;
-  const { perParent } = selection;
-  const others = othersOf(rules, selection);
-  // At least one, for Citus. They have the same names in the rows as in the table.
-  const columns = listOf([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
-  const name = raw(`"${getTableName(table)}"`);
-  // With a limit, it reads the index in order.
-  const rows = sql`select ${columns} ${passedBy(rules, selection)} limit ${numberIn(rules)('$most')}`;
-  const ofParents = sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}
-    limit ${numberIn(rules)('$most')}`;
-  const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
-  return sql`count(*) ${others.length > 0 ? chosen : undefined} as total, count(*) as passed
-    from (${perParent === undefined ? rows : ofParents}) as ${name}`;
-}
-
-/** The filters that choose of what the rarest one selects. */
-const othersOf = ({ filters }: ListRules, { used, rarest }: Selection) =>
-  used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
-const without = (names: string[], selection: Selection) => ({
-  ...selection,
-  used: selection.used.filter(name => !names.includes(name)),
-});
-/** What is counted, in the order of the index of the rarest filter: otherwise PostgreSQL might choose another one. */
-function passedBy(rules: ListRules, selection: Selection): SQL {
-  const passed = without(othersOf(rules, selection), selection);
-  const range = rangeOf(rules, { ...passed, sort: 'createdAt', descending: false, from: 'number' });
-  const { table, filters } = rules;
-  const rarest = filters[selection.rarest ?? ''] as PgColumn | undefined;
-  return sql`from ${table} where ${range} ${rarest && sql`order by ${rarest}, ${table.id}`}`;
-}
-
-/** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
-const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
-
 export type Plan = ReturnType<typeof planOf>;
 
 /** The statement of a page, and how its rows are read. */
@@ -135,21 +72,6 @@ function columnsOf(rules: ListRules, reading: Reading): SQLWrapper[] {
   const parent = reading.perParent === undefined ? [] : [rules.filters[reading.perParent] as PgColumn];
   return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
 }
-
-/** The columns that place a record in the order of the list. */
-const positionColumns = (rules: ListRules, reading: Reading) => [...sortedBy(rules, reading), rules.table.id];
-
-/**
- * The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long
- * title.
- */
-export const sortedBy = (
-  { sorts = {}, filters }: ListRules,
-  { sort, used }: Pick<Reading, 'sort' | 'used'>,
-) => (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
-
-const isById = (rules: ListRules, reading: Pick<Reading, 'sort' | 'used'>) =>
-  sortedBy(rules, reading).length === 0;
 
 /** Where a page by number begins: so many rows after a bound, or after the first row of the list, if there is a page. */
 interface Begin {
@@ -206,59 +128,4 @@ function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: R
   if (!counted.includes(only) || !is(column, Column)) return undefined;
   // The cast writes the value as the database does.
   return sql`${raw(`'${name}.${column.name}='`)} || (${placeholder(only)}::${raw(column.getSQLType())})::text`;
-}
-
-const placeholderOf = (filter: string, { perParent }: Selection): SQLWrapper =>
-  filter === perParent ? parent : placeholder(filter);
-
-/** What the filters select, and the period: a range of ids, because they begin with their time. */
-function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL {
-  const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
-  const conditions = selection.used.map(name => {
-    const [filter, value] = [filters[name], placeholderOf(name, selection)];
-    return is(filter, Column) ? eq(filter, value) : filter?.(value);
-  });
-  return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
-}
-
-/** The filter whose index has the records in the order of the list. */
-const prefixOf = (rules: ListRules, reading: Reading) =>
-  isById(rules, reading) ? reading.rarest : undefined;
-
-/**
- * What matches beyond the position. In the order of ids, the placeholders `$above` and `$below` say where that is.
- *
- * With a prefix, its column and the id are compared as a pair, and the order names both. With `column = $1 order by
- * id`, the plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an
- * action that 3 of 600,000 entries have.
- */
-function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
-  const { descending, from, used } = reading;
-  const { id } = rules.table;
-  const prefix = prefixOf(rules, reading);
-  if (!isById(rules, reading))
-    return and(
-      from === 'position' ? beyond(positionColumns(rules, reading), descending) : undefined,
-      matching(rules, reading),
-    );
-  if (prefix === undefined) return matching(rules, { ...reading, hasPeriod: true });
-  const column = rules.filters[prefix] as PgColumn;
-  const bound = (name: string) => tuple([placeholderOf(prefix, reading), placeholder(name)]);
-  return and(
-    sql`${tuple([column, id])} > ${bound('$above')} and ${tuple([column, id])} < ${bound('$below')}`,
-    // It follows from the range, but Postgres must read it to use an index without the nulls.
-    isNotNull(column),
-    matching(rules, { ...reading, used: used.filter(name => name !== prefix), hasPeriod: false }),
-  );
-}
-
-/** The placeholder of a value of the position. */
-export const positionValue = (index: number) => `$${index}`;
-
-function beyond(position: SQLWrapper[], descending: boolean): SQL {
-  const values = position.map((part, index) => {
-    const value = placeholder(positionValue(index));
-    return is(part, Column) ? sql`${value}::text::${raw(part.getSQLType())}` : value;
-  });
-  return sql`${tuple(position)} ${raw(descending ? '<' : '>')} ${tuple(values)}`;
 }

@@ -1,0 +1,63 @@
+import {
+  type ExecutionResult,
+  type FieldNode,
+  type GraphQLError,
+  type GraphQLResolveInfo,
+  locatedError,
+  OperationTypeNode,
+  responsePathAsArray,
+} from 'graphql';
+import type { Budget } from '../../../src/access/budget.ts';
+import type { Context } from '../../../src/access/context.ts';
+import { keptIn } from '../../../src/core/kept.ts';
+import type { Estimate } from '../documents/reader.ts';
+import { truncated } from '../errors.ts';
+import type { OperationContext } from '../schema.ts';
+import type { Outcome } from './http.ts';
+
+/** How an operation runs. */
+export interface Run<T> {
+  context: Context & { budget: Budget };
+  estimate: Estimate;
+  below?: OperationContext['below'];
+  toSent: (outcome: Outcome) => T;
+}
+
+/** What the resolvers of an operation share, the warnings that they leave, and the result of a query that ends at once. */
+export function openInside({ context, estimate, below }: Run<unknown>, maxList: number) {
+  const { budget } = context;
+  const warnings: GraphQLError[] = [];
+  const values = new Map<readonly FieldNode[], number>();
+  const failed = new Map<unknown, Map<unknown, GraphQLError>>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<ExecutionResult>();
+  const inside: OperationContext = {
+    context,
+    budget,
+    valuesOf: ({ path, fieldNodes }) =>
+      keptIn(values, fieldNodes, () => estimate.leaves.get(nameOf(path))?.size || 1),
+    maxList,
+    perField: new Map(),
+    fail: async (thrown, { fieldNodes, path, operation }) => {
+      const error = budget.refusal ?? thrown;
+      // One error for all parents of a field: each of tens of thousands takes its time.
+      const known = keptIn(
+        keptIn(failed, error, () => new Map<unknown, GraphQLError>()),
+        fieldNodes,
+        () => locatedError(error, fieldNodes, responsePathAsArray(path)),
+      );
+      if (!budget.refusal || operation.operation !== OperationTypeNode.QUERY) throw known;
+      end({ data: null, errors: [known] });
+      return new Promise(() => {});
+    },
+    warnOfTruncation: info => void warnings.push(truncated(maxList, info)),
+    below,
+  };
+  return { inside, warnings, ended };
+}
+
+type Path = GraphQLResolveInfo['path'];
+/** The path of a field without the places in lists, as `checkQueryLimits` names it. */
+function nameOf({ key, prev }: Path): string {
+  if (!prev) return String(key);
+  return typeof key === 'number' ? nameOf(prev) : `${nameOf(prev)},${key}`;
+}

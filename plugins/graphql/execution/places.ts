@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify';
+import type { Budget } from '../../../src/access/budget.ts';
+import type { Context } from '../../../src/access/context.ts';
+import { Shares } from '../../../src/access/shares.ts';
+import { onFirstUse } from '../../../src/core/kept.ts';
+import type { Estimate } from '../documents/reader.ts';
+
+/** How many records, counts and lookups an operation may take without a place. */
+const mostWithoutPlace = 2000;
+/** For an account, and in a process. */
+const [ownPlaces, allPlaces] = [2, 8];
+
+/** The places of the operations that could take much. */
+export function openPlaces() {
+  const places = new Shares(ownPlaces, allPlaces);
+
+  /** Works when there is a place, with the connection for what is dear, if the operation could take much. */
+  function inPlace<T>(
+    request: FastifyRequest,
+    { most }: Estimate,
+    budget: Budget,
+    work: (context: Context) => Promise<T>,
+  ): Promise<T> {
+    if (most <= mostWithoutPlace) return work(request.readingContext);
+    return places.inTurn(request.account.name, budget.payer.deadline, async () => {
+      budget.check();
+      // Those that came before may have used up the limit.
+      await budget.charge(0);
+      return work(request.dearContext);
+    });
+  }
+
+  /** A place that is taken when its context is first asked for; none if the operation takes little. */
+  function laterIn(request: FastifyRequest, estimate: Estimate, budget: Budget) {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    if (estimate.most <= mostWithoutPlace) return { end };
+    const below = onFirstUse(
+      () =>
+        new Promise<Context>((resolve, reject) => {
+          const work = async (context: Context) => {
+            resolve({ ...context, budget });
+            await ended;
+          };
+          inPlace(request, estimate, budget, work).catch(reject);
+        }),
+    );
+    return { below, end };
+  }
+  return { inPlace, laterIn };
+}
