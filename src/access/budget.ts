@@ -115,7 +115,7 @@ export class Budget {
     add(result);
   }
 
-  /** The same for the text, of which no character has more than three bytes. */
+  /** The same for the text that was made. A unit of UTF-16 has at most three bytes. */
   measureText(made: string): void {
     if (made.length * 3 > text[2]) this.#keep(text, Buffer.byteLength(made));
   }

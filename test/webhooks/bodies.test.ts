@@ -1,3 +1,4 @@
+import { type AddressInfo, connect } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import t, { type Test } from 'tap';
 import { eq } from '../../drizzle/orm.ts';
@@ -6,7 +7,10 @@ import { orm } from '../../src/database/connection.ts';
 import { payloadReader } from '../../src/webhooks/handlers/payloads.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { request } from '../helper/http.ts';
 import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/webhooks.ts';
+import { ask } from '../rig/cluster/ask.ts';
+import { until } from '../rig/process.ts';
 
 t.test('any JSON body that a provider sends is stored and acknowledged', async t => {
   const { call, deliver } = await buildReceiver(t);
@@ -115,6 +119,32 @@ t.test('the same id from two providers is two events', async t => {
   await call('GET', '/api/subscriptions/cus_1?provider=other', 404);
   const listed = await call('GET', '/api/subscriptions?provider=acme&status=active', 200);
   t.same(listed.body.data, [acme.body]);
+});
+
+t.test('bytes of bodies that are under way are limited for an address, and for that one alone', async t => {
+  const { app } = await buildReceiver(t);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const holding = Array.from({ length: 4 }, () => {
+    const client = connect(port, '127.0.0.1');
+    t.teardown(() => client.destroy());
+    client.on('error', () => {});
+    client.write(
+      request('POST /api/webhooks/stripe', { 'content-length': '2000000' }, 'x'.repeat(1_999_000)),
+    );
+    return client;
+  });
+  const statusOf = async (length: number, from = '127.0.0.1') => {
+    const sent = { method: 'POST', body: 'x'.repeat(length), from };
+    return (await ask(`http://127.0.0.1:${port}/api/webhooks/stripe`, sent)).status;
+  };
+  await until('all bytes are there', async () => (await statusOf(16_000)) === 503, 20);
+  t.equal(await statusOf(100_000), 503, 'one that is counted while it comes');
+  t.equal(await statusOf(1000), 400, 'one for which there is room: it is read, and has no signature');
+  t.equal(await statusOf(100_000, '127.0.0.2'), 400);
+  for (const client of holding) client.destroy();
+  await until('they are given back', async () => (await statusOf(16_000)) === 400, 20);
+  t.equal(await statusOf(100_000), 400);
 });
 
 const readNumbers = payloadReader(Type.Object({ n: Type.Number(), 'a/b': Type.Optional(Type.String()) }));

@@ -31,6 +31,7 @@ export function countOf(rules: ListRules, selection: Selection): SQL {
 /** The filters that choose of what the rarest one selects. */
 export const othersOf = ({ filters }: ListRules, { used, rarest }: Selection) =>
   used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
+
 /** What is counted, in the order of the index of the rarest filter: otherwise PostgreSQL might choose another one. */
 export function passedBy(rules: ListRules, selection: Selection): SQL {
   const others = othersOf(rules, selection);

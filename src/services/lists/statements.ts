@@ -26,6 +26,7 @@ import {
 } from './selection.ts';
 
 const { placeholder, raw } = sql;
+
 export type Plan = ReturnType<typeof planOf>;
 
 /** The statement of a page, and how its rows are read. */
