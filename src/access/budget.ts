@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { pageLimit } from '../../schemas/lists.ts';
 import { AppError, type Limit, tookTooLong, tooMuch } from '../core/errors.ts';
 import type { Connection } from '../database/connection.ts';
@@ -81,14 +81,25 @@ export class Budget {
     return result;
   }
 
-  /** Waits for a turn of the event loop of its own, when what comes next has many values: others are served between. */
+  /**
+   * Waits for a turn of the event loop of its own, when what comes next has many values. After it, everything else has
+   * as long as it took: others need many turns, because each statement of a transaction is one.
+   */
   async ownTurn({ db }: { db: Connection }): Promise<void> {
     // A transaction that waits would hold a connection that others write on.
     if (this.#values - this.#before <= many || db.isTransaction) return;
     this.#before = this.#values;
     const { account, deadline } = this.payer;
-    const waiting = turns.inTurn(account.name, deadline, () => setImmediate());
-    await waiting.catch(error => this.#refuse(error));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const turn = async () => {
+      await setImmediate();
+      const start = performance.now();
+      resolve();
+      await setImmediate();
+      await sleep(performance.now() - start);
+    };
+    turns.inTurn(account.name, deadline, turn).catch(reject);
+    await promise.catch(error => this.#refuse(error));
   }
 
   /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
