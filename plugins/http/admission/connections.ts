@@ -81,12 +81,9 @@ export default fp(async app => {
     const all = [...connections].map(([socket, { request, replies }]) => {
       const unsent = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
       // A proxy sends requests of others, one after the other.
-      const [
-        {
-          request: { account },
-        } = { request },
-      ] = replies;
-      return { socket, name: account.name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
+      const [{ request: oldest } = { request }] = replies;
+      const { name } = oldest.account;
+      return { socket, name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
     });
     for (const own of Map.groupBy(all, ({ name }) => name).values()) {
       own.sort((a, b) => a.bytes - b.bytes);
