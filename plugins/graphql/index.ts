@@ -80,6 +80,8 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
   await app.register(websocket, {
     options: {
       maxPayload: app.initialConfig.bodyLimit,
+      // Each may hold the 64 KB that it came with.
+      maxFragments: 16,
       handleProtocols: offered => offered.has(protocol) && protocol,
     },
     // What a client does wrong.

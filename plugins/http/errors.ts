@@ -42,6 +42,9 @@ export function logFailure(request: FastifyRequest, error: AppError, context: ob
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>
   !readableEnded && (Number(headers['content-length']) > 65_536 || 'transfer-encoding' in headers);
 
+/** Chunks of a body, each of up to 64 KB. Who sends more, or tiny ones, keeps the process busy for nothing. */
+const mostDiscarded = 1000;
+
 /**
  * Reads and discards what a client is still sending, for at most two seconds: it would get a reset instead of the
  * response. Undefined when nothing is to be awaited.
@@ -49,9 +52,12 @@ const isSending = ({ readableEnded, headers }: IncomingMessage) =>
 export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
   // Fastify would close the connection, but it can be reused.
   reply.removeHeader('connection');
-  return isSending(raw)
-    ? finished(raw.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {})
-    : undefined;
+  if (!isSending(raw)) return undefined;
+  let chunks = 0;
+  raw.on('data', () => {
+    if (++chunks > mostDiscarded) raw.destroy();
+  });
+  return finished(raw.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {});
 }
 
 /** A path that cannot be decoded reaches neither a route nor its hooks. */

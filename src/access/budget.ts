@@ -59,12 +59,14 @@ export class Budget {
     this.check();
     this.#records += count;
     this.#values += valuesInThem;
+    const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;
+    this.#charged += Math.max(0, points);
+    const paid = points > 0 ? this.charge(points) : undefined;
+    // What is too much was read, too.
+    paid?.catch(() => {});
     this.#keep(records, this.#records);
     this.#keep(values, this.#values);
-    const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;
-    if (points <= 0) return undefined;
-    this.#charged += points;
-    return this.charge(points);
+    return paid;
   }
 
   charge(points: number): Promise<void> {

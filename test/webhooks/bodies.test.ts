@@ -147,6 +147,35 @@ t.test('bytes of bodies that are under way are limited for an address, and for t
   t.equal(await statusOf(100_000), 400);
 });
 
+// Bug: each byte of such a body was a Buffer, and 8 MB of them were 2 GB.
+t.test('hostile: a body that comes byte by byte counts as what it takes', async t => {
+  const { app } = await buildReceiver(t);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const send = async (path: string, chunks: number) => {
+    const client = connect(port, '127.0.0.1');
+    t.teardown(() => client.destroy());
+    let answer = '';
+    client.on('data', data => (answer += data)).on('error', () => {});
+    const ended = new Promise<string>(resolve => client.once('close', () => resolve(`${answer} closed`)));
+    client.write(request(`POST ${path}`, { 'transfer-encoding': 'chunked' }));
+    for (let sent = 0; sent < chunks && !client.destroyed; sent += 1000) {
+      client.write('1\r\na\r\n'.repeat(1000));
+      await new Promise(setImmediate);
+    }
+    return { ended, answer: () => answer };
+  };
+  const few = await send('/api/webhooks/stripe', 31_500);
+  await until('it is refused', () => few.answer() !== '', 10);
+  t.match(few.answer(), /^HTTP\/1\.1 503 /);
+  for (const path of ['/api/webhooks/stripe', '/api/nothing']) {
+    const began = performance.now();
+    const many = await send(path, 200_000);
+    t.match(await many.ended, /^ closed/, path);
+    t.ok(performance.now() - began < 2000, 'and it is read no further');
+  }
+});
+
 const readNumbers = payloadReader(Type.Object({ n: Type.Number(), 'a/b': Type.Optional(Type.String()) }));
 
 async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {

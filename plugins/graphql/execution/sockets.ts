@@ -28,10 +28,14 @@ interface Connection {
   request: FastifyRequest;
   /** How often the rate limit refused something. */
   refusals: number;
-  /** How many messages the client may send, and since when: before `connection_init` that grows no more. */
-  messages: number;
-  heardAt?: number;
+  messages: Allowance;
 }
+/** How much more a client may send, and since when that grows: of messages, once `connection_init` is there. */
+interface Allowance {
+  left: number;
+  since?: number;
+}
+const allowance = (): Required<Allowance> => ({ left: mostMessages, since: performance.now() });
 type Results = AsyncGenerator<(() => { data?: unknown }) | undefined>;
 type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
 
@@ -77,7 +81,10 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     request.record(101);
     // One for each subscription.
     socket.setMaxListeners(0);
-    const connection = { socket, request, refusals: 0, messages: 1 };
+    const connection = { socket, request, refusals: 0, messages: { left: 1 } };
+    // The library stops those that send pings: it would have to answer them.
+    const pongs = allowance();
+    socket.on('pong', () => mayGoOn(pongs) || end(socket, tooMany, 'Too many pongs'));
     const closed = server.opened(transportOf(connection), connection);
     const stopPings = sendPings(socket);
     socket.once('close', (code, reason) => {
@@ -92,7 +99,7 @@ function transportOf(connection: Connection): ServerSocket {
   const { socket, request } = connection;
   return {
     protocol: socket.protocol,
-    close: (code, reason) => socket.close(code, reason),
+    close: (code, reason) => end(socket, code, reason),
     // Settles when the message has left: so nothing is made for a client that does not read.
     send: text =>
       new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
@@ -106,22 +113,22 @@ function transportOf(connection: Connection): ServerSocket {
           request.log.debug({ err: error }, 'A message of a WebSocket failed.');
           socket.close(invalid);
         });
-        if (!mayGoOn(connection)) end(socket, tooMany, 'Too many messages');
+        if (!mayGoOn(connection.messages)) end(socket, tooMany, 'Too many messages');
       }),
   };
 }
 
-/** Counts a message; says whether the client may send so many. */
-function mayGoOn(connection: Connection): boolean {
-  const { messages, heardAt = Number.POSITIVE_INFINITY } = connection;
-  const more = Math.max(0, performance.now() - heardAt) * (messagesEachSecond / 1000);
-  connection.messages = Math.min(mostMessages, messages + more) - 1;
-  if (more > 0) connection.heardAt = performance.now();
-  return connection.messages >= 0;
+/** Counts a message or a frame; says whether the client may send so many. */
+function mayGoOn(allowed: Allowance): boolean {
+  const { left, since = Number.POSITIVE_INFINITY } = allowed;
+  const more = Math.max(0, performance.now() - since) * (messagesEachSecond / 1000);
+  allowed.left = Math.min(mostMessages, left + more) - 1;
+  if (more > 0) allowed.since = performance.now();
+  return allowed.left >= 0;
 }
 
 /** Closes a socket and reads no further. */
-function end(socket: WebSocket, code: number, reason?: string): void {
+function end(socket: WebSocket, code?: number, reason?: string): void {
   socket.close(code, reason);
   socket.pause();
   setTimeout(() => socket.terminate(), leaveWithin).unref();
@@ -142,8 +149,7 @@ function sendPings(socket: WebSocket): () => void {
 
 async function admitConnection(connection: Connection, authorization: unknown): Promise<boolean> {
   const { request, socket } = connection;
-  connection.messages = mostMessages;
-  connection.heardAt = performance.now();
+  connection.messages = allowance();
   if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
   await request.identify();
   try {

@@ -18,6 +18,8 @@ const mostUnanswered = 20;
 const [ownBytes, allBytes] = [8_000_000, 64_000_000];
 /** Bytes of a body that takes no more than its connection. */
 const small = 16_384;
+/** Bytes that a chunk of a body takes at least: a client may send a body byte by byte. */
+const ofChunk = 256;
 /** Bytes that wait for the clients of one account, and how often they are added up, in milliseconds. */
 const mostUnsent = 16_000_000;
 const lookEvery = 250;
@@ -65,9 +67,10 @@ export default fp(async app => {
     if (!bodies.take(name, held)) return done(overloaded(), payload);
     reply.raw.once('close', () => bodies.give(name, held));
     if (held > 0) return done(null, payload);
-    const count = ({ length }: Buffer) => {
+    const count = (chunk: Buffer) => {
       // What comes after an answer is discarded.
       if (reply.sent) return;
+      const length = Math.max(chunk.length, ofChunk);
       if (bodies.take(name, length)) held += length;
       // Fastify stops reading the body, and answers. Nobody may be listening, when the request was refused before.
       else payload.off('data', count).emit('error', overloaded());

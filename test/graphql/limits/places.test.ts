@@ -245,3 +245,14 @@ t.test(
     t.same(order, ['C small', 'A', 'A', 'B', 'A']);
   },
 );
+
+// Bug: a query that read too many records cost what it was estimated at, and could come again at once.
+t.test('records that are too many are paid for', async t => {
+  const charged: number[] = [];
+  const payer = { deadline: Number.POSITIVE_INFINITY, hasLeft: () => false };
+  const charge = async (points: number) => void charged.push(points);
+  const budget = new Budget({ ...payer, charge } as never, 20);
+  await budget.spend(2001, 0);
+  t.throws(() => budget.spend(49_005, 0), { message: /^Too many records: 51006/ });
+  t.same(charged, [1, 490]);
+});
