@@ -62,7 +62,7 @@ export class Budget {
     const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;
     this.#charged += Math.max(0, points);
     const paid = points > 0 ? this.charge(points) : undefined;
-    // What is too much was read, too.
+    // What is too much was read all the same: it is charged, and nobody waits for that.
     paid?.catch(() => {});
     this.#keep(records, this.#records);
     this.#keep(values, this.#values);

@@ -10,7 +10,7 @@ import { PagedList } from '../../src/services/lists/pagedList.ts';
 import { ownFilter } from '../../src/services/lists/rules.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { backend, openTestDatabase } from '../helper/database.ts';
+import { backend, isDistributed, openTestDatabase } from '../helper/database.ts';
 import { until } from '../rig/process.ts';
 
 const database = await openTestDatabase(t);
@@ -201,10 +201,9 @@ t.test('dear lists are read one at a time for an account, and others do not wait
 
 t.test(
   'several filters use the index of the rarest, and of a few rows none reads many',
-  { skip: backend === 'embedded' && 'PGlite binds parameters to an explain, too' },
+  // PGlite binds parameters to an explain, too, and Citus explains no generic plan of a statement with a CTE.
+  { skip: (backend === 'embedded' || isDistributed) && 'needs a server of PostgreSQL' },
   async t => {
-    const hasCitus = await database.reads.rows(`select 1 from pg_extension where extname = 'citus'`, []);
-    if (hasCitus.length > 0) return t.pass('Citus explains no generic plan of a statement with a CTE');
     const { call } = await limited(t);
     // A private list, to its owner.
     const list = new PagedList<object, string, 'createdAt' | 'title'>({

@@ -35,7 +35,7 @@ interface Allowance {
   left: number;
   since?: number;
 }
-const allowance = (): Required<Allowance> => ({ left: mostMessages, since: performance.now() });
+const allowance = (): Allowance => ({ left: mostMessages, since: performance.now() });
 type Results = AsyncGenerator<(() => { data?: unknown }) | undefined>;
 type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
 
@@ -111,14 +111,14 @@ function transportOf(connection: Connection): ServerSocket {
         if (socket.bufferedAmount > mostUnsent) return socket.terminate();
         receive(String(data)).catch(error => {
           request.log.debug({ err: error }, 'A message of a WebSocket failed.');
-          socket.close(invalid);
+          end(socket, invalid);
         });
         if (!mayGoOn(connection.messages)) end(socket, tooMany, 'Too many messages');
       }),
   };
 }
 
-/** Counts a message or a frame; says whether the client may send so many. */
+/** Counts a message or a pong; says whether the client may send so many. */
 function mayGoOn(allowed: Allowance): boolean {
   const { left, since = Number.POSITIVE_INFINITY } = allowed;
   const more = Math.max(0, performance.now() - since) * (messagesEachSecond / 1000);
@@ -127,8 +127,9 @@ function mayGoOn(allowed: Allowance): boolean {
   return allowed.left >= 0;
 }
 
-/** Closes a socket and reads no further. */
+/** Closes a socket and reads no further. What was read may ask for it a thousand times. */
 function end(socket: WebSocket, code?: number, reason?: string): void {
+  if (socket.readyState !== socket.OPEN) return;
   socket.close(code, reason);
   socket.pause();
   setTimeout(() => socket.terminate(), leaveWithin).unref();
@@ -159,7 +160,7 @@ async function admitConnection(connection: Connection, authorization: unknown): 
     return true;
   } catch (error) {
     const isFinal = error instanceof AppError && ['unauthenticated', 'forbidden'].includes(error.code);
-    if (!isFinal) socket.close(later, 'Try again later');
+    if (!isFinal) end(socket, later, 'Try again later');
     return false;
   }
 }

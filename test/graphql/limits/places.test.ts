@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Settings } from '../../../schemas/settings.ts';
-import { Budget } from '../../../src/access/budget.ts';
 import type { Connection } from '../../../src/database/connection.ts';
 import { bearer, makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
@@ -221,38 +220,4 @@ t.test('a mutation whose client has left begins no other write', async t => {
   await release();
   await sleep(500);
   t.equal((await ask('A', '{ usersCount }')).body.data.usersCount, 1);
-});
-
-t.test(
-  'operations with many values go on in turns of the event loop, one account after the other; others have as long between',
-  async t => {
-    const order: string[] = [];
-    let ended = 0;
-    const goOn = async (name: string, values: number) => {
-      const payer = { account: { name }, deadline: performance.now() + 10_000, hasLeft: () => false };
-      const budget = new Budget({ ...payer, charge: async () => {} } as never);
-      await budget.spend(1, values);
-      await budget.ownTurn({ db: {} as never });
-      order.push(`${name}${values > 2500 ? '' : ' small'}`);
-      if (values <= 2500) return;
-      const began = performance.now();
-      // The event loop stands still for 40 ms, and the clock of its timers is whole milliseconds.
-      if (ended > 0) t.ok(began - ended > 38, `${name} left ${began - ended} ms to others`);
-      while (performance.now() - began < 40);
-      ended = performance.now();
-    };
-    await Promise.all([...['A', 'A', 'A', 'B'].map(name => goOn(name, 3000)), goOn('C', 100)]);
-    t.same(order, ['C small', 'A', 'A', 'B', 'A']);
-  },
-);
-
-// Bug: a query that read too many records cost what it was estimated at, and could come again at once.
-t.test('records that are too many are paid for', async t => {
-  const charged: number[] = [];
-  const payer = { deadline: Number.POSITIVE_INFINITY, hasLeft: () => false };
-  const charge = async (points: number) => void charged.push(points);
-  const budget = new Budget({ ...payer, charge } as never, 20);
-  await budget.spend(2001, 0);
-  t.throws(() => budget.spend(49_005, 0), { message: /^Too many records: 51006/ });
-  t.same(charged, [1, 490]);
 });
