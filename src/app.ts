@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
@@ -123,6 +123,17 @@ function requestIdOf({ headers }: IncomingMessage): string {
   return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) ? id : randomUUID();
 }
 
+const nodeOptions: ServerOptions = {
+  shouldUpgradeCallback: becomesWebSocket,
+  // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
+  requestTimeout: arrivalTimeout,
+  headersTimeout: arrivalTimeout,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 65_000,
+  // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.
+  requireHostHeader: false,
+};
+
 function serverOf(settings: Settings, log: Log) {
   const server = fastify<Server>({
     loggerInstance: log,
@@ -137,17 +148,12 @@ function serverOf(settings: Settings, log: Log) {
     // A request that came in before the end is answered; the reply asks the client to leave.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
-    requestTimeout: arrivalTimeout,
-    keepAliveTimeout: 65_000,
-    connectionTimeout: socketTimeout(settings),
-    http: {
-      shouldUpgradeCallback: becomesWebSocket,
-      headersTimeout: arrivalTimeout,
-      connectionsCheckingInterval: 1000,
-      // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.
-      requireHostHeader: false,
-    },
+    serverFactory: handler =>
+      createServer(nodeOptions, (request, response) => {
+        // Node goes on with what it has read: thousands of requests of a connection that was cut.
+        if (request.socket.destroyed) request.destroy();
+        else handler(request, response);
+      }).setTimeout(socketTimeout(settings)),
   });
   // Before any plugin, because a route keeps the handler of the moment: the preflight of CORS answered 500.
   server.setErrorHandler(sendError);

@@ -67,6 +67,19 @@ t.test('20 requests that are not answered may wait on a connection, and the next
   }
 });
 
+t.test('of thousands of requests that are sent ahead, those behind the limit are not begun', async t => {
+  const { app } = await build(t);
+  const begun: boolean[] = [];
+  app.server.on('request', ({ destroyed }) => begun.push(!destroyed));
+  const { stackTraceLimit } = Error;
+  const { client, server } = await silentClient(t, app);
+  client.write(ahead('/', 2000));
+  await until('it is closed', () => server.closed);
+  t.ok(begun.length > 1000, `${begun.length} came in one read`);
+  t.equal(begun.filter(Boolean).length, 21);
+  t.equal(Error.stackTraceLimit, stackTraceLimit);
+});
+
 t.test(
   'a client that reads nothing holds no copies of files, and of its account only it is closed',
   async t => {

@@ -43,10 +43,8 @@ export default fp(async app => {
       return { replies: new Set(), request };
     });
     if (replies.size >= mostUnanswered) {
-      // Node goes on with what it has read, so this may happen hundreds of times.
       reply.hijack();
-      socket.destroy();
-      return;
+      return cut(socket);
     }
     replies.add(reply);
     done();
@@ -95,5 +93,17 @@ export default fp(async app => {
   }, lookEvery).unref();
   app.addHook('onClose', async () => clearInterval(timer));
 });
+
+/** Node goes on with what it has read, and makes an error for each request of it: their stacks took most of its time. */
+function cut(socket: Socket): void {
+  const { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  socket.destroy();
+}
 
 const sumOf = (numbers: number[]) => numbers.reduce((sum, each) => sum + each, 0);
