@@ -37,16 +37,20 @@ export const changesQuery = (
   resources: { name: string; parents: Record<string, string>; contract: { record: TObject } }[],
 ) => {
   const names = resources.map(({ name }) => name);
-  const parents = resources.flatMap(({ parents, contract }) =>
-    Object.entries(parents).map(([filter, member]) => {
-      const description = `Only changes of records that have this ${filter}, before or after.`;
-      return [filter, Type.Optional({ ...contract.record.properties[member], description } as TSchema)];
-    }),
+  const values = resources.flatMap(({ parents, contract }) =>
+    Object.entries(parents).map(([filter, member]) => [filter, contract.record.properties[member]] as const),
   );
+  const parents = [...Map.groupBy(values, ([filter]) => filter)].map(([filter, all]) => {
+    const description = `Only changes of records that have this ${filter}, before or after.`;
+    const [first, ...others] = all.map(([, value]) => value as TSchema);
+    // Ids of another kind may have the same name elsewhere.
+    const value = others.every(({ pattern }) => pattern === first?.pattern) ? first : Type.String();
+    return [filter, Type.Optional({ ...value, description } as TSchema)] as const;
+  });
   return strict({
     resource: Type.Optional(oneOf(names, 'Only changes of this kind of record.')),
     id: Type.Optional(text(1, longestRecordId, 'Only changes of the record with this id.', exampleId)),
-    ...(Object.fromEntries(parents) as Record<string, TSchema>),
+    ...Object.fromEntries(parents),
     after: Type.Optional(Type.String({ maxLength: 16_384, description: `${position}.` })),
   });
 };

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { type Actor, anyone } from '../../src/core/actor.ts';
+import type { Database } from '../../src/database/database.ts';
 import { followed } from '../../src/resources.ts';
 import { makeFeed, type OnDear } from '../../src/services/changes/feed.ts';
 import { follow } from '../../src/services/changes/follow.ts';
+import type { Followed } from '../../src/services/changes/followed.ts';
 import { readPage } from '../../src/services/changes/pages.ts';
 import { posts } from '../../src/services/posts.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, hold, testLog } from '../helper/database.ts';
 import { openFeed } from '../helper/eventStream.ts';
+import { until } from '../rig/process.ts';
 
 t.test(
   'a transaction that began early and commits late is neither skipped nor waited for',
@@ -52,20 +55,15 @@ t.test('a position counts no write that failed: after a crash others have the nu
   t.not(await seen(), before);
 });
 
-t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
-  const { call, newUser, newPost, database } = await build(t);
-  const feed = makeFeed(
-    followed.map(each => (each.name === 'post' ? { ...each, isPrivate: true } : each)),
-    { database, log: testLog, now: () => new Date(), keptDays: 0 },
-  );
-  const [ada, bob] = [await newUser(), await newUser()];
+/** A function that follows all changes of these resources, and returns what it gets. */
+function watcherOf(t: Test, database: Database, resources: Followed[]) {
+  const feed = makeFeed(resources, { database, log: testLog, now: () => new Date(), keptDays: 0 });
   const ending = new AbortController();
   t.teardown(() => ending.abort());
-  const open = async (actor: Actor) => {
+  return async (actor: Actor, filters: Record<string, string> = {}) => {
     const onDear: OnDear = work => work(database.dear);
     const follower = { caller: { actor, onDear }, signal: ending.signal, isBehind: false };
-    const choice = { resources: feed.followed, filters: {} };
-    const news = follow(feed, follower, choice, { in: 'query', path: '', text: undefined });
+    const news = follow(feed, follower, { resources, filters }, { in: 'query', path: '', text: undefined });
     await news.next();
     const got: unknown[] = [];
     void (async () => {
@@ -76,6 +74,16 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
     })();
     return got;
   };
+}
+
+t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
+  const { call, newUser, newPost, database } = await build(t);
+  const open = watcherOf(
+    t,
+    database,
+    followed.map(each => (each.name === 'post' ? { ...each, isPrivate: true } : each)),
+  );
+  const [ada, bob] = [await newUser(), await newUser()];
   const own = (person: string | null) => open({ kind: 'key', id: 'k', name: 'k', scopes: ['own'], person });
   const [all, ofAda, ofBob, ofNobody] = [
     await open(anyone),
@@ -98,4 +106,20 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   t.same(ofAda, [['post.create', true], ['post.change', false], user], 'it is theirs no more');
   t.same(ofBob, [['post.change', true], gone, user]);
   t.same(ofNobody, [user]);
+});
+
+// Bug: each filter had the member that it has in the first resource, so that of a new one silenced the others.
+t.test('a filter of several resources means what it means in each', async t => {
+  const { newUser, newPost, database } = await build(t);
+  const open = watcherOf(
+    t,
+    database,
+    followed.map(each => (each.name === 'user' ? { ...each, parents: { author: 'editorId' } } : each)),
+  );
+  const [ada, bob] = [await newUser(), await newUser()];
+  const got = await open(anyone, { author: ada.id });
+  for (const { id } of [ada, bob]) await newPost({ authorId: id });
+  await until('the change of one is there', () => got.length > 0, 10);
+  await sleep(1100);
+  t.same(got, [['post.create', true]]);
 });

@@ -43,7 +43,7 @@ t.test('with own, everything public can be followed, and no subscription', async
   await next(1, () => true);
   const { id } = await newUser();
   t.equal((await next(1))[0]?.data.id, id);
-  for (const query of ['?resource=subscription', '?customer=cus_1'])
+  for (const query of ['?resource=subscription', '?resource=subscription&customer=cus_1'])
     t.equal((await follow(query, bearer(key))).response.status, 403, query);
 });
 

@@ -1,6 +1,10 @@
 import { statementTimeout } from '../../../src/config/timeouts.ts';
 import type { Connection } from '../../../src/database/connection.ts';
-import { migrationState, refuseOtherEncodings } from '../../../src/database/migrations/migrations.ts';
+import {
+  editedText,
+  migrationState,
+  refuseOtherEncodings,
+} from '../../../src/database/migrations/migrations.ts';
 import * as postgres from '../../../src/database/postgres/client.ts';
 import { checkClock, type Deployment } from './finding.ts';
 
@@ -90,14 +94,17 @@ async function checkMigrations(
   { role, migrates }: Facts,
   { report }: Deployment,
 ): Promise<boolean> {
-  const { pending, isNewer } = await migrationState(db);
-  if (isNewer) report('problem', 'migrations', 'A newer release has migrated the database: run that one.');
-  else if (pending.length > 0) {
+  const { pending, edited, others } = await migrationState(db);
+  if (edited.length > 0) report('warning', 'migrations', editedText(edited));
+  if (pending.length > 0) {
+    const names = pending.map(({ tag }) => tag).join(', ');
     const limit = migrates ? '' : `, which ${role} may not`;
-    const text = `Migrations are pending (${pending.length}): run \`npm run migrate\`${limit}.`;
+    const text = `Migrations are pending (${names}): run \`npm run migrate\`${limit}.`;
     report(migrates ? 'warning' : 'problem', 'migrations', text);
   }
-  return !isNewer && pending.length === 0;
+  if (others > 0)
+    report('warning', 'migrations', `Another release has run migrations that this one lacks (${others}).`);
+  return pending.length + edited.length + others === 0;
 }
 
 async function checkIdentities(db: Connection, { settings, report }: Deployment): Promise<void> {

@@ -21,7 +21,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
   const connection = connectionOf(client);
-  await migrate(connection);
+  await migrate(connection, log);
   const parts = opened.move();
   return {
     kind: 'embedded',

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from '../../../drizzle/orm.ts';
 import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Connection } from '../connection.ts';
-import { databaseFailure } from '../databaseErrors.ts';
+import { databaseFailure, isOutage } from '../databaseErrors.ts';
 import { inLongTransaction } from '../write.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
 const spreading = new URL('../../../drizzle/spread.sql', import.meta.url);
+
+const notAllowed = '42501';
 
 /** Any constant: every process that migrates takes this lock. */
 const migrationLock = 7_283_451;
@@ -18,23 +21,28 @@ const migrationLock = 7_283_451;
  * behind, also through a pooler. Drizzle's own function would open a transaction of its own; this one uses the same
  * table.
  */
-export async function migrate(db: Connection): Promise<void> {
+export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: string): Promise<void> {
   await refuseOtherEncodings(db);
   // Fails on a standby, as all writes would: it is asked again until it is promoted.
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
-    if ((await migrationState(db)).pending.length === 0) return;
+    const { pending, edited } = await migrationState(db, folder);
+    if (edited.length > 0) log?.warn(editedText(edited));
+    if (pending.length === 0) return;
     // Waiting for another instance, or building an index on a large table, takes long.
-    await inLongTransaction(db, runMigrations);
+    await inLongTransaction(db, inside => runMigrations(inside, folder));
   });
 }
+
+export const editedText = (tags: string[]) =>
+  `Migrations were edited after they ran here: ${tags.join(', ')}. Write a new one instead.`;
 
 /** Work that needs the owner of the tables; another role is told who that is. */
 async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (databaseFailure(error)?.code !== '42501') throw error;
+    if (databaseFailure(error)?.code !== notAllowed) throw error;
     throw new OperatorError(await whoMigrates(db, (error as Error).message));
   }
 }
@@ -42,10 +50,10 @@ async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
 const table = 'drizzle.__drizzle_migrations';
 const ofTable = `from pg_tables where schemaname || '.' || tablename = '${table}'`;
 
-async function runMigrations(inside: Connection): Promise<void> {
+async function runMigrations(inside: Connection, folder?: string): Promise<void> {
   await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
   // Another instance may have been faster.
-  const { pending } = await migrationState(inside);
+  const { pending } = await migrationState(inside, folder);
   // Citus sends this to all nodes, also where the schema is there.
   const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
   if (exists === null) await inside.rows('create schema drizzle', []);
@@ -53,21 +61,39 @@ async function runMigrations(inside: Connection): Promise<void> {
     `create table if not exists ${table} (id serial primary key, hash text not null, created_at bigint)`,
     [],
   );
-  for (const { sql: statements, hash, folderMillis } of pending) {
-    for (const text of statements) await inside.rows(text, []);
+  for (const { tag, sql: statements, hash, folderMillis } of pending) {
+    for (const text of statements)
+      await inside.rows(text, []).catch(error => {
+        if (isOutage(error) || databaseFailure(error)?.code === notAllowed) throw error;
+        throw new OperatorError(`The migration ${tag} cannot be applied: ${error.message}`, { cause: error });
+      });
     await inside.rows(`insert into ${table} (hash, created_at) values ($1, $2)`, [hash, folderMillis]);
   }
 }
 
-/** The migrations that are missing, and whether a newer release has been here. Changes nothing. */
-export async function migrationState(db: Connection) {
+/**
+ * The migrations that are missing, in the order of the journal, also those that are older than one that ran; the names
+ * of those that ran with another text; and how many ran of another release. Changes nothing.
+ */
+export async function migrationState(db: Connection, folder = migrationsFolder) {
   // Not `to_regclass`: after waiting for the lock, it may answer from a cache of before.
   const [[exists] = []] = await db.rows(`select tablename ${ofTable}`, []);
-  const [[last] = []] = exists ? await db.rows(`select max(created_at) from ${table}`, []) : [];
-  const applied = Number(last ?? 0);
-  const known = readMigrationFiles({ migrationsFolder });
-  const pending = known.filter(({ folderMillis }) => folderMillis > applied);
-  return { pending, isNewer: known.every(({ folderMillis }) => folderMillis < applied) };
+  const applied = exists ? await db.rows(`select hash, created_at from ${table}`, []) : [];
+  const hashes = new Set(applied.map(([hash]) => hash));
+  const times = new Set(applied.map(([, time]) => Number(time)));
+  const known = readMigrations(folder);
+  const missing = known.filter(({ hash }) => !hashes.has(hash));
+  const pending = missing.filter(({ folderMillis }) => !times.has(folderMillis));
+  const edited = missing.filter(({ folderMillis }) => times.has(folderMillis)).map(({ tag }) => tag);
+  return { pending, edited, others: applied.length + missing.length - known.length - edited.length };
+}
+
+function readMigrations(folder: string) {
+  const { entries } = JSON.parse(readFileSync(`${folder}/meta/_journal.json`, 'utf8'));
+  return readMigrationFiles({ migrationsFolder: folder }).map((file, i) => ({
+    ...file,
+    tag: entries[i].tag as string,
+  }));
 }
 
 /** For a role that may not: the owner of the tables may or, before there are any, that of the database. */

@@ -102,7 +102,7 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
     running = true;
     try {
       if (!server.pooled) await refuseHiddenPooler(db);
-      await migrate(db);
+      await migrate(db, log);
       migrated = true;
       log.info('The database is ready.');
       resolve();

@@ -13,7 +13,7 @@ import { badPosition, readPosition, type SentPosition, textOf } from './position
 export interface Choice {
   resources: Followed[];
   id?: string | undefined;
-  /** What the record must have, before or after, by the names of filters of the first resource, or of members. */
+  /** What the record must have, before or after, by the names of filters of its resource, or of members. */
   filters: Record<string, unknown>;
 }
 
@@ -106,14 +106,13 @@ export async function* follow(
 
 /** The function that returns a change as the caller may see it, or nothing. */
 function viewOf(caller: Pick<Context, 'actor'>, { resources, id, filters }: Choice) {
-  const { parents = {} } = resources[0] ?? {};
-  const members = Object.entries(filters).map(([name, value]) => [parents[name] ?? name, value] as const);
   return (change: Change): Change[] => {
     const resource = resources.find(({ name }) => name === change.resource);
     if (!resource || (id !== undefined && id !== change.id)) return [];
     if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
     const isSeen = (side: Side) =>
-      members.every(([name, value]) => side[name] === value) && visible(caller, resource, side);
+      Object.entries(filters).every(([name, value]) => side[resource.parents[name] ?? name] === value) &&
+      visible(caller, resource, side);
     if (!change.sides.some(isSeen)) return [];
     const record = change.record && (visible(caller, resource, change.record) ?? null);
     return [record === change.record ? change : { ...change, record }];

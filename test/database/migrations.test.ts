@@ -1,0 +1,118 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { OperatorError } from '../../src/core/errors.ts';
+import type { Connection } from '../../src/database/connection.ts';
+import { migrate, migrationState } from '../../src/database/migrations/migrations.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
+
+const own = join(import.meta.dirname, '../../drizzle/migrations');
+const [phone, note] = [
+  ['phone', 9_000_000_000_000, 'alter table users add phone text'],
+  ['note', 9_000_000_000_001, 'alter table users add note text'],
+] as const;
+type Migration = readonly [tag: string, when: number, text: string];
+
+/** The migrations of the service, and these behind them. */
+function folderWith(t: Test, added: readonly Migration[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-migrations-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  cpSync(own, folder, { recursive: true });
+  const file = join(folder, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(file, 'utf8'));
+  for (const [tag, when, text] of added) {
+    journal.entries.push({ idx: journal.entries.length, version: '7', when, tag, breakpoints: false });
+    writeFileSync(join(folder, `${tag}.sql`), text);
+  }
+  writeFileSync(file, JSON.stringify(journal));
+  return folder;
+}
+
+async function open(t: Test) {
+  const { writes: db } = await openTestDatabase(t);
+  const warnings: string[] = [];
+  const log = { warn: (text: string) => void warnings.push(text) } as never;
+  const run = (...added: Migration[]) => migrate(db, log, folderWith(t, added));
+  const ran = async () =>
+    (
+      await db.rows(
+        'select created_at from drizzle.__drizzle_migrations where created_at >= 9e12 order by id',
+        [],
+      )
+    ).map(([when]) => Number(when) - phone[1]);
+  return { db, run, ran, warnings };
+}
+
+const columnsOf = async (db: Connection) =>
+  (
+    await db.rows(
+      `select attname from pg_attribute where attrelid = 'users'::regclass and attname in ('phone', 'note', 'extra') order by 1`,
+      [],
+    )
+  ).flat();
+
+// Bug: it never ran, and everything said that all was well.
+for (const merged of [
+  [phone, note],
+  [note, phone],
+])
+  t.test(`a migration of another branch runs after a newer one (${merged.map(([tag]) => tag)})`, async t => {
+    const { db, run, ran } = await open(t);
+    await run(note);
+    const folder = folderWith(t, merged);
+    const { pending } = await migrationState(db, folder);
+    t.same(
+      pending.map(({ tag }) => tag),
+      ['phone'],
+    );
+    await migrate(db, undefined, folder);
+    t.same(await columnsOf(db), ['note', 'phone']);
+    t.same(await ran(), [1, 0]);
+    const after = await migrationState(db, folder);
+    t.match(after, { pending: { length: 0 }, edited: { length: 0 }, others: 0 });
+  });
+
+t.test('what is missing runs in the order of the journal', async t => {
+  const { run, ran } = await open(t);
+  await run(note, phone);
+  t.same(await ran(), [1, 0]);
+});
+
+t.test('a migration that was edited since it ran is named, and nothing stops', async t => {
+  const { db, run, warnings } = await open(t);
+  await run(phone);
+  t.same(warnings, []);
+  await run(['phone', phone[1], `${phone[2]}; -- edited`], note);
+  t.same(await columnsOf(db), ['note', 'phone']);
+  t.same(warnings, ['Migrations were edited after they ran here: phone. Write a new one instead.']);
+});
+
+t.test('migrations of another release stop nothing', async t => {
+  const { db, run } = await open(t);
+  await run(phone, note);
+  const folder = folderWith(t, [phone]);
+  await migrate(db, undefined, folder);
+  t.match(await migrationState(db, folder), { pending: { length: 0 }, edited: { length: 0 }, others: 1 });
+});
+
+t.test('one that cannot be applied is named, and nothing of it is left', async t => {
+  const { db, run, ran } = await open(t);
+  const broken = ['broken', 9_000_000_000_002, 'alter table users add extra text; select 1 / 0'] as const;
+  const failed = run(phone, broken, note);
+  await t.rejects(failed, new OperatorError('The migration broken cannot be applied: division by zero'));
+  t.same(await columnsOf(db), []);
+  t.same(await ran(), []);
+  await run(phone, note);
+  t.same(await columnsOf(db), ['note', 'phone']);
+});
+
+t.test(
+  'of two instances that start at once, one migrates',
+  { skip: backend === 'embedded' && 'it has one process' },
+  async t => {
+    const { run, ran } = await open(t);
+    await Promise.all([run(phone, note), run(phone, note), run(phone, note)]);
+    t.same(await ran(), [0, 1]);
+  },
+);
