@@ -95,10 +95,17 @@ export class Part {
   }
 }
 
-/** Waits for a condition; the generous limit keeps a broken test from hanging. */
-export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 180) {
+/**
+ * Waits for a condition; the generous limit keeps a broken test from hanging. What is waited for may be a function: it
+ * says what is still missing when the time is over.
+ */
+export async function until(
+  what: string | (() => string),
+  check: () => boolean | Promise<boolean>,
+  seconds = 180,
+) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
-  throw new OperatorError(`Not within ${seconds} s: ${what}`);
+  throw new OperatorError(`Not within ${seconds} s: ${typeof what === 'string' ? what : what()}`);
 }
 
 /** Whether this URL answers with a 2xx status. */
