@@ -1,4 +1,4 @@
-import type { EventStatus, Failure } from '../../schemas/event.ts';
+import type { EventStatus, Failure } from '../../schemas/webhookEvent.ts';
 import { bytes, instant, textByCode } from '../columns.ts';
 import { check, index, integer, jsonb, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
 

@@ -9,7 +9,7 @@ import {
   ReplayFilter,
   WebhookEventDetail,
   WebhookEventList,
-} from '../../schemas/event.ts';
+} from '../../schemas/webhookEvent.ts';
 import { getBacklog } from '../../src/webhooks/backlog.ts';
 import {
   actOnEvent,

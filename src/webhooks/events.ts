@@ -7,7 +7,7 @@ import {
   replayable,
   type WebhookEvent,
   type WebhookEventDetail,
-} from '../../schemas/event.ts';
+} from '../../schemas/webhookEvent.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { AuditEntry } from '../../schemas/audit.ts';
-import type { WebhookEvent } from '../../schemas/event.ts';
+import type { WebhookEvent } from '../../schemas/webhookEvent.ts';
 import { inside } from '../helper/access.ts';
 import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
 import { randomFrom, seed, shuffle } from '../helper/values/random.ts';

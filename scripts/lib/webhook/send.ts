@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { longestEventId } from '../../../schemas/event.ts';
+import { longestEventId } from '../../../schemas/webhookEvent.ts';
 import { UsageError } from '../../../src/command.ts';
 import type { Source } from '../../../src/config/presets.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
