@@ -7,7 +7,7 @@ import { operatorConsole } from '../plugins/console/index.ts';
 import { docs } from '../plugins/docs/index.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
-import { home } from '../plugins/home/index.ts';
+import { home, pages } from '../plugins/home/index.ts';
 import connections from '../plugins/http/admission/connections.ts';
 import gate from '../plugins/http/admission/gate.ts';
 import identity from '../plugins/http/admission/identity.ts';
@@ -38,6 +38,7 @@ import { listOf } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
 import { makeFeed } from './services/changes/feed.ts';
+import { refuseTakenNames, refuseTakenPath } from './services/names.ts';
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
@@ -63,6 +64,8 @@ export async function buildApp(dependencies: AppDependencies) {
   const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
   const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = dependencies;
   const { version } = manifest;
+  const links = pages.map(({ name }) => name);
+  for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
   const app = serverOf(settings, log);
   const allowance = await openRateLimits(settings, log);
   const credentials = await openCredentials(settings, { database, log, now });
@@ -98,6 +101,8 @@ export async function buildApp(dependencies: AppDependencies) {
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   for (const routes of resources.flatMap(({ routes }) => routes))
     await app.register(routes, { prefix: '/api' });
+  // The service's own from here on. Those of `refuseOtherMethods` are at the paths of all, and hidden.
+  app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
   await app.register(changeRoutes, { prefix: '/api', feed, change });
   await app.register(accessRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
   await app.register(graphql, {

@@ -19,7 +19,7 @@ interface Options {
 
 const route = routesOf('Service');
 const description = 'One application backend: REST, GraphQL and signed payment webhooks over the same data.';
-const pages = [
+export const pages = [
   { name: 'docs', path: '/docs', text: 'Read the API, and try it in the browser' },
   { name: 'graphql', path: '/api/graphql', text: 'Explore the same data over GraphQL' },
   { name: 'console', path: '/console', text: 'Events, customers, keys and the audit log, for operators' },

@@ -18,7 +18,7 @@ const long =
  * process, so those of later tests would lie in the future.
  */
 const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
+  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions|names)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
 export const changesProcess = (file: string) => changes.test(file);
 
 /** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. The doctor examines a server, too. */
