@@ -69,12 +69,21 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
+/** Two resources may bring one name, which is no bug to be shown with a stack. */
+function graphqlSchema(): string {
+  try {
+    return schemaText(graphqlParts);
+  } catch (error) {
+    throw new OperatorError(`The GraphQL schema cannot be made: ${(error as Error).message}`);
+  }
+}
+
 async function generate({ values: { check } }: Arguments<typeof options>, io: Io) {
   const files = {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
     'openapi.yaml': await openApi(),
-    'schema.graphql': schemaText(graphqlParts),
+    'schema.graphql': graphqlSchema(),
   };
   const stale = Object.entries(files).filter(
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,

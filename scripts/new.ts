@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
-const undo = 'git restore . && git clean -df';
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
-migration, service and tests, ready to edit, and one line in src/resources.ts. Commit your work first: then ${undo}
-undoes it. A database in which the service was started since keeps the table: drop it there, or the same name fails.
+migration, service and tests, ready to edit, and one line in src/resources.ts. What fails leaves nothing behind. Commit your work
+first: then git restore . && git clean -df undoes it. A database in which the service was started since keeps the table: drop it
+there, or the same name fails.
 
   --fields      names with a type: string, text (long), integer, number, boolean, time, date, json, or the words of an enum, of
                 which the first is the default. With ? it may be null; with :unique no two records have the same
@@ -34,6 +34,37 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   const files = filesOf(plan);
   const list = withResource(plan, readFileSync('src/resources.ts', 'utf8'));
   refuseTakenNames(plan, files, list);
+  const undo = remember([...Object.keys(files), ...changed]);
+  let migration: string;
+  try {
+    migration = writeAll(plan, files, list);
+  } catch (error) {
+    undo();
+    throw error;
+  }
+  for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
+  io.out('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
+  if (!plan.isPrivate && plan.parents.some(({ resource }) => resource.isPrivate))
+    io.out(
+      `Everybody who may read sees each ${plan.noun}, although what it belongs to is private: see --private.`,
+    );
+  io.out(`Start the service again: then there is /api/${plan.path}.`);
+}
+
+/** Besides the new files. */
+const changed = ['src/resources.ts', 'openapi.yaml', 'schema.graphql', 'drizzle/migrations/**/*.*'];
+
+/** Notes what files contain. The function puts that back: half a resource would keep the service from starting. */
+function remember(patterns: string[]): () => void {
+  const before = new Map(globSync(patterns).map(path => [path, readFileSync(path)]));
+  return () => {
+    for (const path of globSync(patterns).filter(path => !before.has(path))) rmSync(path);
+    for (const [path, content] of before) writeFileSync(path, content);
+  };
+}
+
+/** Writes the files, and what is made from them. Returns the path of the migration. */
+function writeAll(plan: Plan, files: Record<string, string>, list: string): string {
   const written = { ...files, 'src/resources.ts': list };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
   run('biome', 'lint', '--write', '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
@@ -42,14 +73,9 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   // The newest: an older one may have a name that ends the same.
   const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1) ?? '';
   writeFileSync(migration, withTotals(plan, readFileSync(migration, 'utf8')));
+  // Here the service is put together, and refuses names that mean something else.
   run('node', 'scripts/generate.ts');
-  for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
-  io.out('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
-  if (!plan.isPrivate && plan.parents.some(({ resource }) => resource.isPrivate))
-    io.out(
-      `Everybody who may read sees each ${plan.noun}, although what it belongs to is private: see --private.`,
-    );
-  io.out(`Start the service again: then there is /api/${plan.path}.`);
+  return migration;
 }
 
 /** What drizzle-kit wrote, and the totals that it does not know of. */
@@ -64,7 +90,8 @@ function run(...[program, ...args]: [string, ...string[]]): void {
     execFileSync(program, args, { stdio: 'pipe' });
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
-    throw new OperatorError(`${program} failed; to undo it: ${undo}\n${stdout}${stderr}`);
+    const reason = `${stdout}${stderr}`.trim();
+    throw new OperatorError(`${reason}\n${program} failed, so everything is as it was.`);
   }
 }
 

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { appendFileSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { filesOf, withResource } from '../../scripts/lib/resource/files.ts';
 import { refuseTakenNames } from '../../scripts/lib/resource/names.ts';
 import { type Description, planOf } from '../../scripts/lib/resource/plan.ts';
+import { command, copyProject, succeeds } from '../docs/handbook.ts';
 
 t.test('npm run new names a resource in one and many, in tables, paths and types', async t => {
   t.match(
@@ -113,3 +115,39 @@ t.test('it refuses what it cannot make, in words', async t => {
       `${name} ${JSON.stringify(given)}`,
     );
 });
+
+t.test(
+  'what the composition or the generator refuses is said in a sentence, and everything is as it was',
+  async t => {
+    const folder = copyProject();
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    // Work that is in no commit stays, too.
+    appendFileSync(join(folder, 'src/resources.ts'), '// Begun.\n');
+    const files = () => {
+      const paths = globSync(['*.*', '{docs,drizzle,plugins,schemas,src,test}/**/*.*'], { cwd: folder });
+      return Object.fromEntries(paths.map(path => [path, readFileSync(join(folder, path), 'utf8')]));
+    };
+    const before = files();
+    for (const [given, reason] of [
+      [
+        'note --belongs-to resource=user --fields text',
+        "'resource' cannot be the name of a relation or filter",
+      ],
+      ['action --fields text', "'action' cannot be the name of a resource: it is a member of every change."],
+      [
+        "remark --belongs-to 'parent=remark?' --fields remarks",
+        'Field "Remark.remarks" can only be defined once.',
+      ],
+    ]) {
+      const { code, output } = await command(`npm run -s new -- ${given}`, folder);
+      t.match({ code, output }, { code: 1, output: reason });
+      t.notMatch(output, / at .*:\d+/, 'without a stack');
+      t.same(files(), before);
+    }
+    for (const given of [
+      'event --belongs-to customer=user,key=user --fields resource',
+      'customer --fields key',
+    ])
+      await succeeds(t, `npm run -s new -- ${given}`, folder);
+  },
+);
