@@ -73,7 +73,6 @@ export async function processBatch(
     if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
   }
-  // It waits for locks inside the transaction: a batch whose row is not locked counts as that of a dead worker.
   return inTransaction(context, work);
 }
 

@@ -1,21 +1,25 @@
-import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
+import { and, asc, eq, lte, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
+import type { Context } from '../access/context.ts';
+import { newId } from '../core/ids.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
+import { inTransaction } from '../database/write.ts';
 
 /*
  * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that
  * are due:
  *
- *   1. It writes down which ones, in a row of `webhook_batches`. Others leave these events to it. Two workers that
- *      write at one moment may name the same event.
- *   2. In one transaction it locks their rows of the queue, which decides whose they are, has their effects, and
+ *   1. It begins a transaction, in which it locks the id of the batch.
+ *   2. On another connection it writes down which events they are, in a row of `webhook_batches`. Others leave these
+ *      events to it. Two workers that write at one moment may name the same event.
+ *   3. In its transaction it locks their rows of the queue, which decides whose they are, has their effects, and
  *      deletes these rows and that of the batch.
  *
- * When 2. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
- * event is a failed attempt. When the worker dies, another finds the row of the batch, which nobody has locked, and
+ * When 3. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
+ * event is a failed attempt. When the worker dies, another finds the row of the batch, whose id nobody has locked, and
  * does the same. So an event that ends the process is counted, and healthy events cost nothing.
  */
 
@@ -37,9 +41,6 @@ export interface Batch {
 }
 
 export const maxBatch = 200;
-
-/** Seconds that a batch may take until its row is locked. */
-const grace = sql`interval '1 second'`;
 
 const { fingerprint, provider, customer, dueAt, alone } = webhookQueue;
 const { id: batch, fingerprints, providers, begunAt } = webhookBatches;
@@ -69,6 +70,48 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
   return taken && { id, ...taken };
 }
 
+/** The batches of this process. The embedded database has one session, which would get the lock of each of them. */
+const own = new Set<string>();
+const lockOf = (id: SQLWrapper) => sql`hashtextextended(${id}::text, 0)`;
+
+interface Worker {
+  /** Where the batch is taken. It must be another connection than that of the transaction. */
+  outside: Connection;
+  isEmbedded: boolean;
+  isAlone: boolean;
+}
+
+/**
+ * Takes a batch and works on it, in one transaction that has locked its id before others can see it: so they know that
+ * its worker lives, however long that waits for a connection. Undefined if nothing is due.
+ */
+export async function workOnBatch<T>(
+  context: Context,
+  { outside, isEmbedded, isAlone }: Worker,
+  work: (inside: Context, batch: Batch) => Promise<T>,
+): Promise<T | undefined> {
+  const id = newId(context.now().getTime());
+  const take = () => takeBatch(outside, id, isAlone);
+  own.add(id);
+  try {
+    // Its one connection is about to be that of the transaction.
+    let batch = isEmbedded ? await take() : undefined;
+    if (isEmbedded && !batch) return undefined;
+    return await inTransaction(context, async inside => {
+      // It must see what is taken after its beginning.
+      const level = inside.db.rows('set transaction isolation level read committed', []);
+      await Promise.all([
+        level,
+        orm(inside.db).execute(sql`select pg_advisory_xact_lock(${lockOf(sql`${id}`)})`),
+      ]);
+      batch ??= await take();
+      return batch && work(inside, batch);
+    });
+  } finally {
+    own.delete(id);
+  }
+}
+
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
@@ -93,11 +136,11 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
  * ended.
  */
 export async function endBatch(db: Connection, id?: string) {
-  const oldest = sql`(select ${batch} from ${webhookBatches} where ${begunAt} < now() - ${grace}
-    order by ${begunAt} limit 1 for update skip locked)`;
+  const left = sql`(select ${batch} from ${webhookBatches} where ${batch} <> all(${arrayText([...own])}::uuid[])
+    and pg_try_advisory_xact_lock(${lockOf(batch)}) limit 1 for update skip locked)`;
   const [ended] = await orm(db)
     .delete(webhookBatches)
-    .where(sql`${batch} = ${id ?? oldest}`)
+    .where(sql`${batch} = ${id ?? left}`)
     .returning();
   if (!ended) return undefined;
   const { providers: names, begunAt: begun } = ended;

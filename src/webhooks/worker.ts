@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../access/context.ts';
-import { newId } from '../core/ids.ts';
 import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -10,7 +9,7 @@ import type { Calls } from './calls.ts';
 import type { Handlers, IncomingEvent } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
 import { giveUp, processBatch } from './processing.ts';
-import { type Batch, maxBatch, takeBatch } from './queue.ts';
+import { type Batch, maxBatch, workOnBatch } from './queue.ts';
 
 export interface WorkerDependencies {
   settings: Settings;
@@ -35,18 +34,24 @@ export function startWorker(dependencies: WorkerDependencies, context: Context) 
   const { settings, database, calls, metrics, log } = dependencies;
   const { handlers = allHandlers, retryDelay = 5 } = dependencies;
   const check = settings.NODE_ENV === 'development' ? failIfMarked : undefined;
+  // A transaction of the worker may hold the only connection for writes.
+  const where = { outside: database.reads, isEmbedded: database.kind === 'embedded' };
   const retries = { most: settings.WEBHOOK_RETRIES, delay: retryDelay };
 
   /** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
-  async function workOnBatch(isAlone: boolean) {
-    const batch = await takeBatch(context.db, newId(context.now().getTime()), isAlone);
-    if (!batch) return undefined;
+  async function work(isAlone: boolean) {
+    let taken: Batch | undefined;
     try {
-      const { length } = await processBatch(context, handlers, batch, check);
-      metrics.eventsProcessed.inc(length);
-      return length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
+      const events = await workOnBatch(context, { ...where, isAlone }, (inside, batch) => {
+        taken = batch;
+        return processBatch(inside, handlers, batch, check);
+      });
+      if (!events) return undefined;
+      metrics.eventsProcessed.inc(events.length);
+      return events.length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
     } catch (error) {
-      await endAttempt(error, batch);
+      if (!taken) throw error;
+      await endAttempt(error, taken);
       return 0;
     }
   }
@@ -79,10 +84,10 @@ export function startWorker(dependencies: WorkerDependencies, context: Context) 
     });
   const alone = repeat(async () => {
     const died = new Error('The process ended, or lost its database.');
-    return (await endAttempt(died)) ? 0 : workOnBatch(true);
+    return (await endAttempt(died)) ? 0 : work(true);
   });
   const together = repeat(async () => {
-    const pause = await workOnBatch(false);
+    const pause = await work(false);
     if (pause === 0) alone.checkNow();
     return pause;
   });

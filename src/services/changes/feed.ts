@@ -18,7 +18,7 @@ interface FeedDependencies {
 }
 
 /** Milliseconds. */
-const lookEvery = 1000;
+const [lookEvery, lookAgain] = [1000, 50];
 const day = 86_400_000;
 const keptPages = 50;
 
@@ -95,10 +95,12 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     // All may have left meanwhile: the next one begins at its own time.
     if (readers.size === 0) return;
     newest = page.to;
+    // Nobody waits for a record that does not show yet.
+    if (page.isCut) setTimeout(() => void look().catch(() => {}), lookAgain).unref();
     if (!from || page.changes.length === 0) return;
     setBounded(pages, keyOf(from), page, keptPages);
     for (const wake of readers) wake();
-    if (page.to.until) await lookNow();
+    if (page.to.until && !page.isCut) await lookNow();
   }
 
   /** The newest position; that of a reader who has read everything. */

@@ -14,6 +14,8 @@ export interface Followed extends Ownership {
   /** The members of the sides by which changes can be chosen: of a parent, as `author`, and those with few values. */
   parents: Record<string, string>;
   counted: string[];
+  /** Whether a node of a distributed database may show a change later than its entry of the audit log is seen. */
+  showsLater?: boolean;
   /** The records of changes by id, without those that are gone. */
-  readAll(context: Context, changes: { id: string; version: number }[]): Promise<Map<string, object>>;
+  readAll(context: Context, changes: { id: string }[]): Promise<Map<string, { version?: number }>>;
 }

@@ -18,7 +18,7 @@ export interface Change {
   changed: string[];
   at: string;
   /** As it is now; null when it is gone. */
-  record: object | null;
+  record: { version?: number } | null;
   /** Before and after. */
   sides: Side[];
   /** The position after it. */
@@ -28,6 +28,8 @@ export interface Change {
 export interface Page {
   changes: Change[];
   to: Position;
+  /** Whether the record of the next change does not show yet: it is to be read again soon. */
+  isCut?: boolean;
 }
 
 const pageSize = 100;
@@ -36,6 +38,9 @@ const pageSize = 100;
  * bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
  */
 export const longest = 3_600_000;
+
+/** Milliseconds around the time of a change in which its record may not show yet. */
+const shownWithin = 2000;
 
 const isFollowed = sql`${auditLog.version} is not null`;
 /**
@@ -103,8 +108,10 @@ export async function readPage(
       ? { time, seen: next.seen }
       : { time: from?.time ?? time, seen, until: { seen: next.seen, after: entries[i]?.number ?? 0 } };
   const changes = entries.slice(0, pageSize).map((entry, i) => changeOf(entry, textOf(positionAt(i))));
-  await addRecords(context, followed, changes);
-  return { changes, to: positionAt(changes.length - 1) };
+  const late = await addRecords(context, followed, changes);
+  if (late < 0) return { changes, to: positionAt(changes.length - 1) };
+  const to = late > 0 ? positionAt(late - 1) : (from as Position);
+  return { changes: changes.slice(0, late), to, isCut: true };
 }
 
 /** A later snapshot, and the number before the first change that it sees and the one before does not. */
@@ -137,13 +144,21 @@ function changeOf(
   };
 }
 
-/** The records of a page, each read once. */
-async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<void> {
+/** Adds the records to a page, each read once; returns where the first one is that does not show yet, or -1. */
+async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<number> {
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
-  const read = followed.map(async ({ name, readAll }) => {
+  const late = new Set<Change>();
+  const now = context.now().getTime();
+  const read = followed.map(async ({ name, readAll, showsLater }) => {
     const own = byResource.get(name);
     const records = own && (await readAll(context, own));
-    for (const change of own ?? []) change.record = records?.get(change.id) ?? null;
+    for (const change of own ?? []) {
+      change.record = records?.get(change.id) ?? null;
+      // One that is older may be gone, or be that of a backup.
+      const isNew = showsLater && Math.abs(now - Date.parse(change.at)) < shownWithin;
+      if (isNew && !(Number(change.record?.version) >= change.version)) late.add(change);
+    }
   });
   await Promise.all(read);
+  return changes.findIndex(change => late.has(change));
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { getTableColumns, sql } from '../../../drizzle/orm.ts';
 import { subscriptions } from '../../../drizzle/tables/subscriptions.ts';
 import {
@@ -42,21 +41,11 @@ export const ofCustomers = statement(columns, (builder, columns) =>
 export const subscriptionIdOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
   `${provider}:${customer}`;
 
-/** Milliseconds. A node of a distributed database may show a change later than the entry of the audit log is seen. */
-const [shownWithin, lookEvery] = [2000, 50];
-
-async function readAll(context: Context, changes: { id: string; version: number }[]) {
+async function readAll(context: Context, changes: { id: string }[]) {
   need(context, 'read');
   const ids = changes.map(({ id }) => id.slice(id.indexOf(':') + 1));
-  const customers = arrayText([...new Set(ids)]);
-  const end = performance.now() + shownWithin;
-  for (;;) {
-    const rows = await ofCustomers(context.db, { customers });
-    const found = new Map(rows.map(row => [subscriptionIdOf(row), row]));
-    const isShown = changes.every(({ id, version }) => (found.get(id)?.version ?? 0) >= version);
-    if (isShown || performance.now() > end) return found;
-    await sleep(lookEvery);
-  }
+  const rows = await ofCustomers(context.db, { customers: arrayText([...new Set(ids)]) });
+  return new Map(rows.map(row => [subscriptionIdOf(row), row]));
 }
 
 /** What REST and GraphQL know of it. It is found by its customer, and events change it. */
@@ -73,6 +62,7 @@ export const subscription = {
   parents: { customer: 'customer' },
   counted: [],
   isPrivate: false,
+  showsLater: true,
   readAll,
 } satisfies Followed & Record<string, unknown>;
 
