@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Actor, anyone } from '../../src/core/actor.ts';
+import { newId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/database/database.ts';
 import { followed } from '../../src/resources.ts';
+import { recordWrites } from '../../src/services/audit.ts';
 import { makeFeed, type OnDear } from '../../src/services/changes/feed.ts';
 import { follow } from '../../src/services/changes/follow.ts';
 import type { Followed } from '../../src/services/changes/followed.ts';
@@ -122,4 +124,47 @@ t.test('a filter of several resources means what it means in each', async t => {
   await until('the change of one is there', () => got.length > 0, 10);
   await sleep(1100);
   t.same(got, [['post.create', true]]);
+});
+
+// Bug: the page waited for 2 s for a row that somebody had deleted, and with it all readers.
+t.test('a page ends before a change whose record does not show yet, and waits for none', async t => {
+  const { newUser, database } = await build(t);
+  const at = new Date();
+  const lateBy = (milliseconds: number) => ({
+    ...inside(database),
+    now: () => new Date(at.getTime() + milliseconds),
+  });
+  const { to: from } = await readPage(lateBy(0), followed);
+  const { id } = await newUser();
+  const entry = { recordId: 'stripe:cus_1', version: 2, sides: [] };
+  await recordWrites(lateBy(0), 'subscription.change', [entry]);
+  const page = await readPage(lateBy(0), followed, from);
+  t.match(page, { changes: [{ resource: 'user', id }], isCut: true });
+  t.equal(page.changes.length, 1);
+  const again = await readPage(lateBy(0), followed, page.to);
+  t.same(again, { changes: [], to: page.to, isCut: true }, 'it is read again');
+  const show = (version: number) =>
+    database.writes.rows(
+      `insert into subscriptions (id, provider, customer, status, version, created_at, updated_at)
+      values ($1, 'stripe', 'cus_1', 'active', $2, now(), now())
+      on conflict (provider, customer) do update set version = excluded.version`,
+      [newId(at.getTime()), version],
+    );
+  await show(1);
+  t.same(await readPage(lateBy(0), followed, page.to), again, 'as it was before');
+  const old = await readPage(lateBy(4000), followed, page.to);
+  t.match(old.changes, [{ resource: 'subscription', record: { version: 1 } }], 'for two seconds');
+  await show(2);
+  const last = await readPage(lateBy(0), followed, page.to);
+  t.match(last.changes, [{ resource: 'subscription', record: { version: 2 } }]);
+  t.notOk(last.isCut);
+});
+
+t.test('a change whose record never shows holds up no reader for good', async t => {
+  const { newUser, database } = await build(t);
+  const got = await watcherOf(t, database, followed)(anyone);
+  await recordWrites(inside(database), 'subscription.change', [{ recordId: 'stripe:cus_1', version: 2 }]);
+  await newUser();
+  await until('the next one is there', () => got.length > 0, 30);
+  t.same(got, [['user.create', true]]);
 });
