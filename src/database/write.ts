@@ -10,6 +10,8 @@ export interface Writer {
   readonly deadline?: number;
   /** The turns of the transaction that the write is a part of. */
   readonly turns?: Turns;
+  /** What is done once that transaction is committed. */
+  readonly afterwards?: (() => void)[];
 }
 
 /** Milliseconds that a write waits for others in all: for turns and for locks. */
@@ -58,11 +60,18 @@ export async function write<C extends Writer, T>(
 }
 
 /** The same for several statements: all of them or none. */
-export const inTransaction = <C extends Writer, T>(
+export async function inTransaction<C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
   widths?: Widths,
-): Promise<T> => write(context, outside => outside.db.transaction(db => work({ ...outside, db })), widths);
+): Promise<T> {
+  const own: (() => void)[] = [];
+  const { afterwards = own } = context;
+  const inside = (outside: C) => outside.db.transaction(db => work({ ...outside, db, afterwards }));
+  const result = await write(context, inside, widths);
+  for (const act of own) act();
+  return result;
+}
 
 /** First in a transaction that must not be tried again for a lock. */
 export const waitLongerForLocks = (inside: Connection) =>

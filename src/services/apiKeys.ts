@@ -73,14 +73,14 @@ export async function revokeKey(context: Context, id: string, condition?: Condit
     requireVersion(condition);
     await revoke(inside, eq(apiKeys.id, id));
   });
-  trustNothing();
 }
 
-/** Ends the keys of users who are deleted, in the transaction that does it. */
+/** Ends the keys of users who are deleted, in the transaction that does it. Their tokens are nobody's then, too. */
 export const revokeKeysOf = (inside: Context, userIds: string[]) =>
   revoke(inside, inArray(apiKeys.userId, userIds));
 
 async function revoke(inside: Context, which: SQL): Promise<void> {
+  inside.afterwards?.push(trustNothing);
   const revoked = await orm(inside.db)
     .update(apiKeys)
     .set({ revokedAt: inside.now().toISOString() })

@@ -71,6 +71,7 @@ export async function removeIdentity(
     if (removed.length === 0) throw notFound('Identity');
     requireVersion(condition);
     await recordWrites(inside, 'identity.delete', removed);
+    inside.afterwards?.push(trustNothing);
   });
 }
 
@@ -128,9 +129,8 @@ export async function registerMe(context: Context, input: Static<typeof contract
     const { person, isNew } = await link(inside, record.id, name);
     // An administrator was faster.
     if (!isNew) throw personExists.error({ id: person });
+    inside.afterwards?.push(trustNothing);
     return created;
   };
-  const created = await inTransaction(context, work, { [once]: 1 });
-  trustNothing();
-  return created;
+  return inTransaction(context, work, { [once]: 1 });
 }
