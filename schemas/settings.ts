@@ -25,10 +25,12 @@ const http = begins('^https?://', 'http:// or https://');
 const redis = begins('^rediss?://', 'redis:// or rediss://');
 
 export const Settings = strict({
-  NODE_ENV: oneOf(
-    ['development', 'production', 'test'],
-    'development',
-    '`production` refuses to start until `AUTH_MODE` is set.',
+  NODE_ENV: Type.Optional(
+    oneOf(
+      ['development', 'production', 'test'],
+      undefined,
+      '`production` refuses to start until `AUTH_MODE` is set; with the others, an event can be made to fail: see docs/webhooks.md.',
+    ),
   ),
   PORT: whole([0, 65535], 3000, 'The port to listen on. 0 picks a free one.'),
   HOST: text('127.0.0.1', 'The address to listen on.', { minLength: 1 }),

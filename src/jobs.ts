@@ -7,7 +7,8 @@ import { keptDays, trimKeys } from './services/idempotency.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
-const hour = 3_600_000;
+const second = 1000;
+const hour = 3600 * second;
 const day = 24 * hour;
 
 /** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
@@ -25,10 +26,10 @@ export function startJobs(dependencies: WorkerDependencies): { close: () => Prom
         if (deleted > 0) return 0;
         if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
         trimmed = 0;
-        return undefined;
+        return hour;
       },
-      every: hour,
-      // Where another process trims the same, or a row is being written, the rest is for the next hour.
+      // Where another process trims the same, or a row is being written.
+      every: 10 * second,
       cannotTell: error => !database.available() || isLockedOut(error),
       log,
       away: `Old ${what} cannot be trimmed.`,

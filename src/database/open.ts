@@ -8,12 +8,13 @@ export async function openDatabase(settings: Settings, log: Log): Promise<Databa
   const { REDIS_URL: url } = settings;
   const database = await openBackend(settings, log);
   if (url === undefined) return announced(database);
-  const redis = (await import('./announcements/redisMessages.ts')).openRedisMessages(url);
+  // All of them: a pooler in transaction mode would lose notifications.
+  const messages = (await import('./announcements/redisMessages.ts')).openRedisMessages(url);
   const close = () => {
-    redis.close();
+    messages.close();
     return database.close();
   };
-  return { ...announced(database, redis), close };
+  return { ...announced({ ...database, messages }), close };
 }
 
 /** The one switch between the two backends, each of which is only loaded when it is used. */

@@ -13,7 +13,7 @@ const skip =
   (backend === 'embedded' && 'transactions do not overlap there') ||
   (isDistributed && 'a row of an event cannot be locked there');
 
-t.test('a locked event is trimmed the next time, and the other tables meanwhile', { skip }, async t => {
+t.test('a locked event is trimmed within a minute, and the other tables meanwhile', { skip }, async t => {
   const messages: string[] = [];
   const log = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
   const { database, jobs, restart } = await buildReceiver(t, { log });
@@ -23,13 +23,12 @@ t.test('a locked event is trimmed the next time, and the other tables meanwhile'
   for (const row of oldRows) await database.writes.rows(row, []);
   await database.writes.transaction(async db => {
     await orm(db).execute(sql`select from webhook_events for update`);
-    const { close } = restart();
+    restart();
     await until('the others are trimmed', () => messages.length === 2);
-    await close();
   });
   t.same(messages.toSorted(), ['Trimmed 1 audit log entries.', 'Trimmed 1 idempotency keys.']);
-  restart();
-  await until('it is trimmed', () => messages.includes('Trimmed 1 webhook events.'));
+  // Bug: the next look came after an hour.
+  await until('it is trimmed', () => messages.includes('Trimmed 1 webhook events.'), 60);
   t.same(await select(database.reads, sql`select from webhook_events`), []);
 });
 

@@ -10,7 +10,8 @@ const heardFor = 5000;
  * The database, whose writes are announced. While nobody follows, nothing is sent: followers say each second that they
  * are there.
  */
-export function announced(database: Database, messages = database.messages): Database {
+export function announced(database: Database): Database {
+  const { messages } = database;
   const followers = new Set<() => void>();
   const tellFollowers = () => followers.forEach(look => void look());
   let lastHeard = Number.NEGATIVE_INFINITY;
