@@ -33,7 +33,8 @@ const endWithin = 5000;
 export function startWorker(dependencies: WorkerDependencies, context: Context) {
   const { settings, database, calls, metrics, log } = dependencies;
   const { handlers = allHandlers, retryDelay = 5 } = dependencies;
-  const check = settings.NODE_ENV === 'development' || settings.NODE_ENV === 'test' ? failIfMarked : undefined;
+  const check =
+    settings.NODE_ENV === 'development' || settings.NODE_ENV === 'test' ? failIfMarked : undefined;
   // A transaction of the worker may hold the only connection for writes.
   const where = { outside: database.reads, isEmbedded: database.kind === 'embedded' };
   const retries = { most: settings.WEBHOOK_RETRIES, delay: retryDelay };

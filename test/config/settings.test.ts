@@ -20,7 +20,7 @@ function problems(env: Environment): string[] {
 
 t.test('an empty variable counts as absent, and absent ones have their defaults', async t => {
   const given = readSettings({ PORT: '', DATABASE_URL: '', DATABASE_URL_FILE: '', AUTH_MODE: '' });
-  t.match(given, { NODE_ENV: 'development', PORT: 3000, HOST: '127.0.0.1', RATE_LIMIT_WINDOW: 60 });
+  t.match(given, { PORT: 3000, HOST: '127.0.0.1', RATE_LIMIT_WINDOW: 60 });
   for (const name of ['DATABASE_URL', 'AUTH_MODE', 'RATE_LIMIT_MAX'] as const)
     t.equal(given[name], undefined);
 });

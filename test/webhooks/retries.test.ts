@@ -153,3 +153,20 @@ t.test("every log line about an event has the provider's id", async t => {
   const [provider, eventId, type, customer] = ['stripe', 'evt_1', 'payment_intent.succeeded', 'cus_1'];
   for (const line of about) t.match(line, { provider, eventId, type, customer });
 });
+
+t.test('an event fails on request only where NODE_ENV is set to development or test', async t => {
+  for (const [NODE_ENV, attempts] of [
+    ['development', 2],
+    ['test', 2],
+    ['production', 1],
+    [undefined, 1],
+  ] as const) {
+    const { deliver, eventually } = await buildReceiver(t, {
+      handle: async () => {},
+      settings: { NODE_ENV } as never,
+      ...atOnce,
+    });
+    await deliver(paymentEvent({ id: 'evt_fail_1' }));
+    t.match(await eventually('customer=cus_1', 'processed'), { attempts }, `${NODE_ENV}`);
+  }
+});

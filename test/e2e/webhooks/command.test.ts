@@ -10,7 +10,7 @@ const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.
 
 t.test('the command sends a signed event, and lists, shows and replays stored ones', async t => {
   const DATA_DIR = makeDataFolder(t);
-  const service = await startService(t, { DATA_DIR });
+  const service = await startService(t, { DATA_DIR, NODE_ENV: 'development' });
   const env = { DATA_DIR, PORT: String(service.port) };
   const command = async (...args: string[]) => {
     const { code, out, err } = await run(main, args, env);
@@ -56,7 +56,7 @@ t.test('the command sends an event of another provider, one from a file, and fai
   const WEBHOOK_SECRETS = JSON.stringify(
     Object.fromEntries(Object.keys(presets).map(name => [name, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']])),
   );
-  const env = { DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
+  const env = { NODE_ENV: 'development', DATA_DIR, WEBHOOK_SECRETS, WEBHOOK_RETRIES: '0' };
   const { port } = await startService(t, env);
   const send = (...args: string[]) => run(main, ['send', ...args], { ...env, PORT: String(port) });
 
@@ -108,7 +108,7 @@ t.test('the command sends an event of another provider, one from a file, and fai
 
 t.test('the command listens: each event is printed when it comes and when its status changes', async t => {
   const DATA_DIR = makeDataFolder(t);
-  const service = await startService(t, { DATA_DIR, WEBHOOK_RETRIES: '1' });
+  const service = await startService(t, { DATA_DIR, WEBHOOK_RETRIES: '1', NODE_ENV: 'development' });
   const env = { DATA_DIR, PORT: String(service.port) };
   await run(main, ['send', 'charge.captured', '--id', 'evt_before'], env);
   const listener = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, 'listen'], {
