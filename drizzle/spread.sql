@@ -2,7 +2,7 @@
 --
 -- Users, posts, keys, the audit log and the queue stay on the coordinator: one address for one user and exact totals need one
 -- node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of them wait.
--- All that the service does for Citus is here.
+-- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 
 -- Citus commits in two phases when a transaction wrote to two of its tables' nodes. The queue and the audit log are plain tables
 -- of the coordinator, which do not count: a crash between its commit and that of a node would keep an event and lose its place

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
 import t, { type Test } from 'tap';
+import { readSettings } from '../../../src/config/settings.ts';
+import { openDatabase } from '../../../src/database/open.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { openCalls } from '../../../src/webhooks/calls.ts';
 import { bearer, makeKey } from '../../helper/access.ts';
 import { createPostgres, testLog } from '../../helper/database.ts';
 import { type Service, startService, until } from '../../rig/process.ts';
@@ -142,3 +146,31 @@ t.test('an instance starts without Redis and connects to it later', options, asy
   await untilLogged(service, 'back');
   t.equal(await ask(), 200, 'counted in Redis, from the start');
 });
+
+t.test(
+  'with Redis, workers are called by it, because a pooler would lose a notification',
+  options,
+  async t => {
+    const redis = await startRedis(t);
+    const DATABASE_URL = await createPostgres(t);
+    const settings = readSettings({ DATABASE_URL, REDIS_URL: redis.url });
+    const [server, worker] = [await openDatabase(settings, testLog), await openDatabase(settings, testLog)];
+    const listener = postgres(DATABASE_URL, { max: 1 });
+    t.teardown(() => Promise.all([server.close(), worker.close(), listener.end()]));
+    await Promise.all([server.ready, worker.ready]);
+    const notified: string[] = [];
+    await listener.listen('triport', message => notified.push(message));
+    let isCalled = false;
+    worker.messages?.onMessage('work', () => {
+      isCalled = true;
+    });
+    await until('it is called', async () => {
+      openCalls(server).call();
+      await sleep(50);
+      return isCalled;
+    });
+    await listener.notify('triport', 'the last one');
+    await until('that arrives', () => notified.includes('the last one'));
+    t.same(notified, ['the last one']);
+  },
+);
