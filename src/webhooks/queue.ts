@@ -1,4 +1,4 @@
-import { and, asc, eq, lte, type SQLWrapper, sql } from '../../drizzle/orm.ts';
+import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Context } from '../access/context.ts';
@@ -72,7 +72,6 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
 
 /** The batches of this process. The embedded database has one session, which would get the lock of each of them. */
 const own = new Set<string>();
-const lockOf = (id: SQLWrapper) => sql`hashtextextended(${id}::text, 0)`;
 
 interface Worker {
   /** Where the batch is taken. It must be another connection than that of the transaction. */
@@ -83,30 +82,35 @@ interface Worker {
 
 /**
  * Takes a batch and works on it, in one transaction that has locked its id before others can see it: so they know that
- * its worker lives, however long that waits for a connection. Undefined if nothing is due.
+ * its worker lives, however long that waits for a connection. What fails is given up. Undefined if nothing is due.
  */
 export async function workOnBatch<T>(
   context: Context,
   { outside, isEmbedded, isAlone }: Worker,
   work: (inside: Context, batch: Batch) => Promise<T>,
+  giveUp: (error: unknown, batch: Batch) => Promise<T>,
 ): Promise<T | undefined> {
   const id = newId(context.now().getTime());
   const take = () => takeBatch(outside, id, isAlone);
+  let batch: Batch | undefined;
   own.add(id);
   try {
     // Its one connection is about to be that of the transaction.
-    let batch = isEmbedded ? await take() : undefined;
+    if (isEmbedded) batch = await take();
     if (isEmbedded && !batch) return undefined;
     return await inTransaction(context, async inside => {
       // It must see what is taken after its beginning.
       const level = inside.db.rows('set transaction isolation level read committed', []);
       await Promise.all([
         level,
-        orm(inside.db).execute(sql`select pg_advisory_xact_lock(${lockOf(sql`${id}`)})`),
+        inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [id]),
       ]);
       batch ??= await take();
       return batch && work(inside, batch);
     });
+  } catch (error) {
+    if (!batch) throw error;
+    return await giveUp(error, batch);
   } finally {
     own.delete(id);
   }
@@ -137,7 +141,7 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
  */
 export async function endBatch(db: Connection, id?: string) {
   const left = sql`(select ${batch} from ${webhookBatches} where ${batch} <> all(${arrayText([...own])}::uuid[])
-    and pg_try_advisory_xact_lock(${lockOf(batch)}) limit 1 for update skip locked)`;
+    and pg_try_advisory_xact_lock(hashtextextended(${batch}::text, 0)) limit 1 for update skip locked)`;
   const [ended] = await orm(db)
     .delete(webhookBatches)
     .where(sql`${batch} = ${id ?? left}`)

@@ -41,20 +41,18 @@ export function startWorker(dependencies: WorkerDependencies, context: Context) 
 
   /** Takes and processes one batch; returns the milliseconds until the next look, undefined if nothing was due. */
   async function work(isAlone: boolean) {
-    let taken: Batch | undefined;
-    try {
-      const events = await workOnBatch(context, { ...where, isAlone }, (inside, batch) => {
-        taken = batch;
-        return processBatch(inside, handlers, batch, check);
-      });
-      if (!events) return undefined;
-      metrics.eventsProcessed.inc(events.length);
-      return events.length === (isAlone ? 1 : maxBatch) ? 0 : gatherFor;
-    } catch (error) {
-      if (!taken) throw error;
-      await endAttempt(error, taken);
-      return 0;
-    }
+    const events = await workOnBatch(
+      context,
+      { ...where, isAlone },
+      (inside, batch) => processBatch(inside, handlers, batch, check),
+      async (error, batch) => {
+        await endAttempt(error, batch);
+        return [];
+      },
+    );
+    if (!events) return undefined;
+    metrics.eventsProcessed.inc(events.length);
+    return [0, isAlone ? 1 : maxBatch].includes(events.length) ? 0 : gatherFor;
   }
 
   /** Ends an attempt that failed: of this batch, or else of one that was left behind, if there is one. */

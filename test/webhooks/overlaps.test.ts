@@ -76,7 +76,10 @@ t.test('however long a living worker waits for a connection, nobody takes it for
   };
   const outside = { ...database.reads, rows: slowly };
   const where = { outside, isEmbedded: database.kind === 'embedded', isAlone: false };
-  await workOnBatch(context, where, (inside, batch) => processBatch(inside, counting(), batch));
+  const work = (inside: Context, batch: Batch) => processBatch(inside, counting(), batch);
+  await workOnBatch(context, where, work, async error => {
+    throw error;
+  });
   t.same(meanwhile, [1, undefined]);
   t.same(await effectsOf(context), ['cus_1', 'cus_2']);
   t.equal(await waiting(), 0);
