@@ -2,6 +2,7 @@ import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
 import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
 import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
 import { newId } from '../core/ids.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import { arrayText } from '../database/statements/insertRows.ts';
@@ -90,6 +91,7 @@ export async function workOnBatch<T>(
   work: (inside: Context, batch: Batch) => Promise<T>,
   giveUp: (error: unknown, batch: Batch) => Promise<T>,
 ): Promise<T | undefined> {
+  need(context, 'admin');
   const id = newId(context.now().getTime());
   const take = () => takeBatch(outside, id, isAlone);
   let batch: Batch | undefined;
