@@ -7,7 +7,7 @@ import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
-migration, service and tests, ready to edit, and one line in src/resources.ts. What fails leaves nothing behind. Commit your work
+migration, service and tests, ready to edit, and one line in src/resources.ts. What is refused leaves nothing behind. Commit your work
 first: then git restore . && git clean -df undoes it. A database in which the service was started since keeps the table: drop it
 there, or the same name fails.
 
@@ -51,7 +51,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   io.out(`Start the service again: then there is /api/${plan.path}.`);
 }
 
-/** Besides the new files. */
+/** The files that a new resource changes. */
 const changed = ['src/resources.ts', 'openapi.yaml', 'schema.graphql', 'drizzle/migrations/**/*.*'];
 
 /** Notes what files contain. The function puts that back: half a resource would keep the service from starting. */

@@ -31,7 +31,7 @@ const usage = `Sends test webhooks, and manages received events. The service mus
   <id>      the event's id here, or the one of the provider
   --status  of send: the status of the subscription in the body, in the provider's words
   --file    sends the bytes of this file; id and type can be given too if the provider has them in headers
-  --fail    the handler fails this often, then succeeds; only where the service was started with NODE_ENV=development
+  --fail    the handler fails this often, then succeeds; only where the service was started with NODE_ENV=development or test
   --type, --customer, --provider
             only events of these; of send, what the event says
   --dry-run only counts the events that match

@@ -28,7 +28,7 @@ export function startJobs(dependencies: WorkerDependencies): { close: () => Prom
         trimmed = 0;
         return hour;
       },
-      // Where another process trims the same, or a row is being written.
+      // A lock of another process, or of a write, is tried again after this.
       every: 10 * second,
       cannotTell: error => !database.available() || isLockedOut(error),
       log,

@@ -8,7 +8,7 @@ export async function openDatabase(settings: Settings, log: Log): Promise<Databa
   const { REDIS_URL: url } = settings;
   const database = await openBackend(settings, log);
   if (url === undefined) return announced(database);
-  // All of them: a pooler in transaction mode would lose notifications.
+  // Redis carries all messages, because a pooler in transaction mode would lose notifications.
   const messages = (await import('./announcements/redisMessages.ts')).openRedisMessages(url);
   const close = () => {
     messages.close();

@@ -75,7 +75,8 @@ export async function revokeKey(context: Context, id: string, condition?: Condit
   });
 }
 
-/** Ends the keys of users who are deleted, in the transaction that does it. Their tokens are nobody's then, too. */
+/** Ends the keys of users who are deleted, in the transaction that does it. It also has this process forget for whom
+ * tokens stand, once that is committed. */
 export const revokeKeysOf = (inside: Context, userIds: string[]) =>
   revoke(inside, inArray(apiKeys.userId, userIds));
 

@@ -17,6 +17,7 @@ import {
   claimEvents,
   dequeue,
   endBatch,
+  endDeadBatch,
   eventKeyOf,
   hasFingerprint,
   type Key,
@@ -144,7 +145,7 @@ const longestDelay = 3600;
 export async function giveUp(context: Context, batch: Batch | undefined, error: unknown, retries: Retries) {
   need(context, 'admin');
   return inTransaction(context, async inside => {
-    const ended = await endBatch(inside.db, batch?.id);
+    const ended = await (batch ? endBatch(inside.db, batch.id) : endDeadBatch(inside.db));
     if (!ended) return undefined;
     // Without the events that an operator has dismissed or replayed since then.
     const left = await lockInQueue(inside.db, ended.keys, ended.begun);

@@ -4,6 +4,7 @@ import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { newId } from '../core/ids.ts';
+import { keptIn } from '../core/kept.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
@@ -15,13 +16,14 @@ import { inTransaction } from '../database/write.ts';
  *
  *   1. It begins a transaction, in which it locks the id of the batch.
  *   2. On another connection it writes down which events they are, in a row of `webhook_batches`. Others leave these
- *      events to it. Two workers that write at one moment may name the same event.
+ *      events to it. Two workers that write at one moment may name the same event. The embedded database has one
+ *      connection and one process: there it does this first.
  *   3. In its transaction it locks their rows of the queue, which decides whose they are, has their effects, and
  *      deletes these rows and that of the batch.
  *
  * When 3. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
- * event is a failed attempt. When the worker dies, another finds the row of the batch, whose id nobody has locked, and
- * does the same. So an event that ends the process is counted, and healthy events cost nothing.
+ * event is a failed attempt. When the worker dies, another finds twice that nobody has locked the id of the batch, and
+ * does the same. So an event that ends the process is counted.
  */
 
 /** The key of an event. */
@@ -71,11 +73,11 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
   return taken && { id, ...taken };
 }
 
-/** The batches of this process. The embedded database has one session, which would get the lock of each of them. */
+/** The batches of this process in an embedded database: its one session would get the lock of each of them. */
 const own = new Set<string>();
 
 interface Worker {
-  /** Where the batch is taken. It must be another connection than that of the transaction. */
+  /** Where the batch is taken: another connection than that of the transaction, if there is one. */
   outside: Connection;
   isEmbedded: boolean;
   isAlone: boolean;
@@ -95,13 +97,13 @@ export async function workOnBatch<T>(
   const id = newId(context.now().getTime());
   const take = () => takeBatch(outside, id, isAlone);
   let batch: Batch | undefined;
-  own.add(id);
+  if (isEmbedded) own.add(id);
   try {
-    // Its one connection is about to be that of the transaction.
+    // The transaction will hold the one connection.
     if (isEmbedded) batch = await take();
     if (isEmbedded && !batch) return undefined;
     return await inTransaction(context, async inside => {
-      // It must see what is taken after its beginning.
+      // The transaction must see the batch, which is written after it begins.
       const level = inside.db.rows('set transaction isolation level read committed', []);
       await Promise.all([
         level,
@@ -137,17 +139,31 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
-/**
- * Ends this batch, or else one whose worker has died, and returns when it began and its events; undefined if it has
- * ended.
- */
-export async function endBatch(db: Connection, id?: string) {
-  const left = sql`(select ${batch} from ${webhookBatches} where ${batch} <> all(${arrayText([...own])}::uuid[])
-    and pg_try_advisory_xact_lock(hashtextextended(${batch}::text, 0)) limit 1 for update skip locked)`;
-  const [ended] = await orm(db)
-    .delete(webhookBatches)
-    .where(sql`${batch} = ${id ?? left}`)
-    .returning();
+/** The batches that nobody has locked, and when this process saw it first. */
+const unlocked = new Map<string, number>();
+/** Milliseconds. A worker whose transaction has failed has no lock until it begins the next one. */
+const betweenLooks = 900;
+
+/** Ends a batch whose worker has died, as `endBatch` does: two looks have found it unlocked. */
+export async function endDeadBatch(db: Connection) {
+  const found = await orm(db)
+    .select({ id: batch })
+    .from(webhookBatches)
+    .where(
+      sql`${batch} <> all(${arrayText([...own])}::uuid[])
+        and pg_try_advisory_xact_lock(hashtextextended(${batch}::text, 0))`,
+    )
+    .for('update', { skipLocked: true });
+  const ids = new Set(found.map(({ id }) => id));
+  for (const id of unlocked.keys()) if (!ids.has(id)) unlocked.delete(id);
+  const now = performance.now();
+  const dead = [...ids].find(id => now - keptIn(unlocked, id, () => now) > betweenLooks);
+  return dead === undefined ? undefined : endBatch(db, dead);
+}
+
+/** Ends a batch, and returns when it began and its events; undefined if it has ended. */
+export async function endBatch(db: Connection, id: string) {
+  const [ended] = await orm(db).delete(webhookBatches).where(eq(batch, id)).returning();
   if (!ended) return undefined;
   const { providers: names, begunAt: begun } = ended;
   const keys = ended.fingerprints.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string }));

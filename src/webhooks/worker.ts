@@ -103,8 +103,8 @@ const marked = /_fail_(\d{1,3})$/;
 
 /**
  * Fails for events whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
- * retries and dead events can be tried by hand. Not where NODE_ENV is not set: whoever may name events at the provider
- * could delay theirs.
+ * retries and dead events can be tried by hand. It needs NODE_ENV, because in production whoever names events at the
+ * provider could delay theirs.
  */
 function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {
   const [, times] = marked.exec(eventId ?? '') ?? [];

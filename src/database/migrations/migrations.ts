@@ -27,10 +27,9 @@ export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: 
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
     const { pending, edited } = await migrationState(db, folder);
-    if (edited.length > 0) log?.warn(editedText(edited));
-    if (pending.length === 0) return;
     // Waiting for another instance, or building an index on a large table, takes long.
-    await inLongTransaction(db, inside => runMigrations(inside, folder));
+    if (pending.length > 0) await inLongTransaction(db, inside => runMigrations(inside, folder));
+    if (edited.length > 0) log?.warn(editedText(edited));
   });
 }
 
@@ -79,13 +78,15 @@ export async function migrationState(db: Connection, folder = migrationsFolder) 
   // Not `to_regclass`: after waiting for the lock, it may answer from a cache of before.
   const [[exists] = []] = await db.rows(`select tablename ${ofTable}`, []);
   const applied = exists ? await db.rows(`select hash, created_at from ${table}`, []) : [];
-  const hashes = new Set(applied.map(([hash]) => hash));
-  const times = new Set(applied.map(([, time]) => Number(time)));
-  const known = readMigrations(folder);
-  const missing = known.filter(({ hash }) => !hashes.has(hash));
-  const pending = missing.filter(({ folderMillis }) => !times.has(folderMillis));
-  const edited = missing.filter(({ folderMillis }) => times.has(folderMillis)).map(({ tag }) => tag);
-  return { pending, edited, others: applied.length + missing.length - known.length - edited.length };
+  /** Finds one that ran, which counts once: a later migration may do the same as an earlier one. */
+  const take = (column: number, value: unknown) => {
+    const i = applied.findIndex(row => String(row[column]) === String(value));
+    return i >= 0 && applied.splice(i, 1);
+  };
+  const missing = readMigrations(folder).filter(({ hash }) => !take(0, hash));
+  const edited = missing.filter(({ folderMillis }) => take(1, folderMillis));
+  const pending = missing.filter(each => !edited.includes(each));
+  return { pending, edited: edited.map(({ tag }) => tag), others: applied.length };
 }
 
 function readMigrations(folder: string) {

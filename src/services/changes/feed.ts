@@ -41,6 +41,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   let stop = () => {};
   let looking: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
+  let soon: NodeJS.Timeout | undefined;
 
   /** Adds a reader, which is woken when there may be something for it; returns what removes it. */
   function join(wake: () => void): () => void {
@@ -83,6 +84,16 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     return next;
   }
 
+  /** Nobody waits for a record that does not show yet: all look again a little later. */
+  function lookSoon(): void {
+    if (soon) return;
+    soon = setTimeout(() => {
+      soon = undefined;
+      const wakeAll = () => readers.forEach(wake => void wake());
+      look().then(wakeAll, wakeAll);
+    }, lookAgain).unref();
+  }
+
   async function lookNow(): Promise<void> {
     if (readers.size === 0) return;
     const from = newest;
@@ -95,8 +106,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     // All may have left meanwhile: the next one begins at its own time.
     if (readers.size === 0) return;
     newest = page.to;
-    // Nobody waits for a record that does not show yet.
-    if (page.isCut) setTimeout(() => void look().catch(() => {}), lookAgain).unref();
+    if (page.isCut) lookSoon();
     if (!from || page.changes.length === 0) return;
     setBounded(pages, keyOf(from), page, keptPages);
     for (const wake of readers) wake();
@@ -128,6 +138,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
     // Not beside other reads: a position from long ago, or one that a client made up, takes long to look up.
     const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
+    if (page.isCut) lookSoon();
     // It is ahead of the feed, which reads the same pages.
     return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
   }

@@ -106,12 +106,18 @@ export async function* follow(
 
 /** The function that returns a change as the caller may see it, or nothing. */
 function viewOf(caller: Pick<Context, 'actor'>, { resources, id, filters }: Choice) {
+  const membersOf = new Map(
+    resources.map(({ name, parents }) => [
+      name,
+      Object.entries(filters).map(([filter, value]) => [parents[filter] ?? filter, value] as const),
+    ]),
+  );
   return (change: Change): Change[] => {
     const resource = resources.find(({ name }) => name === change.resource);
     if (!resource || (id !== undefined && id !== change.id)) return [];
     if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
     const isSeen = (side: Side) =>
-      Object.entries(filters).every(([name, value]) => side[resource.parents[name] ?? name] === value) &&
+      (membersOf.get(resource.name) ?? []).every(([name, value]) => side[name] === value) &&
       visible(caller, resource, side);
     if (!change.sides.some(isSeen)) return [];
     const record = change.record && (visible(caller, resource, change.record) ?? null);

@@ -28,7 +28,8 @@ const onEmbedded =
 const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/|rest\/dearLists)/;
 
 /** What callers and operators see, which must be the same on a distributed database. */
-const onCitus = /^test\/((changes|rest|graphql|resources|webhooks|access|services\/subscriptions)\/|database\/migrations)/;
+const onCitus =
+  /^test\/((changes|rest|graphql|resources|webhooks|access|services\/subscriptions)\/|database\/migrations)/;
 
 /** The test files of a suite in order. What is stored, read and changed is tested on each database; the rest on one. */
 export function filesOf(suite: Suite): string[] {
