@@ -8,7 +8,7 @@ import { newPerson } from '../../helper/records.ts';
 // The sections are those of draft-ietf-httpapi-idempotency-key-header.
 let time = Date.now();
 const now = () => new Date(time);
-const { call, newUser, database } = await build(t, { now });
+const { call, send, newUser, database } = await build(t, { now });
 
 let keys = 0;
 const newKey = () => `key-${++keys}`;
@@ -126,7 +126,14 @@ t.test('2.6: of twenty requests at once, one takes effect and all get its answer
   const [key, body] = [newKey(), newPerson()];
   const total = async () => (await call('GET', '/api/users', 200)).body.meta.total;
   const before = await total();
-  const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, body)));
+  /** On a busy machine the first may take longer than the others wait: then they come again, as clients do. */
+  const createOnce = async () => {
+    for (;;) {
+      const { answer } = await send('POST', '/api/users', { body, headers: keyed(key) });
+      if (answer.body.error?.details.code !== 'idempotency_in_progress') return answer;
+    }
+  };
+  const answers = await Promise.all(Array.from({ length: 20 }, createOnce));
   t.equal(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
   t.equal(answers.filter(isReplayed).length, 19);
   t.equal(await total(), before + 1);
