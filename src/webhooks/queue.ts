@@ -85,23 +85,22 @@ interface Worker {
 
 /**
  * Takes a batch and works on it, in one transaction that has locked its id before others can see it: so they know that
- * its worker lives, however long that waits for a connection. What fails is given up. Undefined if nothing is due.
+ * its worker lives, however long that waits for a connection. An attempt that fails is ended. Undefined if nothing is due.
  */
 export async function workOnBatch<T>(
   context: Context,
   { outside, isEmbedded, isAlone }: Worker,
   work: (inside: Context, batch: Batch) => Promise<T>,
-  giveUp: (error: unknown, batch: Batch) => Promise<T>,
+  endAttempt: (error: unknown, batch: Batch) => Promise<T>,
 ): Promise<T | undefined> {
   need(context, 'admin');
   const id = newId(context.now().getTime());
-  const take = () => takeBatch(outside, id, isAlone);
-  let batch: Batch | undefined;
+  let taken: Batch | undefined;
   if (isEmbedded) own.add(id);
   try {
     // The transaction will hold the one connection.
-    if (isEmbedded) batch = await take();
-    if (isEmbedded && !batch) return undefined;
+    if (isEmbedded) taken = await takeBatch(outside, id, isAlone);
+    if (isEmbedded && !taken) return undefined;
     return await inTransaction(context, async inside => {
       // The transaction must see the batch, which is written after it begins.
       const level = inside.db.rows('set transaction isolation level read committed', []);
@@ -109,12 +108,12 @@ export async function workOnBatch<T>(
         level,
         inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [id]),
       ]);
-      batch ??= await take();
-      return batch && work(inside, batch);
+      taken ??= await takeBatch(outside, id, isAlone);
+      return taken && work(inside, taken);
     });
   } catch (error) {
-    if (!batch) throw error;
-    return await giveUp(error, batch);
+    if (!taken) throw error;
+    return await endAttempt(error, taken);
   } finally {
     own.delete(id);
   }
@@ -139,7 +138,7 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
-/** The batches that nobody has locked, and when this process saw it first. */
+/** The batches that nobody has locked, and when this process saw that first. */
 const unlocked = new Map<string, number>();
 /** Milliseconds. A worker whose transaction has failed has no lock until it begins the next one. */
 const betweenLooks = 900;
