@@ -11,6 +11,7 @@ import { describeSpan, eventAttributes } from '../src/telemetry/tracing.ts';
 import type { Handlers } from '../src/webhooks/handlers/handler.ts';
 import { receiveEvent } from '../src/webhooks/inbox.ts';
 import { verify } from '../src/webhooks/signature.ts';
+import { writeContext } from './http/context.ts';
 import { routesOf } from './http/routes.ts';
 
 const bodyLimit = 2 * 1024 * 1024;
@@ -94,7 +95,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
       return reply.code(400).send('Invalid signature');
     }
     const delivery = { provider, headers: request.headers, body };
-    const receipt = await receiveEvent(request.context, handlers, delivery);
+    const receipt = await receiveEvent(writeContext(request), handlers, delivery);
     if (!receipt) return reply.code(400).send('The body is not valid JSON in UTF-8.');
     if (receipt.outcome === 'received') callWorkers();
     const labels = { provider: provider.name, outcome: receipt.outcome, secret };

@@ -46,11 +46,7 @@ export const Settings = strict({
   DATABASE_POOLER: oneOf(
     ['none', 'transaction'],
     'none',
-    '`transaction` if the URLs lead to PgBouncer in transaction mode, which must then set time limits: see docs/running-many.md.',
-  ),
-  DATABASE_REPLICA_URLS: secret(
-    'The URLs of streaming replicas to read from, separated by commas. Requires `REDIS_URL`.',
-    postgres,
+    '`transaction` if the URL leads to PgBouncer in transaction mode, which must then set time limits: see docs/running-many.md.',
   ),
   DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),
   LOG_LEVEL: oneOf(

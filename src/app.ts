@@ -71,9 +71,6 @@ export async function buildApp(dependencies: AppDependencies) {
   const credentials = await openCredentials(settings, { database, log, now });
   metrics.caches.set('limited_names', allowance.store.size);
   if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
-  const replicas = settings.DATABASE_REPLICA_URLS
-    ? (await import('./database/replicas/replicas.ts')).openReplicas(settings, database, log)
-    : undefined;
 
   await app.register(routing);
   await app.register(connections);
@@ -88,7 +85,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(identity, { credentials, limits: allowance });
   await app.register(limits, { limits: allowance });
   await app.register(gate);
-  await app.register(contexts, { database, replicas, now });
+  await app.register(contexts, { database, now });
   const open = credentials === undefined;
   await app.register(streams, { settings, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;

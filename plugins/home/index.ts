@@ -4,6 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { type AnyResource, countRecords } from '../../src/services/resource.ts';
+import { readContext } from '../http/context.ts';
 import { vary } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { servePage, wantsPage } from '../pages/assets.ts';
@@ -39,9 +40,9 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
    * Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages.
    */
   async function countsFor(request: FastifyRequest) {
-    if (!request.actor.scopes.includes('read')) return undefined;
+    if (!request.caller.actor.scopes.includes('read')) return undefined;
     try {
-      return await countRecords(request.context, counted);
+      return await countRecords(readContext(request), counted);
     } catch (error) {
       if (explain(error).code === 'unavailable') return undefined;
       throw error;

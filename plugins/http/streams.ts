@@ -9,6 +9,7 @@ import { AppError, invalidToken } from '../../src/core/errors.ts';
 import type { Follower } from '../../src/services/changes/follow.ts';
 import { explain } from '../../src/services/refusals.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
+import { workOnDear } from './context.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,6 +38,8 @@ export type Stream = Follower & { close: () => void };
 const checkRightEvery = 3000;
 const stalledFor = 2000;
 const silentFor = 60_000;
+/** For others of the account, before a page or a result is made. */
+export const longestTurn = 60_000;
 /** Bytes that wait for one client. */
 export const mostUnsent = 1_000_000;
 
@@ -53,7 +56,7 @@ export default fp<Options>(async (app, { settings, metrics }) => {
   const all = () => [...open.values()].flatMap(each => [...each]);
   metrics.watch('streams_open', 'Open streams of changes, and WebSockets.', () => all().length);
   app.decorateRequest('openStream', function (kind = 'events') {
-    const name = `${kind} ${this.account.name}`;
+    const name = `${kind} ${this.caller.account.name}`;
     const own = open.get(name) ?? new Set();
     if (own.size >= maximum) throw tooMany(maximum);
     const ending = new AbortController();
@@ -70,7 +73,13 @@ export default fp<Options>(async (app, { settings, metrics }) => {
       // Once: the name may have another set by then.
       if (own.delete(ending) && own.size === 0) open.delete(name);
     };
-    return { caller: this, signal: ending.signal, isBehind: false, close };
+    return {
+      caller: () => this.caller,
+      onDear: work => workOnDear(this, work, performance.now() + longestTurn),
+      signal: ending.signal,
+      isBehind: false,
+      close,
+    };
   });
   // Nobody else closes the connection that Node handed over, when a hook refuses the request.
   app.addHook('onResponse', (request, reply, done) => {
@@ -94,13 +103,13 @@ const tooMany = (maximum: number) => {
 /** Identifies the caller again, and fails when they may not read any more. Returns whether that is not known. */
 async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<boolean> {
   await request.identify('again');
-  const { refusal, actor } = request;
-  const code = refusal === null ? undefined : explain(refusal).code;
+  const { refusal, actor } = request.caller;
+  const code = refusal ? explain(refusal).code : undefined;
   if (code === 'unauthenticated') throw refusal;
   // While the database is away, the last answer counts.
   const isUnsure = code !== undefined && code !== 'unavailable';
   if (isUnsure && wasUnsure) throw serviceEnds;
-  need(request, 'read or own');
+  need(request.caller, 'read or own');
   // Requests may come a little later, by another clock.
   if (Date.now() > (actor.expiresAt ?? Number.POSITIVE_INFINITY))
     throw invalidToken('The token has expired.');

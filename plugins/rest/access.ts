@@ -4,6 +4,7 @@ import { AuditList, auditQuery } from '../../schemas/audit.ts';
 import { idInPath, ref, strict } from '../../schemas/common.ts';
 import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
 import { auditList } from '../../src/services/audit.ts';
+import { readContext } from '../http/context.ts';
 import { refuseKey } from '../http/requests/idempotency.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendDeleted, sendPage } from './replies.ts';
@@ -21,7 +22,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       querystring: ApiKeyQuery,
       response: { 200: ref(ApiKeyList) },
     }),
-    async (request, reply) => sendPage(reply, await keyList.page(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await keyList.page(readContext(request), request.query)),
   );
   app.post(
     '/keys',
@@ -44,7 +45,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       params,
       response: { 200: ref(ApiKey) },
     }),
-    async request => getKey(request.context, request.params.key_id),
+    async request => getKey(readContext(request), request.params.key_id),
   );
   app.delete(
     '/keys/:key_id',
@@ -55,8 +56,8 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       params,
       response: { 204: deleted },
     }),
-    async ({ context, params }, reply) =>
-      sendDeleted(reply, condition => revokeKey(context, params.key_id, condition)),
+    async ({ params }, reply) =>
+      sendDeleted(reply, (context, condition) => revokeKey(context, params.key_id, condition)),
   );
   app.get(
     '/audit',
@@ -66,6 +67,6 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ names: string[] }> = asyn
       querystring: auditQuery(names),
       response: { 200: ref(AuditList) },
     }),
-    async (request, reply) => sendPage(reply, await auditList.byCursor(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await auditList.byCursor(readContext(request), request.query)),
   );
 };

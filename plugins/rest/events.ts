@@ -19,6 +19,7 @@ import {
   listEvents,
   replay,
 } from '../../src/webhooks/events.ts';
+import { readContext } from '../http/context.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendResult } from './replies.ts';
 
@@ -36,7 +37,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { cal
       querystring: EventQuery,
       response: { 200: ref(WebhookEventList) },
     }),
-    async (request, reply) => sendPage(reply, await listEvents(request.context, request.query)),
+    async (request, reply) => sendPage(reply, await listEvents(readContext(request), request.query)),
   );
   app.get(
     '/webhook-backlog',
@@ -44,7 +45,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { cal
       description: 'For people and scripts; `/metrics` has the same for alerts.',
       response: { 200: ref(Backlog) },
     }),
-    async request => getBacklog(request.context),
+    async request => getBacklog(readContext(request)),
   );
   app.get(
     '/webhook-events/:event_id',
@@ -53,7 +54,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { cal
       config,
       description: 'The body is what the provider sent, byte for byte if it is valid UTF-8.',
     }),
-    async request => getEvent(request.context, request.params.event_id),
+    async request => getEvent(readContext(request), request.params.event_id),
   );
   app.post(
     '/webhook-events/:event_id/replay',

@@ -19,6 +19,7 @@ import {
   removeIdentity,
 } from '../../src/services/identities.ts';
 import { users } from '../../src/services/users.ts';
+import { readContext } from '../http/context.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendDeleted, sendPage, sendRecord, sendResult } from './replies.ts';
 
@@ -37,7 +38,7 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       description: 'A token whose user has not registered gets a 404 with the code `no_person`.',
       response: { 200: ref(user.record) },
     }),
-    async ({ context }, reply) => sendRecord(reply, await getMe(context)),
+    async (request, reply) => sendRecord(reply, await getMe(readContext(request))),
   );
   app.post(
     '/me',
@@ -62,8 +63,10 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: IdentityQuery,
       response: { 200: ref(IdentityList) },
     }),
-    async ({ context, params, query }, reply) =>
-      sendPage(reply, await listIdentities(context, params.user_id, query)),
+    async (request, reply) => {
+      const { params, query } = request;
+      return sendPage(reply, await listIdentities(readContext(request), params.user_id, query));
+    },
   );
   app.post(
     identities,
@@ -93,7 +96,7 @@ export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: IdentityChoice,
       response: { 204: deleted },
     }),
-    async ({ context, params, query }, reply) =>
-      sendDeleted(reply, condition => removeIdentity(context, params.user_id, query, condition)),
+    async ({ params, query }, reply) =>
+      sendDeleted(reply, (context, condition) => removeIdentity(context, params.user_id, query, condition)),
   );
 };

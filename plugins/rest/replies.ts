@@ -10,6 +10,7 @@ import {
   type Page,
   pagesAround,
 } from '../../src/services/lists/pages.ts';
+import { writeContext } from '../http/context.ts';
 import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
 import { readKey } from '../http/requests/idempotency.ts';
 import { targetOf } from '../http/routes.ts';
@@ -46,8 +47,12 @@ export function sendRecord<T extends Versioned>(reply: FastifyReply, record: T):
   return isKnown(request, tag) ? reply.code(304).send() : record;
 }
 
-/** A record that was changed. */
-export function sendChanged<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
+/** The record that a write changed, if its state allows that. */
+export async function sendChanged<T extends Versioned>(
+  reply: FastifyReply,
+  write: (context: Context, condition: Condition) => Promise<T>,
+): Promise<T | FastifyReply> {
+  const record = await write(writeContext(reply.request), conditionOf(reply));
   setTag(reply, record.version);
   if (!isMinimal(reply)) return record;
   return reply.code(204).header('location', targetOf(reply.request).pathname).send();
@@ -73,7 +78,8 @@ async function sendOnce<T>(
   work: (context: Context) => Promise<T>,
   locationOf: (result: T) => string | null,
 ): Promise<FastifyReply> {
-  const { context, config } = reply.request;
+  const { config } = reply.request;
+  const context = writeContext(reply.request);
   requireVersion(conditionOf(reply));
   const keyed = readKey(reply.request);
   const act = async (context: Context) => {
@@ -95,9 +101,9 @@ async function sendOnce<T>(
 /** Deletes something, if its state allows it. */
 export async function sendDeleted(
   reply: FastifyReply,
-  remove: (condition: Condition) => Promise<void>,
+  remove: (context: Context, condition: Condition) => Promise<void>,
 ): Promise<FastifyReply> {
-  await remove(conditionOf(reply));
+  await remove(writeContext(reply.request), conditionOf(reply));
   return reply.code(204).send();
 }
 

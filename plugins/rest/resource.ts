@@ -5,7 +5,7 @@ import { Removal } from '../../schemas/contract.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
 import type { Operations } from '../../src/services/resource.ts';
-import { conditionOf } from '../http/requests/conditions.ts';
+import { readContext } from '../http/context.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
@@ -35,7 +35,8 @@ export const resourceRoutes =
         querystring: contract.query,
         response: { 200: ref<TSchema>(contract.list) },
       }),
-      async ({ context, query }, reply) => sendPage(reply, await resource.list.page(context, query as never)),
+      async (request, reply) =>
+        sendPage(reply, await resource.list.page(readContext(request), request.query as never)),
     );
     app.get(
       each,
@@ -44,7 +45,8 @@ export const resourceRoutes =
         config,
         description: `The \`ETag\` is its version. A change that sends it back as \`If-Match\` overwrites nobody else's.`,
       }),
-      async ({ context, params }, reply) => sendRecord(reply, await resource.get(context, idIn(params))),
+      async (request, reply) =>
+        sendRecord(reply, await resource.get(readContext(request), idIn(request.params))),
     );
     if (create)
       app.post(
@@ -66,8 +68,10 @@ export const resourceRoutes =
           description: `Members that are absent get their defaults. The body may be what \`GET\` returned: if the ${noun} was changed since, the answer is a 409.`,
           body: ref(contract.replace),
         }),
-        async ({ context, params, body }, reply) =>
-          sendChanged(reply, await replace(context, idIn(params), body as never, conditionOf(reply))),
+        async ({ params, body }, reply) =>
+          sendChanged(reply, (context, condition) =>
+            replace(context, idIn(params), body as never, condition),
+          ),
       );
     if (change)
       app.patch(
@@ -79,8 +83,8 @@ export const resourceRoutes =
           consumes: ['application/json', 'application/merge-patch+json'],
           body: ref(contract.update),
         }),
-        async ({ context, params, body }, reply) =>
-          sendChanged(reply, await change(context, idIn(params), body as never, conditionOf(reply))),
+        async ({ params, body }, reply) =>
+          sendChanged(reply, (context, condition) => change(context, idIn(params), body as never, condition)),
       );
     if (remove)
       app.delete(
@@ -92,7 +96,7 @@ export const resourceRoutes =
           querystring: Removal,
           response: { 204: deleted },
         }),
-        async ({ context, params, query }, reply) =>
-          sendDeleted(reply, condition => remove(context, idIn(params), query, condition)),
+        async ({ params, query }, reply) =>
+          sendDeleted(reply, (context, condition) => remove(context, idIn(params), query, condition)),
       );
   };

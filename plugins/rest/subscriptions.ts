@@ -12,6 +12,7 @@ import {
   severalProviders,
   subscriptionList,
 } from '../../src/services/subscriptions/read.ts';
+import { readContext } from '../http/context.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendRecord } from './replies.ts';
 
@@ -27,7 +28,8 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: SubscriptionQuery,
       response: { 200: ref(SubscriptionList) },
     }),
-    async (request, reply) => sendPage(reply, await subscriptionList.page(request.context, request.query)),
+    async (request, reply) =>
+      sendPage(reply, await subscriptionList.page(readContext(request), request.query)),
   );
   app.get(
     '/subscriptions/:customer',
@@ -39,8 +41,9 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
       querystring: SubscriptionChoice,
       response: { 200: ref(Subscription) },
     }),
-    async ({ context, params, query }, reply) => {
-      const found = await findSubscription(context, params.customer, query.provider);
+    async (request, reply) => {
+      const { params, query } = request;
+      const found = await findSubscription(readContext(request), params.customer, query.provider);
       return sendRecord(reply, orNotFound('Subscription', found));
     },
   );

@@ -1,7 +1,7 @@
 import type { Settings } from '../../schemas/settings.ts';
 import { readProviders } from './providers.ts';
 import { trustedProxies } from './trustedProxies.ts';
-import { isOrigin, isPostgresUrl, isSecureUrl, isUsableUrl, listOf, replicaUrls } from './urls.ts';
+import { isOrigin, isSecureUrl, isUsableUrl, listOf } from './urls.ts';
 
 /**
  * Everything that is wrong with settings which are valid one by one. No message repeats a URL: it may hold a
@@ -49,15 +49,9 @@ function* accessProblems(settings: Settings): Generator<string> {
 }
 
 function* databaseProblems(settings: Settings): Generator<string> {
-  const { DATABASE_URL, DATABASE_REPLICA_URLS, REDIS_URL } = settings;
+  const { DATABASE_URL, REDIS_URL } = settings;
   if (settings.WORKER === 'apart' && !DATABASE_URL)
     yield 'WORKER=apart requires DATABASE_URL: an embedded database belongs to one process';
-  if (DATABASE_REPLICA_URLS && !DATABASE_URL)
-    yield 'DATABASE_REPLICA_URLS has no effect without DATABASE_URL';
-  if (DATABASE_REPLICA_URLS && !REDIS_URL)
-    yield 'REDIS_URL must be set with DATABASE_REPLICA_URLS: an instance must see what a client wrote on another one';
-  if (!replicaUrls(settings).every(isPostgresUrl))
-    yield 'DATABASE_REPLICA_URLS must be PostgreSQL URLs, separated by commas';
   // Without a scheme, the schema has refused it already.
   for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
     if (url?.includes('://') && !isUsableUrl(url))

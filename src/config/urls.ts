@@ -1,13 +1,9 @@
-import type { Settings } from '../../schemas/settings.ts';
-
 /** The entries of a list with commas. */
 export const listOf = (text: string) =>
   text
     .trim()
     .split(/\s*,\s*/)
     .filter(Boolean);
-
-export const replicaUrls = ({ DATABASE_REPLICA_URLS = '' }: Settings) => listOf(DATABASE_REPLICA_URLS);
 
 /** Compared as text with what browsers send: an origin with a trailing slash would never match. */
 export const isOrigin = (text: string) =>
@@ -25,8 +21,6 @@ export function isUsableUrl(text: string): boolean {
     return false;
   }
 }
-
-export const isPostgresUrl = (text: string) => /^postgres(ql)?:\/\//.test(text) && isUsableUrl(text);
 
 /** Plain HTTP is safe only within the machine. */
 export const isSecureUrl = (text: string) =>

@@ -2,7 +2,7 @@ import { drizzle, type PgRemoteDatabase } from '../../drizzle/orm.ts';
 import { keptIn } from '../core/kept.ts';
 
 /**
- * All that the service asks of a database driver. Each driver has an adapter; tracing and replicas are wrappers.
+ * All that the service asks of a database driver. Each driver has an adapter; tracing is a wrapper.
  * Nobody else touches a driver, and nobody touches the private parts of Drizzle.
  */
 export interface Connection {

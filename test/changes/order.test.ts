@@ -64,7 +64,7 @@ function watcherOf(t: Test, database: Database, resources: Followed[]) {
   t.teardown(() => ending.abort());
   return async (actor: Actor, filters: Record<string, string> = {}) => {
     const onDear: OnDear = work => work(database.dear);
-    const follower = { caller: { actor, onDear }, signal: ending.signal, isBehind: false };
+    const follower = { caller: () => ({ actor }), onDear, signal: ending.signal, isBehind: false };
     const news = follow(feed, follower, { resources, filters }, { in: 'query', path: '', text: undefined });
     await news.next();
     const got: unknown[] = [];

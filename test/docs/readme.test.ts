@@ -56,7 +56,7 @@ t.test('every file of the project that a page names exists', async t => {
 
 t.test('every setting that a page names exists', async t => {
   const settings =
-    /\b(?:DATABASE|QUEUE|REPLICA|AUTH|AUDIT|RATE_LIMIT|WEBHOOK|GRAPHQL_MAX|REQUEST|HANDLER|STATEMENT|MAX|DRAIN|SHUTDOWN|METRICS|LOG)_[A-Z_]+\b/g;
+    /\b(?:DATABASE|QUEUE|AUTH|AUDIT|RATE_LIMIT|WEBHOOK|GRAPHQL_MAX|REQUEST|HANDLER|STATEMENT|MAX|DRAIN|SHUTDOWN|METRICS|LOG)_[A-Z_]+\b/g;
   for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
     for (const [name] of readFileSync(page, 'utf8').matchAll(settings))
       t.ok(name.replace(/_FILE$/, '') in Settings.properties, `${page} names ${name}`);

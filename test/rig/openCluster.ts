@@ -39,8 +39,8 @@ export async function openLocalPostgres(t: Test) {
   return server;
 }
 
-export async function openStandby(t: Test, primary: LocalPostgres, delay?: string) {
-  const standby = await primary.makeStandby(delay);
+export async function openStandby(t: Test, primary: LocalPostgres) {
+  const standby = await primary.makeStandby();
   t.teardown(() => standby.stop());
   return standby;
 }

@@ -11,8 +11,10 @@ import type { Feed } from '../../../src/services/changes/feed.ts';
 import type { Follower } from '../../../src/services/changes/follow.ts';
 import { type KeyedRequest, withIdempotencyKey } from '../../../src/services/idempotency.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { charge } from '../../http/admission/limits.ts';
+import { payerOf, requireDatabase, writeContext } from '../../http/context.ts';
 import { readKey } from '../../http/requests/idempotency.ts';
-import { handOver } from '../../http/streams.ts';
+import { handOver, longestTurn } from '../../http/streams.ts';
 import { makeReader } from '../documents/reader.ts';
 import type { TrustedDocuments } from '../documents/trusted.ts';
 import { refuse } from '../errors.ts';
@@ -30,9 +32,6 @@ export interface Options {
 }
 
 export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
-
-/** Milliseconds that a result of a subscription may wait for the others of its account. */
-const longestTurn = 60_000;
 
 /**
  * What answers requests: it reads the document, checks the limits, runs it and charges for it. Everything that needs
@@ -61,7 +60,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const estimate = checkQueryLimits({ schema, operation, variables, maximums });
     // Of a subscription, each result is charged for.
     if (kind !== OperationTypeNode.SUBSCRIPTION && estimate.price > 1)
-      await request.charge(estimate.price - 1);
+      await charge(request, estimate.price - 1);
     return { operation, kind, variables, estimate };
   }
 
@@ -72,8 +71,6 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     follower: Follower,
     toSent: (outcome: Outcome) => T,
   ): AsyncGenerator<(() => T) | undefined> {
-    // A replica may be behind the change.
-    request.replica = undefined;
     const { price } = estimate;
     let charged = 0;
     for await (const make of subscribe(operation, variables, follower)) {
@@ -81,21 +78,17 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         yield undefined;
         continue;
       }
-      yield await turns.inTurn(request.account.name, performance.now() + longestTurn, async () => {
-        if (price > 1) await request.charge(0);
+      yield await turns.inTurn(request.caller.account.name, performance.now() + longestTurn, async () => {
+        if (price > 1) await charge(request, 0);
         const deadline = performance.now() + handlerTimeout(settings);
         const payer: Payer = {
-          account: request.account,
-          deadline,
+          ...payerOf(request, deadline),
           hasLeft: () => follower.signal.aborted,
-          left: () => request.left(),
-          reserve: points => request.reserve(points),
           // The result that reaches the limit is the last one, and complete.
           charge: points => {
             charged += points;
-            return request.charge(points, { refuse: false });
+            return charge(request, points, { refuse: false });
           },
-          onDear: work => request.onDear(work, deadline),
         };
         if (price > 1) await payer.charge(price - 1);
         const budget = new Budget(payer, price);
@@ -104,19 +97,19 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
           return handOver(result.sent);
         });
       });
-      if (charged > 0) await request.charge(0);
+      if (charged > 0) await charge(request, 0);
     }
   }
 
   /** The result of a query or a mutation. A mutation takes its place after its write. */
   async function resultOf(request: FastifyRequest, admitted: Admitted, reply: FastifyReply): Promise<Ran> {
     const { operation, variables, kind, estimate } = admitted;
-    const budget = new Budget(request, estimate.price);
+    const budget = new Budget(payerOf(request), estimate.price);
     const toSent = (outcome: Outcome) => bodyOf(outcome, request);
     const runIn = (context: Context, below?: () => Promise<Context>) =>
       run(operation, variables, { context: { ...context, budget }, estimate, below, toSent });
     if (kind === OperationTypeNode.QUERY) return inPlace(request, estimate, budget, runIn);
-    const { context } = request;
+    const context = writeContext(request);
     const keyed = readKey(request);
     if (keyed && estimate.roots !== 1)
       throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
@@ -127,8 +120,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) {
-    // Fails while there is no database.
-    void request.readingContext;
+    requireDatabase(request);
     const admitted = await admit(request, body, reply);
     const toSent = (outcome: Outcome) => bodyOf(outcome, request);
     return admitted.kind === OperationTypeNode.SUBSCRIPTION

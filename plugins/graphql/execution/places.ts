@@ -3,6 +3,7 @@ import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
 import { Shares } from '../../../src/access/shares.ts';
 import { onFirstUse } from '../../../src/core/kept.ts';
+import { dearContext, readContext } from '../../http/context.ts';
 import type { Estimate } from '../documents/reader.ts';
 
 /** How many records, counts and lookups an operation may take without a place. */
@@ -21,12 +22,12 @@ export function openPlaces() {
     budget: Budget,
     work: (context: Context) => Promise<T>,
   ): Promise<T> {
-    if (most <= mostWithoutPlace) return work(request.readingContext);
-    return places.inTurn(request.account.name, budget.payer.deadline, async () => {
+    if (most <= mostWithoutPlace) return work(readContext(request));
+    return places.inTurn(request.caller.account.name, budget.payer.deadline, async () => {
       budget.check();
       // Those that came before may have used up the limit.
       await budget.charge(0);
-      return work(request.dearContext);
+      return work(dearContext(request));
     });
   }
 

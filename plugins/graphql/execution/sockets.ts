@@ -5,6 +5,7 @@ import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { need } from '../../../src/access/need.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/services/refusals.ts';
+import { charge } from '../../http/admission/limits.ts';
 import { handOver, mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
 import { publicErrors } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -48,7 +49,7 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
       const { request } = extra;
       let stream: Stream | undefined;
       try {
-        await request.charge(1);
+        await charge(request, 1);
         stream = openStream(extra, 'events');
         const admitted = await admit(request, payload as never);
         const { document, definition } = admitted.operation;
@@ -154,8 +155,9 @@ async function admitConnection(connection: Connection, authorization: unknown): 
   if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
   await request.identify();
   try {
-    if (request.refusal) throw request.refusal;
-    need(request, 'read or own');
+    const { caller } = request;
+    if (caller.refusal) throw caller.refusal;
+    need(caller, 'read or own');
     openStream(connection, 'socket');
     return true;
   } catch (error) {

@@ -59,7 +59,7 @@ export default fp(async app => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     const announced = Number(length ?? 0);
     if (announced === 0 && encoding === undefined) return done(null, payload);
-    const { name } = request.account;
+    const { name } = request.caller.account;
     // A small one counts before it is there: to watch it costs more.
     let held = announced <= small ? announced : 0;
     if (!bodies.take(name, held)) return done(overloaded(), payload);
@@ -79,11 +79,13 @@ export default fp(async app => {
 
   app.decorateReply('waiting', null);
   const timer = setInterval(() => {
-    const all = [...connections].map(([socket, { request, replies }]) => {
+    const all = [...connections].flatMap(([socket, { request, replies }]) => {
       const unsent = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
       // A proxy sends requests of others, one after the other.
       const [{ request: oldest } = { request }] = replies;
-      const { name } = oldest.account;
+      // Nothing waits for a caller who is not known yet.
+      if (!oldest.caller) return [];
+      const { name } = oldest.caller.account;
       return { socket, name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
     });
     for (const own of Map.groupBy(all, ({ name }) => name).values()) {

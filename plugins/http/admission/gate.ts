@@ -25,8 +25,9 @@ export default fp(async app => {
     if (request.is404) throw new AppError('not_found', 'There is nothing at this path.');
     const { scope, publicWhen } = request.config;
     if (scope === undefined || scope === 'public' || publicWhen?.(request)) return done();
-    if (request.refusal !== null) throw request.refusal;
-    need(request, scope);
+    const { caller } = request;
+    if (caller.refusal) throw caller.refusal;
+    need(caller, scope);
     done();
   });
 });

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Credentials } from '../../../src/access/credentials.ts';
 import type { Need } from '../../../src/access/need.ts';
-import type { RateLimits } from '../../../src/access/rateLimits.ts';
+import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
 import { type Actor, anyone, nobody } from '../../../src/core/actor.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 import { vary } from '../headers.ts';
@@ -15,40 +15,46 @@ declare module 'fastify' {
     identified?: true;
   }
   interface FastifyRequest {
-    readonly actor: Actor;
-    /** The caller that the credentials belong to. */
-    caller: Actor | null;
-    /** Why the credentials are not accepted. */
-    refusal: unknown;
+    /** Who calls. Absent before the hook of this file. */
+    caller: Caller;
     /** Looks whose credentials these are; also `again`, for a stream that outlives the answer: that is no guess. */
     identify(again?: 'again'): Promise<void>;
   }
 }
 
+export interface Caller {
+  readonly actor: Actor;
+  /** What the request and its streams count against. */
+  readonly account: Account;
+  /** Why the credentials are not accepted. */
+  readonly refusal?: unknown;
+}
+
 /** Identifies the caller. A refusal is thrown later, because refused requests count against the rate limit too. */
 export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
   async (app, { credentials, limits }) => {
-    const unknownCaller = credentials ? nobody : anyone;
-    app.decorateRequest('caller', null);
-    app.decorateRequest('actor', {
-      getter(this: FastifyRequest) {
-        return this.caller ?? unknownCaller;
-      },
+    const unknown = credentials ? nobody : anyone;
+    const callerFor = (actor: Actor, { ip }: FastifyRequest): Caller => ({
+      actor,
+      account: limits.accountOf(actor, ip),
     });
-    app.decorateRequest('refusal', null);
+    app.decorateRequest('caller');
     app.decorateRequest('identify', async function (again) {
       const { authorization } = this.headers;
       if (!credentials || authorization === undefined) return;
       try {
         const { credential, verifier } = credentials.read(authorization);
         const find = () => verifier.find(credential);
-        this.caller =
+        const actor =
           (await verifier.recall(credential)) ?? (await (again ? find() : lookUp(limits, this.ip, find)));
-        this.keptAccount = null;
-        this.refusal = null;
-      } catch (error) {
-        this.refusal = error;
+        this.caller = callerFor(actor, this);
+      } catch (refusal) {
+        this.caller = { ...this.caller, refusal };
       }
+    });
+    app.addHook('onRequest', (request, _reply, done) => {
+      request.caller = callerFor(unknown, request);
+      done();
     });
     if (!credentials) return;
 

@@ -1,19 +1,15 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Payer } from '../../../src/access/budget.ts';
 import type { Usage } from '../../../src/access/rateLimitStore.ts';
-import type { Account, RateLimits } from '../../../src/access/rateLimits.ts';
+import type { RateLimits } from '../../../src/access/rateLimits.ts';
 import { rateLimited } from '../../../src/core/errors.ts';
 
 declare module 'fastify' {
-  interface FastifyRequest extends Pick<Payer, 'hasLeft' | 'left' | 'reserve'> {
-    /** What this request and its streams count against. */
-    readonly account: Account;
-    /** The same, once somebody has asked for it; null when the caller is another one. */
-    keptAccount: Account | null;
-    /** Counts further requests, besides the one itself. Refuses beyond the limit, unless `refuse` is false. */
-    charge(points: number, options?: { refuse: boolean }): Promise<void>;
+  interface FastifyInstance {
+    readonly limits: RateLimits;
+  }
+  interface FastifyRequest {
     /** How many requests were left when the last ones were counted besides the request itself. */
     remaining: number | null;
   }
@@ -24,53 +20,20 @@ declare module 'fastify' {
  * application, not one of each route as by default. A route opts out with `config: { rateLimit: false }`.
  */
 export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
-  app.decorateRequest('keptAccount', null);
-  app.decorateRequest('account', {
-    getter(this: FastifyRequest) {
-      this.keptAccount ??= limits.accountOf(this.actor, this.ip);
-      return this.keptAccount;
-    },
-  });
+  app.decorate('limits', limits);
+  app.decorateRequest('remaining', null);
   await app.register(rateLimit, {
     global: false,
     enableDraftSpec: true,
-    keyGenerator: request => request.account.name,
-    max: request => request.account.maximum,
+    keyGenerator: ({ caller }) => caller.account.name,
+    max: ({ caller }) => caller.account.maximum,
     store: storeOf(limits),
     errorResponseBuilder: (_request, { ttl }) => rateLimited(ttl),
   });
-  const count = app.rateLimit();
+  const countRequest = app.rateLimit();
   app.addHook('onRequest', (request, reply, done) => {
     if (request.config.rateLimit === false) return done();
-    count.call(app, request, reply).then(() => done(), done);
-  });
-
-  app.decorateRequest('remaining', null);
-  async function use(request: FastifyRequest, points: number): Promise<Usage> {
-    const { name, maximum } = request.account;
-    const usage = await limits.store.add(name, points);
-    request.remaining = Math.max(0, maximum - usage.used);
-    return usage;
-  }
-  app.decorateRequest('reserve', async function (points) {
-    const { name, maximum } = this.account;
-    const known = limits.store.add(name, 0);
-    // In memory, nothing comes between the two.
-    const { used } = known instanceof Promise ? await known : known;
-    const reserved = Math.min(points, Math.max(0, maximum - used));
-    await use(this, reserved);
-    return reserved;
-  });
-  app.decorateRequest('left', async function () {
-    const { used } = await use(this, 0);
-    return Math.max(0, this.account.maximum - used);
-  });
-  app.decorateRequest('charge', async function (points, { refuse } = { refuse: true }) {
-    const { used, endsIn } = await use(this, points);
-    if (refuse && points >= 0 && used > this.account.maximum) throw rateLimited(endsIn);
-  });
-  app.decorateRequest('hasLeft', function () {
-    return this.raw.socket.destroyed;
+    countRequest.call(app, request, reply).then(() => done(), done);
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.remaining !== null) reply.header('ratelimit-remaining', request.remaining);
@@ -81,6 +44,37 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   });
   app.addHook('onClose', () => limits.store.close());
 });
+
+/** Counts points besides the request itself, each as a request. Fewer than none are given back. */
+async function count(request: FastifyRequest, points: number): Promise<Usage> {
+  const { name, maximum } = request.caller.account;
+  const usage = await request.server.limits.store.add(name, points);
+  request.remaining = Math.max(0, maximum - usage.used);
+  return usage;
+}
+
+/** Counts points; fails beyond the limit of the account, unless `refuse` is false. */
+export async function charge(request: FastifyRequest, points: number, { refuse } = { refuse: true }) {
+  const { used, endsIn } = await count(request, points);
+  if (refuse && points >= 0 && used > request.caller.account.maximum) throw rateLimited(endsIn);
+}
+
+/** How many points are left. */
+export async function left(request: FastifyRequest): Promise<number> {
+  const { used } = await count(request, 0);
+  return Math.max(0, request.caller.account.maximum - used);
+}
+
+/** Counts so many points, or as many as are left; returns how many those were. */
+export async function reserve(request: FastifyRequest, points: number): Promise<number> {
+  const { name, maximum } = request.caller.account;
+  const known = request.server.limits.store.add(name, 0);
+  // In memory, nothing comes between the two.
+  const { used } = known instanceof Promise ? await known : known;
+  const reserved = Math.min(points, Math.max(0, maximum - used));
+  await count(request, reserved);
+  return reserved;
+}
 
 type Done = (error: null, result: { current: number; ttl: number }) => void;
 

@@ -20,11 +20,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When a request that takes too long is answered with a 503, by `performance.now()`. */
     deadline: number;
-    /** Does it; null before its handler starts and after its response. */
-    deadlineTimer: NodeJS.Timeout | null;
-    /** The account that it is counted for while it is in flight. */
-    countedFor: string | null;
+    /** What ends with its response; null before its handler starts. */
+    flight: Flight | null;
   }
+}
+
+/** The timer of the deadline, and the account that a request is counted for. */
+interface Flight {
+  timer: NodeJS.Timeout;
+  account: string | undefined;
 }
 
 /** All in milliseconds. */
@@ -48,37 +52,31 @@ export default fp<Options>(async (app, options) => {
   app.decorate('pressure', { inFlight: 0 });
   const { pressure } = app;
   app.decorateRequest('deadline', Number.POSITIVE_INFINITY);
-  app.decorateRequest('deadlineTimer', null);
-  app.decorateRequest('countedFor', null);
+  app.decorateRequest('flight', null);
   const shares = new Shares(Math.ceil(settings.MAX_IN_FLIGHT / 4));
   const timeout = handlerTimeout(settings);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
   const refusal = openShedding(app, options);
 
-  /** Counts a request; says whether its account may have one more. */
-  function count(request: FastifyRequest): boolean {
-    const { name } = request.account;
-    if (!shares.take(name)) return false;
-    request.countedFor = name;
-    pressure.inFlight++;
-    return true;
-  }
   // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
-  function begin(request: FastifyRequest, reply: FastifyReply): void {
+  function begin(request: FastifyRequest, reply: FastifyReply, account?: string): void {
     request.deadline = performance.now() + timeout;
-    request.deadlineTimer = setTimeout(() => {
+    const timer = setTimeout(() => {
       if (!reply.sent) reply.send(tookTooLong());
     }, timeout);
+    request.flight = { timer, account };
+    if (account !== undefined) pressure.inFlight++;
     // When the client leaves, there is no response.
     reply.raw.once('close', () => end(request));
   }
   function end(request: FastifyRequest): void {
-    if (request.deadlineTimer === null) return;
-    clearTimeout(request.deadlineTimer);
-    request.deadlineTimer = null;
-    if (request.countedFor === null) return;
-    shares.give(request.countedFor);
+    if (request.flight === null) return;
+    const { timer, account } = request.flight;
+    request.flight = null;
+    clearTimeout(timer);
+    if (account === undefined) return;
+    shares.give(account);
     pressure.inFlight--;
   }
 
@@ -88,8 +86,9 @@ export default fp<Options>(async (app, options) => {
     const error = isCounted(request) ? refusal() : undefined;
     // Nobody waits for the end of a WebSocket.
     if (error || isWebSocket(request.raw)) return done(error);
-    if (isCounted(request) && !count(request)) return done(overloaded());
-    begin(request, reply);
+    const account = isCounted(request) ? request.caller.account.name : undefined;
+    if (account !== undefined && !shares.take(account)) return done(overloaded());
+    begin(request, reply, account);
     done();
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {

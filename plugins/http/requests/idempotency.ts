@@ -23,7 +23,7 @@ export function readKey(request: FastifyRequest): KeyedRequest | undefined {
   const key = keyOf(request);
   if (key === undefined) return undefined;
   // A GraphQL request is known to write only now.
-  need(request, 'write or own');
+  need(request.caller, 'write or own');
   if (!usable.test(key)) throw wrongKey('must be 1 to 255 visible ASCII characters');
   const { method, rawBody } = request;
   const { pathname, search } = targetOf(request);

@@ -1,5 +1,4 @@
 import { readProviders } from '../../../src/config/providers.ts';
-import { replicaUrls } from '../../../src/config/urls.ts';
 import type { Deployment } from './finding.ts';
 
 const isLoopback = (host: string) => /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|)$/.test(host);
@@ -17,7 +16,7 @@ export async function checkExposure({ settings, report }: Deployment): Promise<v
     report('problem', 'proxies', 'TRUST_PROXY lets anyone evade rate limits: list only the balancers.');
   if (isProduction && ['', '0'].includes(TRUST_PROXY))
     warn('proxies', 'Clients behind a balancer count as one: set TRUST_PROXY to its address.');
-  if (isProduction && [DATABASE_URL, REDIS_URL, ...replicaUrls(settings)].some(isPlain))
+  if (isProduction && [DATABASE_URL, REDIS_URL].some(isPlain))
     warn('encryption', 'Passwords cross a network in clear text: use ?sslmode=verify-full and rediss://.');
   const providers = [...readProviders(settings.WEBHOOK_SECRETS).providers.values()];
   if (providers.length === 0 && DATABASE_URL !== undefined)

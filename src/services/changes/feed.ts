@@ -23,7 +23,7 @@ const day = 86_400_000;
 const keptPages = 50;
 
 /** What does the work of a reader when it is the turn of its account. */
-export type OnDear = (work: (db: Connection) => Promise<Page>, deadline?: number) => Promise<Page>;
+export type OnDear = (work: (db: Connection) => Promise<Page>) => Promise<Page>;
 
 export type Feed = ReturnType<typeof makeFeed>;
 

@@ -17,12 +17,13 @@ export interface Choice {
   filters: Record<string, unknown>;
 }
 
-/** A request, whose caller is identified again now and then. */
-type Caller = Pick<Context, 'actor'> & { onDear: OnDear };
+type Caller = Pick<Context, 'actor'>;
 
 /** Who follows. */
 export interface Follower {
-  caller: Caller;
+  /** The caller of now: they are identified again now and then. */
+  caller: () => Caller;
+  onDear: OnDear;
   /** Aborted when the caller may not read any more. */
   signal: AbortSignal;
   /** Whether the last page was of the past. */
@@ -39,8 +40,6 @@ export interface News {
 const newsEvery = 14_000;
 /** Milliseconds until a page that could not be read is asked for again. */
 const retryAfter = 1000;
-/** Milliseconds that a page may wait for others of its account. */
-const longestTurn = 60_000;
 const invalidText = '22P02';
 
 /** First the position where it begins, then the changes as they come. */
@@ -50,9 +49,9 @@ export async function* follow(
   choice: Choice,
   sent: SentPosition,
 ): AsyncGenerator<News, void> {
-  const { caller, signal } = follower;
+  const { caller, onDear, signal } = follower;
   const { resources } = choice;
-  need(caller, (resources.length === 1 && resources[0]?.scope) || 'read or own');
+  need(caller(), (resources.length === 1 && resources[0]?.scope) || 'read or own');
   const shown = viewOf(caller, choice);
   let woken = Promise.withResolvers<void>();
   let isDue = false;
@@ -73,8 +72,7 @@ export async function* follow(
   try {
     await feed.look();
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
-    const pageAfter = () =>
-      feed.pageAfter(position, work => caller.onDear(work, performance.now() + longestTurn));
+    const pageAfter = () => feed.pageAfter(position, onDear);
     // Whether PostgreSQL accepts the snapshots that a client sent shows here.
     let page = await pageAfter().catch(error => {
       throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
@@ -105,7 +103,7 @@ export async function* follow(
 }
 
 /** The function that returns a change as the caller may see it, or nothing. */
-function viewOf(caller: Pick<Context, 'actor'>, { resources, id, filters }: Choice) {
+function viewOf(callerNow: () => Caller, { resources, id, filters }: Choice) {
   const membersOf = new Map(
     resources.map(({ name, parents }) => [
       name,
@@ -115,6 +113,7 @@ function viewOf(caller: Pick<Context, 'actor'>, { resources, id, filters }: Choi
   return (change: Change): Change[] => {
     const resource = resources.find(({ name }) => name === change.resource);
     if (!resource || (id !== undefined && id !== change.id)) return [];
+    const caller = callerNow();
     if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
     const isSeen = (side: Side) =>
       (membersOf.get(resource.name) ?? []).every(([name, value]) => side[name] === value) &&

@@ -142,8 +142,8 @@ export class LocalPostgres extends PostgresNode {
     await this.query(`create database ${user}`, 'postgres');
   }
 
-  /** Creates a standby that streams from this server and applies changes after `delay`. This server restarts. */
-  async makeStandby(delay = '0'): Promise<LocalPostgres> {
+  /** Creates a standby that streams from this server, which restarts. */
+  async makeStandby(): Promise<LocalPostgres> {
     const port = await freePort();
     const standby = new LocalPostgres(`standby${port}`, dirname(this.folder), port);
     await this.stop();
@@ -152,7 +152,6 @@ export class LocalPostgres extends PostgresNode {
     writeFileSync(join(standby.folder, 'standby.signal'), '');
     standby.configure(`port = ${port}
 primary_conninfo = 'host=127.0.0.1 port=${this.port} user=${user}'
-recovery_min_apply_delay = '${delay}'
 hot_standby_feedback = on`);
     await standby.start();
     return standby;
