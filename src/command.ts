@@ -1,8 +1,9 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import type { Settings } from '../schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
-import { OperatorError, reasonOf } from './core/errors.ts';
+import { OperatorError } from './core/errors.ts';
 import { printableLines } from './core/text.ts';
+import { reasonOf } from './database/databaseErrors.ts';
 import { exit } from './process/exit.ts';
 import { describeError } from './telemetry/log.ts';
 import { traceOf } from './telemetry/readableLines.ts';

@@ -1,9 +1,9 @@
 import { systemContext } from './access/context.ts';
-import { watchService } from './core/watch.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
 import { trimAudit } from './services/audit.ts';
 import { keptDays, trimKeys } from './services/idempotency.ts';
+import { watchService } from './telemetry/watch.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 

@@ -1,10 +1,24 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { scopes } from '../../schemas/apiKey.ts';
 import { ErrorEnvelope, Violation } from '../../schemas/error.ts';
+import { missingCredentials, missingScope } from '../../src/access/need.ts';
+import { versionMismatch } from '../../src/core/conditions.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
-import { type ErrorCode, statusOf } from '../../src/core/errors.ts';
+import {
+  type AppError,
+  type ErrorCode,
+  internal,
+  invalid,
+  notFound,
+  type Refusal,
+  rateLimited,
+  statusOf,
+  unavailable,
+} from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
-import { inProgress } from '../../src/services/idempotency.ts';
+import { positionGone } from '../../src/services/changes/position.ts';
+import { inProgress, keyReused } from '../../src/services/idempotency.ts';
+import { arrivedTooLate, headersTooLarge, tooLarge, unsupportedMediaType } from '../http/errors.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
 import { always, headers, limitHeaders, referToHeaders } from './headers.ts';
 
@@ -19,53 +33,26 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const coded = (codes: readonly string[], members: TProperties = {}) =>
   Type.Object({ code: oneOf(codes), ...members });
 
-/**
- * Description, message and details of each, if they differ. A 405 belongs to no operation, and each operation has its
- * own 409.
- */
-const described: Partial<Record<ErrorCode, [string, string?, unknown?]>> = {
-  invalid: [
-    'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
-    'The input is not valid.',
-    [{ in: 'query', path: '/pretty', message: 'is not known' }],
-  ],
-  unauthenticated: [
-    'The credentials are missing, invalid, expired or revoked.',
-    'Credentials are required: send `Authorization: Bearer <key>`.',
-  ],
-  forbidden: [
-    'The caller lacks the scope that `details` names; with the code `not_yours` the record belongs to somebody else, and with `no_person` the token to no user yet.',
-    'The scope "write" is missing.',
-    { code: 'forbidden', scope: 'write' },
-  ],
-  not_found: ['There is no such record.', 'User not found.'],
-  timeout: ['The request did not arrive in time.'],
-  too_large: ['The body is too large.'],
-  unsupported_media_type: [
-    'The body is not JSON.',
-    'The media type of the body is not supported. Send application/json.',
-  ],
-  version_mismatch: [
-    '`If-Match` or `If-None-Match` excludes what is there. For a record, `ETag` and `details.version` are those of now.',
-    'The record is at version 3, which If-Match excludes. Read it again.',
-    { code: 'version_mismatch', version: 3 },
-  ],
-  idempotency_key_reused: [
-    'The `Idempotency-Key` was sent with another request.',
-    'This Idempotency-Key was sent with another request. Each request needs a new key.',
-  ],
-  rate_limited: ['Too many requests.', 'Too many requests.', { code: 'rate_limited', retryAfter: 30 }],
-  gone: [
-    'The changes after this position are not kept any more: read all records again.',
-    'The changes after this position are not kept any more. Read all records again.',
-  ],
-  headers_too_large: ['The headers are too large.'],
-  internal: ['An error in the service. The log has it under the request id.', 'Internal error.'],
-  unavailable: [
-    'The service is temporarily unavailable, or with the code `overloaded` this caller has too many requests at once.',
-    'The service cannot reach its database. Try again shortly.',
-  ],
-};
+/** The shared errors, in the order of the document. A 405 belongs to no operation, and each operation has its own 409. */
+const shared: Refusal[] = [
+  invalid,
+  missingCredentials,
+  missingScope,
+  notFound,
+  arrivedTooLate,
+  tooLarge,
+  unsupportedMediaType,
+  versionMismatch,
+  keyReused,
+  rateLimited,
+  positionGone,
+  headersTooLarge,
+  internal,
+  unavailable,
+];
+const bodyOf = ({ message, code, details }: AppError) => ({
+  error: { message, status: statusOf[code], details },
+});
 
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
   unauthenticated: referToHeaders('WWW-Authenticate'),
@@ -74,9 +61,6 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
   rate_limited: { ...limitHeaders, ...referToHeaders('Retry-After') },
   unavailable: referToHeaders('Retry-After'),
 };
-
-/** The codes of the shared errors. */
-const sharedErrors = Object.keys(described) as ErrorCode[];
 
 /** The details of shared errors that have more than their code. */
 const detailsOf: Partial<Record<ErrorCode, object>> = {
@@ -127,39 +111,39 @@ export const schemaNameOf = (code: string) =>
 /** The schemas of the shared errors and of the conflicts, by name. */
 export const errorSchemas = (conflicts: readonly Conflict[]) =>
   Object.fromEntries([
-    ...sharedErrors.map(code => [
-      `${schemaNameOf(code)}Error`,
-      envelope(statusOf[code], detailsOf[code] ?? coded([code])),
-    ]),
+    ...shared
+      .map(error => error().code)
+      .map(code => [
+        `${schemaNameOf(code)}Error`,
+        envelope(statusOf[code], detailsOf[code] ?? coded([code])),
+      ]),
     ...conflicts.map(conflict => [`${schemaNameOf(conflict.code)}Error`, conflictSchema(conflict)]),
   ]);
 
 const referToError = (code: string) => reference(`${schemaNameOf(code)}Error`);
 
-/** A shared error; one of an operation has a message or details of its own. */
-function errorResponse(code: ErrorCode, own: object = {}) {
-  const [description = '', message = description, details = { code }] = described[code] ?? [];
-  const example = { error: { message, status: statusOf[code], details, ...own } };
-  const content = { 'application/json': { schema: referToError(code), example } };
-  return { description, headers: { ...always, ...errorHeaders[code] }, content };
+/** The response with a shared error; one of an operation has an example of its own. */
+function errorResponse({ summary }: Refusal, error: AppError) {
+  const content = { 'application/json': { schema: referToError(error.code), example: bodyOf(error) } };
+  return { description: summary, headers: { ...always, ...errorHeaders[error.code] }, content };
 }
 
 export const errorResponses = Object.fromEntries(
-  sharedErrors.map(code => [schemaNameOf(code), errorResponse(code)]),
+  shared.map(error => [schemaNameOf(error().code), errorResponse(error, error())]),
 );
 
 /** The 400 and the 404 of an operation, if they have more to say than the shared ones. */
 export function ownErrors({ body, query }: ExampleRequest, record: string | undefined) {
   const [member] = Object.keys(body ?? {});
   const name = member ?? query[0];
-  const mistake = name !== undefined && {
+  const mistaken = (name: string): Violation => ({
     in: member === undefined ? 'query' : 'body',
     path: `/${misspelt(name)}`,
     message: `is not known; did you mean "${name}"?`,
-  };
+  });
   return {
-    ...(mistake && { 400: errorResponse('invalid', { details: [mistake] }) }),
-    ...(record && { 404: errorResponse('not_found', { message: `${capitalize(record)} not found.` }) }),
+    ...(name !== undefined && { 400: errorResponse(invalid, invalid([mistaken(name)])) }),
+    ...(record && { 404: errorResponse(notFound, notFound(capitalize(record))) }),
   };
 }
 
@@ -169,10 +153,7 @@ const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>
   Object.fromEntries(
-    conflicts.map(({ code, summary, error }) => {
-      const { message, details } = error();
-      return [code, { summary, value: { error: { message, status: statusOf.conflict, details } } }];
-    }),
+    conflicts.map(({ code, summary, error }) => [code, { summary, value: bodyOf(error()) }]),
   );
 
 function conflictResponse(conflicts: readonly Conflict[]) {

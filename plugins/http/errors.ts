@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorEnvelope } from '../../schemas/error.ts';
-import { AppError, type ErrorCode, reasonForLog, statusOf } from '../../src/core/errors.ts';
+import { AppError, refusal, statusOf } from '../../src/core/errors.ts';
+import { reasonForLog } from '../../src/database/databaseErrors.ts';
 import { explain } from '../../src/services/refusals.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
@@ -88,29 +89,38 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
   }
 }
 
-/** The errors of Fastify, see fastify.dev/docs/latest/Reference/Errors. */
-const fromFastify: Record<string, [ErrorCode, string]> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    'unsupported_media_type',
-    'The media type of the body is not supported. Send application/json.',
-  ],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The length of the body differs from Content-Length.'],
-  FST_ERR_BAD_URL: ['bad_request', 'The path is not valid percent-encoded UTF-8.'],
-};
+/** An error whose summary is its message. */
+const plain = (code: 'timeout' | 'too_large' | 'headers_too_large', message: string) =>
+  refusal(message, () => new AppError(code, message));
 
-const fromNode: Record<string, [ErrorCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
-};
-
+export const arrivedTooLate = plain('timeout', 'The request did not arrive in time.');
+export const tooLarge = plain('too_large', 'The body is too large.');
+export const headersTooLarge = plain('headers_too_large', 'The headers are too large.');
+export const unsupportedMediaType = refusal(
+  'The body is not JSON.',
+  (message: string = 'The media type of the body is not supported. Send application/json.') =>
+    new AppError('unsupported_media_type', message),
+);
 export const badRequest = (message: string) => new AppError('bad_request', message);
+
+/** The errors of Fastify, see fastify.dev/docs/latest/Reference/Errors. */
+const fromFastify: Record<string, () => AppError> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType(),
+  FST_ERR_CTP_BODY_TOO_LARGE: tooLarge,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => badRequest('The length of the body differs from Content-Length.'),
+  FST_ERR_BAD_URL: () => badRequest('The path is not valid percent-encoded UTF-8.'),
+};
+
+const fromNode: Record<string, () => AppError> = {
+  HPE_HEADER_OVERFLOW: headersTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: arrivedTooLate,
+};
 
 export function translate(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code = '', statusCode = 500, message } = thrown as FastifyError;
   const known = fromFastify[code];
-  if (known) return new AppError(...known);
+  if (known) return known();
   // The message of an error that is not the client's fault stays internal.
   if (code.startsWith('FST_') && statusCode === 400) return badRequest(message);
   // The client left while it was sending. Its ECONNRESET must not be taken for one of the database.
@@ -138,9 +148,9 @@ export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: 
   // A second response would be taken for that of the next request.
   const isAnswered = unfinished?.reply.sent;
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) return void socket.destroy();
-  const [code, message] = fromNode[error.code ?? ''] ?? ['bad_request', 'The request is not valid HTTP.'];
-  const status = statusOf[code];
-  const body = `${JSON.stringify(toEnvelope(new AppError(code, message)))}\n`;
+  const answer = fromNode[error.code ?? '']?.() ?? badRequest('The request is not valid HTTP.');
+  const status = statusOf[answer.code];
+  const body = `${JSON.stringify(toEnvelope(answer))}\n`;
   const id = unfinished?.request.id ?? randomUUID();
   if (unfinished) unfinished.request.statusOnClose = status;
   this.log.info({ reqId: id, status, reason: error.code, address: socket.remoteAddress }, 'broken HTTP');

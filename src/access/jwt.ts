@@ -1,11 +1,12 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Settings } from '../../schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '../core/actor.ts';
-import { AppError, invalidToken, OperatorError, reasonOf, unavailable } from '../core/errors.ts';
+import { AppError, invalidToken, OperatorError, unavailable } from '../core/errors.ts';
 import { setBounded } from '../core/kept.ts';
-import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
+import { reasonOf } from '../database/databaseErrors.ts';
 import type { Log } from '../telemetry/log.ts';
+import { watchService } from '../telemetry/watch.ts';
 import { tokenHashOf } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';

@@ -1,5 +1,5 @@
 import type { Scope } from '../../schemas/apiKey.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, refusal } from '../core/errors.ts';
 import type { Context } from './context.ts';
 
 /** What a caller needs. Where `own` is enough, src/access/ownership.ts judges each record. */
@@ -10,8 +10,16 @@ export const scopesOf = (needed: Need) => needed.split(' or ') as [Scope, ...Sco
 export function need({ actor }: Pick<Context, 'actor'>, needed: Need): void {
   const scopes = scopesOf(needed);
   if (scopes.some(scope => actor.scopes.includes(scope))) return;
-  if (actor.kind === 'nobody')
-    throw new AppError('unauthenticated', 'Credentials are required: send `Authorization: Bearer <key>`.');
-  const [scope] = scopes;
-  throw new AppError('forbidden', `The scope "${scope}" is missing.`, { code: 'forbidden', scope });
+  throw actor.kind === 'nobody' ? missingCredentials() : missingScope(scopes[0]);
 }
+
+export const missingCredentials = refusal(
+  'The credentials are missing, invalid, expired or revoked.',
+  () => new AppError('unauthenticated', 'Credentials are required: send `Authorization: Bearer <key>`.'),
+);
+
+export const missingScope = refusal(
+  'The caller lacks the scope that `details` names; with the code `not_yours` the record belongs to somebody else, and with `no_person` the token to no user yet.',
+  (scope: Scope = 'write') =>
+    new AppError('forbidden', `The scope "${scope}" is missing.`, { code: 'forbidden', scope }),
+);

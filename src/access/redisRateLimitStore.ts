@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { connectRedis } from '../core/redisClient.ts';
-import { watchService } from '../core/watch.ts';
+import { connectRedis } from '../database/redisClient.ts';
 import type { Log } from '../telemetry/log.ts';
+import { watchService } from '../telemetry/watch.ts';
 import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
 /** One script: a crash between separate commands would leave a count that never expires. */

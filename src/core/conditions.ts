@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { AppError, refusal } from './errors.ts';
 
 /** What a request requires of a version: the name of its part that excludes it, or undefined. */
 export type Condition = (version?: number) => 'If-Match' | 'If-None-Match' | 'expectedVersion' | undefined;
@@ -10,14 +10,17 @@ export type Condition = (version?: number) => 'If-Match' | 'If-None-Match' | 'ex
 export function requireVersion(condition: Condition | undefined, version?: number): void {
   const excludedBy = condition?.(version);
   if (excludedBy === undefined) return;
-  if (version === undefined)
-    throw new AppError('version_mismatch', `${excludedBy} excludes every state of this path.`);
-  throw new AppError(
-    'version_mismatch',
-    `The record is at version ${version}, which ${excludedBy} excludes. Read it again.`,
-    { code: 'version_mismatch', version },
-  );
+  if (version !== undefined) throw versionMismatch(excludedBy, version);
+  throw new AppError('version_mismatch', `${excludedBy} excludes every state of this path.`);
 }
+
+export const versionMismatch = refusal(
+  '`If-Match` or `If-None-Match` excludes what is there. For a record, `ETag` and `details.version` are those of now.',
+  (excludedBy = 'If-Match', version = 3) => {
+    const message = `The record is at version ${version}, which ${excludedBy} excludes. Read it again.`;
+    return new AppError('version_mismatch', message, { code: 'version_mismatch', version });
+  },
+);
 
 export const expectVersion =
   (expected: number): Condition =>

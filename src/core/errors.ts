@@ -40,6 +40,11 @@ export class AppError extends Error {
   }
 }
 
+/** A function that makes an error, which without arguments is the example of it, and what the OpenAPI document says. */
+export const refusal = <A extends unknown[]>(summary: string, error: (...given: A) => AppError) =>
+  Object.assign(error, { summary });
+export type Refusal = ReturnType<typeof refusal<[]>>;
+
 /** The code of an error, what there is too much of, and how much may be. */
 export type Limit = readonly [code: string, what: string, maximum: number];
 
@@ -52,23 +57,27 @@ export const tooMuch = ([code, what, maximum]: Limit, value: number) =>
   });
 export const isLimit = (details: Details) => 'value' in details && 'maximum' in details;
 
-export const invalid = (violations: Violation[]) =>
-  new AppError('invalid', 'The input is not valid.', violations);
+export const invalid = refusal(
+  'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
+  (violations: Violation[] = [{ in: 'query', path: '/pretty', message: 'is not known' }]) =>
+    new AppError('invalid', 'The input is not valid.', violations),
+);
 
 export const invalidToken = (message: string) =>
   new AppError('unauthenticated', message, { code: 'unauthenticated', reason: 'invalid_token' });
 
-export const rateLimited = (milliseconds: number) =>
-  new AppError('rate_limited', 'Too many requests.', {
-    code: 'rate_limited',
-    retryAfter: Math.max(1, Math.ceil(milliseconds / 1000)),
-  });
+export const rateLimited = refusal('Too many requests.', (milliseconds: number = 30_000) => {
+  const retryAfter = Math.max(1, Math.ceil(milliseconds / 1000));
+  return new AppError('rate_limited', 'Too many requests.', { code: 'rate_limited', retryAfter });
+});
 
 const tryAgain = (problem: string, details?: Details, cause?: unknown) =>
   new AppError('unavailable', `${problem} Try again shortly.`, details, { cause });
 
-export const unavailable = (cause?: unknown) =>
-  tryAgain('The service cannot reach its database.', undefined, cause);
+export const unavailable = refusal(
+  'The service is temporarily unavailable, or with the code `overloaded` this caller has too many requests at once.',
+  (cause?: unknown) => tryAgain('The service cannot reach its database.', undefined, cause),
+);
 
 export const tookTooLong = (cause?: unknown) => tryAgain('The service took too long.', undefined, cause);
 
@@ -78,42 +87,20 @@ export const lockedOut = () => tryAgain('Another change to the same data is taki
 /** Queueing more than the process can handle would only make every response late. */
 export const overloaded = () => tryAgain('The service is overloaded.', { code: 'overloaded' });
 
-export const notFound = (what: string) => new AppError('not_found', `${what} not found.`);
+export const notFound = refusal(
+  'There is no such record.',
+  (what: string = 'User') => new AppError('not_found', `${what} not found.`),
+);
 
 export function orNotFound<T>(what: string, record: T | undefined): T {
   if (record === undefined) throw notFound(what);
   return record;
 }
 
+export const internal = refusal(
+  'An error in the service. The log has it under the request id.',
+  (cause?: unknown) => new AppError('internal', 'Internal error.', undefined, { cause }),
+);
+
 /** A failure that the operator can fix. Its message says everything, so it is shown without a stack. */
 export class OperatorError extends Error {}
-
-/** SQLSTATEs about the server, the account or the database, not about a statement. */
-const serverFailure = /^((08|28|3D|53|57P|58)\w+|25006)$/;
-/** Codes of the operating system, of TLS, and of the driver. */
-const connectionFailure = /^(CONN\w+|E(?!RR_)[A-Z_]{3,}|\w*(CERT|_TLS_|_SSL_|LEAF_SIGNATURE)\w*)$/;
-
-/** What the operator should read, in one line; undefined for a bug, which needs its stack. */
-export function reasonOf(error: unknown): string | undefined {
-  if (error instanceof OperatorError) return error.message;
-  if (error instanceof AppError) return [error.message, ...violationsOf(error)].join(' ');
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, message } = cause as Error & { code?: unknown };
-    if (typeof code !== 'string') continue;
-    if (code === '42501')
-      return `The role of DATABASE_URL lacks a right: ${message}. \`npm run doctor\` names the missing grants.`;
-    if (serverFailure.test(code)) return `The database cannot be used: ${message}.`;
-    // The message is empty when a host name has several addresses and none answers.
-    if (connectionFailure.test(code)) return message || code;
-  }
-  return undefined;
-}
-
-/** What the log has about a failure: its reason in words, or the stack of a bug. */
-export function reasonForLog(error: unknown): { reason: string } | { err: unknown } {
-  const reason = reasonOf(error);
-  return reason === undefined ? { err: error } : { reason };
-}
-
-const violationsOf = ({ details }: AppError) =>
-  Array.isArray(details) ? details.map(({ path, message }) => `${path.slice(1)} ${message}.`) : [];

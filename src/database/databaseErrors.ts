@@ -1,5 +1,9 @@
+import { AppError, OperatorError } from '../core/errors.ts';
+
 const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
+/** SQLSTATEs about the server, the account or the database, not about a statement. 25006: a standby is read-only. */
+const ofServer = /^((08|28|3D|53|57P|58)\w{2,3}|25006)$/;
 /** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
@@ -25,11 +29,10 @@ export function databaseFailure(error: unknown) {
 /** Whether the server was out of reach, shutting down or full, or let nobody in: a later try may succeed. */
 export function isOutage(error: unknown): boolean {
   const code = databaseFailure(error)?.code ?? '';
-  return noAnswer.test(code) || /^(08|28|3D|53|57P|58|40)/.test(code) || temporary.has(code);
+  return noAnswer.test(code) || ofServer.test(code) || /^40/.test(code) || temporary.has(code);
 }
 const temporary = new Set([
   canceled,
-  '25006', // read-only: a standby that is not the primary yet
   '25P03', // ended, because this process stood still in the middle of a transaction
   '25P04', // ended, because the transaction took too long
 ]);
@@ -56,3 +59,31 @@ export class LockedOut extends Error {
 
 /** Whether a write waited too long for others. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === lockNotAvailable;
+
+/** Codes of TLS. */
+const insecure = /CERT|_TLS_|_SSL_|LEAF_SIGNATURE/;
+
+/** What the operator should read, in one line; undefined for a bug, which needs its stack. */
+export function reasonOf(error: unknown): string | undefined {
+  if (error instanceof OperatorError) return error.message;
+  if (error instanceof AppError) return [error.message, ...violationsOf(error)].join(' ');
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, message } = cause as Error & { code?: unknown };
+    if (typeof code !== 'string') continue;
+    if (code === '42501')
+      return `The role of DATABASE_URL lacks a right: ${message}. \`npm run doctor\` names the missing grants.`;
+    if (ofServer.test(code)) return `The database cannot be used: ${message}.`;
+    // The message is empty when a host name has several addresses and none answers.
+    if (noAnswer.test(code) || insecure.test(code)) return message || code;
+  }
+  return undefined;
+}
+
+/** What the log has about a failure: its reason in words, or the stack of a bug. */
+export function reasonForLog(error: unknown): { reason: string } | { err: unknown } {
+  const reason = reasonOf(error);
+  return reason === undefined ? { err: error } : { reason };
+}
+
+const violationsOf = ({ details }: AppError) =>
+  Array.isArray(details) ? details.map(({ path, message }) => `${path.slice(1)} ${message}.`) : [];

@@ -1,6 +1,6 @@
-import { watchService } from '../core/watch.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { watchService } from '../telemetry/watch.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { isLockedOut, isOutage } from './databaseErrors.ts';

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { tookTooLong } from '../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
-import { Turns, type Widths } from './turns.ts';
+import { type Lines, Turns } from './turns.ts';
 
 /** What a write needs of its context. */
 export interface Writer {
@@ -29,29 +30,29 @@ const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)
 export async function write<C extends Writer, T>(
   context: C,
   work: (context: C) => Promise<T>,
-  widths: Widths = {},
+  lines: Lines = {},
 ): Promise<T> {
   const { db, deadline = Number.POSITIVE_INFINITY } = context;
   if (db.isTransaction) {
     if (performance.now() > deadline) throw tookTooLong();
-    context.turns?.claim(widths);
+    context.turns?.claim(lines);
     return work(context);
   }
   const end = Math.min(deadline, performance.now() + patience);
-  const turns = new Turns(widths);
+  const turns = new Turns(lines);
   let races = 0;
   try {
     for (;;) {
       await turns.take(end);
       if (performance.now() > deadline) throw tookTooLong();
       try {
-        const result = await work({ ...context, turns });
-        turns.metNoLock();
-        return result;
+        return await work({ ...context, turns });
       } catch (error) {
         if (isLostRace(error) && ++races < maxAttempts) continue;
         if (!isLockedOut(error) || performance.now() > end) throw error;
-        await turns.release(end);
+        // Nothing is locked when only a turn was missing.
+        if (turns.areTaken()) await pause(end);
+        turns.leave();
       }
     }
   } finally {
@@ -59,16 +60,20 @@ export async function write<C extends Writer, T>(
   }
 }
 
+/** Before the next attempt, with the turns: the next write would meet the same lock. A timer may end a millisecond early. */
+const pause = (end: number) =>
+  sleep(Math.min(100 + Math.random() * 200, Math.max(0, end - performance.now()) + 1));
+
 /** The same for several statements: all of them or none. */
 export async function inTransaction<C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
-  widths?: Widths,
+  lines?: Lines,
 ): Promise<T> {
   const own: (() => void)[] = [];
   const { afterwards = own } = context;
   const inside = (outside: C) => outside.db.transaction(db => work({ ...outside, db, afterwards }));
-  const result = await write(context, inside, widths);
+  const result = await write(context, inside, lines);
   for (const act of own) act();
   return result;
 }

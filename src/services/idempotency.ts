@@ -4,10 +4,11 @@ import { idempotencyKeys } from '../../drizzle/tables/idempotencyKeys.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, refusal } from '../core/errors.ts';
 import { orm } from '../database/connection.ts';
 import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
+import { oneAtATime } from '../database/turns.ts';
 import { inTransaction } from '../database/write.ts';
 
 /** A request that takes effect once, however often it arrives. */
@@ -48,7 +49,7 @@ export async function withIdempotencyKey(
     return { ...answer, replayed: false };
   }
   try {
-    return await inTransaction(context, attempt, { [hash]: 1 });
+    return await inTransaction(context, attempt, { [hash]: oneAtATime });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
     throw error instanceof LockedOut && error.turn === hash ? inProgress.error() : error;
@@ -82,7 +83,7 @@ async function take({ db, now }: Context, hash: string, fingerprint: string): Pr
 
 async function recall({ db }: Context, hash: string, expected: string): Promise<Answer> {
   const [known] = await orm(db).select().from(idempotencyKeys).where(eq(idempotencyKeys.hash, hash));
-  if (known?.fingerprint !== expected) throw reused();
+  if (known?.fingerprint !== expected) throw keyReused();
   return known;
 }
 
@@ -93,11 +94,10 @@ export const inProgress = conflict('idempotency_in_progress', {
   example: { retryAfter: 1 },
 });
 
-const reused = () =>
-  new AppError(
-    'idempotency_key_reused',
-    'This Idempotency-Key was sent with another request. Each request needs a new key.',
-  );
+export const keyReused = refusal('The `Idempotency-Key` was sent with another request.', () => {
+  const message = 'This Idempotency-Key was sent with another request. Each request needs a new key.';
+  return new AppError('idempotency_key_reused', message);
+});
 
 /** Deletes a batch of the keys from before a time; returns how many. */
 export async function trimKeys(context: Context, before: Date): Promise<number> {

@@ -14,6 +14,7 @@ import { conflict } from '../core/conflicts.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { newRecord } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
+import { oneAtATime } from '../database/turns.ts';
 import { inTransaction } from '../database/write.ts';
 import { recordWrites } from './audit.ts';
 import { PagedList } from './lists/pagedList.ts';
@@ -132,5 +133,5 @@ export async function registerMe(context: Context, input: Static<typeof contract
     inside.afterwards?.push(trustNothing);
     return created;
   };
-  return inTransaction(context, work, { [once]: 1 });
+  return inTransaction(context, work, { [once]: oneAtATime });
 }

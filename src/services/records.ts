@@ -13,7 +13,7 @@ import { readInstant, timeOfChange } from '../core/instants.ts';
 import { mergePatch } from '../core/mergePatch.ts';
 import { capitalize } from '../core/text.ts';
 import { orm } from '../database/connection.ts';
-import { several, type Widths } from '../database/turns.ts';
+import { fewAtATime, type Lines, oneAtATime } from '../database/turns.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
 import { noParent, sideOf } from './relations.ts';
@@ -67,7 +67,7 @@ export async function withOwnRecord<C extends Contract, T extends ResourceTable,
     requireOwner(inside, resource, stored);
     return work(inside, stored);
   };
-  return inTransaction(context, locked, { [id]: 1 });
+  return inTransaction(context, locked, { [id]: oneAtATime });
 }
 
 /** A function that creates a record and returns it. Members that are absent get their defaults. */
@@ -90,14 +90,14 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       return (await insert(inside, members as never)) as Created;
     };
     // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
-    const turns: Widths = {};
+    const lines: Lines = {};
     for (const { members: names } of unique) {
       const values = names.map(name => members[name]);
-      if (!values.includes(null)) turns[`${plural} with ${values}`.toLowerCase()] = 1;
+      if (!values.includes(null)) lines[`${plural} with ${values}`.toLowerCase()] = oneAtATime;
     }
     for (const { member } of resource.parentRelations)
-      if (members[member] !== null) turns[`${plural} of ${members[member]}`] = several;
-    return check ? inTransaction(context, add, turns) : write(context, add, turns);
+      if (members[member] !== null) lines[`${plural} of ${members[member]}`] = fewAtATime;
+    return check ? inTransaction(context, add, lines) : write(context, add, lines);
   }
   return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
 }

@@ -1,4 +1,4 @@
-import { AppError, lockedOut, tookTooLong, unavailable } from '../core/errors.ts';
+import { AppError, internal, lockedOut, tookTooLong, unavailable } from '../core/errors.ts';
 import { databaseFailure, isLockedOut, isOutage, isTooSlow } from '../database/databaseErrors.ts';
 
 const refusals = new Map<string, () => AppError>();
@@ -14,5 +14,5 @@ export function explain(error: unknown): AppError {
   if (isTooSlow(error)) return tookTooLong(error);
   if (isOutage(error)) return unavailable(error);
   if (isLockedOut(error)) return lockedOut();
-  return new AppError('internal', 'Internal error.', undefined, { cause: error });
+  return internal(error);
 }

@@ -11,6 +11,7 @@ import type { Connection } from '../database/connection.ts';
 import { databaseFailure, isOutage } from '../database/databaseErrors.ts';
 import { arrayText, rowsOfTable } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
+import { oneAtATime } from '../database/turns.ts';
 import { write } from '../database/write.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
@@ -159,7 +160,7 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   // stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
-    : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), 1]))));
+    : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));
   const idOf = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => idOf.get(eventKeyOf(event)) as string);
 }

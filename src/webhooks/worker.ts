@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../access/context.ts';
-import { watchService } from '../core/watch.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { watchService } from '../telemetry/watch.ts';
 import type { Calls } from './calls.ts';
 import type { Handlers, IncomingEvent } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';

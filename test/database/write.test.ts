@@ -1,4 +1,5 @@
 import t from 'tap';
+import { oneAtATime } from '../../src/database/turns.ts';
 import { inTransaction, write } from '../../src/database/write.ts';
 import { noDatabase } from '../helper/noDatabase.ts';
 
@@ -7,7 +8,7 @@ const [locked, deadlock] = ['55P03', '40P01'];
 
 t.test('a turn that a transaction needs in vain is waited for, with its own undone', async t => {
   const gate = Promise.withResolvers<void>();
-  const user = { 'a user': 1 };
+  const user = { 'a user': oneAtATime };
   const first = write({ db: noDatabase }, () => gate.promise, user);
   const events: string[] = [];
   const keyed = inTransaction(
@@ -16,7 +17,7 @@ t.test('a turn that a transaction needs in vain is waited for, with its own undo
       events.push('begun');
       return write(inside, async () => void events.push('written'), user);
     },
-    { 'a key': 1 },
+    { 'a key': oneAtATime },
   );
   await new Promise(setImmediate);
   t.same(events, ['begun']);

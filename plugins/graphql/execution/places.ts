@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
-import { Shares } from '../../../src/access/shares.ts';
 import { onFirstUse } from '../../../src/core/kept.ts';
+import { Shares } from '../../../src/core/shares.ts';
 import { dearContext, readContext } from '../../http/context.ts';
 import type { Estimate } from '../documents/reader.ts';
 

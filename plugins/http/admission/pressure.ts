@@ -2,9 +2,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../../schemas/settings.ts';
-import { Shares } from '../../../src/access/shares.ts';
 import { handlerTimeout } from '../../../src/config/timeouts.ts';
 import { type AppError, overloaded, tookTooLong } from '../../../src/core/errors.ts';
+import { Shares } from '../../../src/core/shares.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
 import { isWebSocket } from '../streams.ts';
 

@@ -4,10 +4,10 @@ import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { components, strict } from '../../../schemas/common.ts';
-import { AppError, invalid } from '../../../src/core/errors.ts';
+import { type AppError, invalid } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
-import { badRequest } from '../errors.ts';
+import { badRequest, unsupportedMediaType } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -111,9 +111,8 @@ function countHosts(rawHeaders: string[]): number {
 function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
   if (method !== 'PATCH' && /^application\/merge-patch/i.test(type))
-    throw new AppError('unsupported_media_type', 'A merge patch requires PATCH. Send application/json.');
-  if (encoding !== 'identity')
-    throw new AppError('unsupported_media_type', 'Compressed bodies are not supported.');
+    throw unsupportedMediaType('A merge patch requires PATCH. Send application/json.');
+  if (encoding !== 'identity') throw unsupportedMediaType('Compressed bodies are not supported.');
   // Many clients send a content type with a DELETE that has no body.
   if (bytes.length === 0 && method === 'DELETE') return undefined;
   if (bytes.length === 0) throw badRequest('The body is empty. Send a JSON object.');

@@ -1,5 +1,5 @@
-import { connectRedis } from '../../core/redisClient.ts';
 import type { Messages } from '../database.ts';
+import { connectRedis } from '../redisClient.ts';
 
 const channel = 'triport:messages';
 

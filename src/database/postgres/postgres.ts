@@ -1,5 +1,5 @@
-import { watchService } from '../../core/watch.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { watchService } from '../../telemetry/watch.ts';
 import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isDenied, isOutage } from '../databaseErrors.ts';

@@ -1,9 +1,9 @@
 import { systemContext } from '../../access/context.ts';
 import { setBounded } from '../../core/kept.ts';
-import { watchService } from '../../core/watch.ts';
 import type { Connection } from '../../database/connection.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { watchService } from '../../telemetry/watch.ts';
 import { explain } from '../refusals.ts';
 import type { Followed } from './followed.ts';
 import { longest, type Page, readPage } from './pages.ts';

@@ -1,5 +1,5 @@
 import type { Violation } from '../../../schemas/error.ts';
-import { AppError, invalid } from '../../core/errors.ts';
+import { AppError, invalid, refusal } from '../../core/errors.ts';
 
 /** How far somebody has read the changes of records. */
 export interface Position {
@@ -35,5 +35,8 @@ export function readPosition(sent: SentPosition): Position {
 export const badPosition = ({ in: part, path }: SentPosition) =>
   invalid([{ in: part, path, message: 'is not a position in the changes' }]);
 
-export const positionGone = () =>
-  new AppError('gone', 'The changes after this position are not kept any more. Read all records again.');
+export const positionGone = refusal(
+  'The changes after this position are not kept any more: read all records again.',
+  () =>
+    new AppError('gone', 'The changes after this position are not kept any more. Read all records again.'),
+);

@@ -1,4 +1,5 @@
-import { tookTooLong } from '../core/errors.ts';
+import { tookTooLong } from './errors.ts';
+import { keptIn } from './kept.ts';
 
 /**
  * What each account has under way of something that all share. No account gets more than its share, and those that wait
@@ -8,7 +9,8 @@ export class Shares {
   readonly #each: number;
   readonly #all: number;
   readonly #held = new Map<string, number>();
-  readonly #waiting = new Set<{ account: string; begin: () => void }>();
+  /** What lets each begin, by account. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   #sum = 0;
 
   constructor(each: number, all = Number.POSITIVE_INFINITY) {
@@ -33,33 +35,38 @@ export class Shares {
   }
 
   #letBegin(): void {
-    const next = [...this.#waiting].find(each => this.take(each.account));
-    if (!next) return;
-    // What else the account wants comes behind the other accounts.
-    const others = [...this.#waiting].filter(each => each.account === next.account);
-    for (const each of others) if (this.#waiting.delete(each) && each !== next) this.#waiting.add(each);
-    next.begin();
+    for (const [account, queue] of this.#waiting) {
+      if (!this.take(account)) continue;
+      queue.shift()?.();
+      // What else the account wants comes behind the other accounts.
+      this.#waiting.delete(account);
+      if (queue.length > 0) this.#waiting.set(account, queue);
+      return;
+    }
   }
 
   /** Does the work when it is its turn; fails when that is not before the deadline. */
   async inTurn<T>(account: string, deadline: number, work: () => Promise<T>): Promise<T> {
-    if (!this.take(account)) await this.#wait(account, deadline);
+    await this.begin(account, deadline);
     return work().finally(() => this.give(account));
   }
 
-  #wait(account: string, deadline: number): Promise<void> {
+  /** Takes one when it is its turn. */
+  async begin(account: string, deadline: number): Promise<void> {
+    if (this.take(account)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      this.#waiting.delete(waiting);
-      reject(tookTooLong());
-    }, deadline - performance.now());
+    const queue = keptIn(this.#waiting, account, () => []);
     const begin = () => {
       clearTimeout(timer);
       // Many may have no more to do than to fail: others are served between.
       setImmediate(resolve);
     };
-    const waiting = { account, begin };
-    this.#waiting.add(waiting);
+    const timer = setTimeout(() => {
+      queue.splice(queue.indexOf(begin), 1);
+      if (queue.length === 0) this.#waiting.delete(account);
+      reject(tookTooLong());
+    }, deadline - performance.now());
+    queue.push(begin);
     return promise;
   }
 
