@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import ts from 'typescript';
-import { parse } from 'yaml';
 import * as deploy from '../rig/deploy/manifests.ts';
 import { has } from '../rig/openCluster.ts';
 
@@ -45,22 +44,6 @@ t.test('kustomize puts together all that is there, with a version of the image',
   if (has('kubectl')) execFileSync('kubectl', ['kustomize', 'deploy/kubernetes']);
 });
 
-t.test('the optional components fit what they watch', async t => {
-  t.match(deploy.head, `# components: [${deploy.components.join(', ')}]`);
-  const [scaled, monitor] = deploy.components.map(name => deploy.readFolder(name).manifests[0].spec);
-  t.equal(scaled.scaleTargetRef.name, deployments[1].metadata.name);
-  const [{ job_name }] = parse(readFileSync('deploy/prometheus.yml', 'utf8')).scrape_configs;
-  t.match(scaled.triggers[0].metadata.query, `webhook_events{job="${job_name}", status="received"}`);
-  const [{ port, relabelings }] = monitor.podMetricsEndpoints;
-  t.match(relabelings, [{ targetLabel: 'job', replacement: job_name }]);
-  for (const { spec } of deployments) {
-    const { metadata, spec: pod } = spec.template;
-    t.ok(monitor.selector.matchExpressions[0].values.includes(metadata.labels.component));
-    t.match(pod.containers[0].ports.at(-1), { name: port, containerPort: Number(settings.METRICS_PORT) });
-    t.equal(metadata.annotations['prometheus.io/port'], settings.METRICS_PORT);
-  }
-});
-
 t.test('the wait for the migration, which comes before the servers, ends after it', async t => {
   const [{ metadata, spec }] = ofKind('Job');
   const minutes = new RegExp(`wait job/${metadata.name} .* --timeout=(\\d+)m`).exec(deploy.head)?.[1];
@@ -99,6 +82,8 @@ t.test('servers and workers are replaced without a gap, and have the time to shu
       ['/health/live', '/health/live', '/health/ready'],
     );
     for (const { port } of probes) t.ok(ports.some(({ name }: Manifest) => name === port));
+    t.match(ports.at(-1), { name: 'metrics', containerPort: Number(settings.METRICS_PORT) });
+    t.equal(spec.template.metadata.annotations['prometheus.io/port'], settings.METRICS_PORT);
     const budget = ofKind('PodDisruptionBudget').find(each => each.metadata.name === metadata.name).spec;
     for (const selector of [
       budget.selector,

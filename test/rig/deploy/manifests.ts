@@ -10,19 +10,12 @@ export const versionOf = (file: string): string => JSON.parse(readFileSync(file,
 const folder = 'deploy/kubernetes';
 const read = (path: string) => readFileSync(`${folder}/${path}`, 'utf8');
 
-/** What kustomize, which is no npm package, finds in a folder. */
-export function readFolder(name = '.') {
-  const kustomization: Manifest = parse(read(`${name}/kustomization.yaml`));
-  const manifests: Manifest[] = kustomization.resources.flatMap((file: string) =>
-    parseAllDocuments(read(`${name}/${file}`)).map(document => document.toJS()),
-  );
-  return { kustomization, manifests };
-}
-
-const entries = readdirSync(folder, { withFileTypes: true });
-export const components = entries.filter(entry => entry.isDirectory()).map(({ name }) => name);
-export const files = entries.filter(entry => entry.isFile()).map(({ name }) => name);
-export const { kustomization, manifests } = readFolder();
+export const files = readdirSync(folder);
+/** What kustomize, which is no npm package, puts together. */
+export const kustomization: Manifest = parse(read('kustomization.yaml'));
+export const manifests: Manifest[] = kustomization.resources.flatMap((file: string) =>
+  parseAllDocuments(read(file)).map(document => document.toJS()),
+);
 export const head = read('kustomization.yaml');
 export const settings: NodeJS.Dict<string> = parseEnv(read('settings.env'));
 export const ofKind = (kind: string) => manifests.filter(manifest => manifest.kind === kind);
