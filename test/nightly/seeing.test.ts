@@ -5,10 +5,12 @@ import t from 'tap';
 import { paymentEvent } from '../helper/webhooks.ts';
 import { ask, json } from '../rig/cluster/ask.ts';
 import type { Cluster } from '../rig/cluster/cluster.ts';
-import type { Series } from '../rig/cluster/prometheus.ts';
+import { queryPostgres } from '../rig/cluster/postgres.ts';
+import { Prometheus, type Series } from '../rig/cluster/prometheus.ts';
 import { has, openCluster } from '../rig/openCluster.ts';
-import { until } from '../rig/process.ts';
+import { makeFolder, until } from '../rig/process.ts';
 import { deliver } from '../rig/sender.ts';
+import { freePort } from '../rig/servers/ports.ts';
 
 const programs = ['prometheus', 'promtool', 'nginx', 'redis-server'];
 const skip = !programs.every(has) && `one of ${programs.join(', ')} is not installed`;
@@ -45,18 +47,19 @@ async function use({ url }: Cluster, i: number) {
 t.test('every panel of the dashboard has data from a cluster in use', { skip }, async t => {
   // Without retries, an event that fails is dead at once.
   const env = { RATE_LIMIT_MAX: '1000000', WEBHOOK_RETRIES: '0' };
-  const cluster = await openCluster(t, { env, prometheus: true });
-  const { prometheus, postgres } = cluster;
-  if (!prometheus || !postgres) throw new Error('The cluster is incomplete.');
+  const cluster = await openCluster(t, { env });
+  const port = await freePort();
+  const prometheus = new Prometheus({ folder: makeFolder(t), port, targets: cluster.metricsPorts });
+  t.teardown(() => prometheus.stop());
+  await prometheus.start();
   const from = Date.now();
 
   t.same(await use(cluster, 0), [200, 201, 200, 200, 400]);
-  await postgres.query(
+  const query = (text: string) => queryPostgres(cluster.databaseUrl, text);
+  await query(
     `create function fail() returns trigger language plpgsql as $$ begin if new.customer > 'cus_5' then raise 'No.'; end if; return new; end $$`,
   );
-  await postgres.query(
-    'create trigger fail before insert on subscriptions for each row execute function fail()',
-  );
+  await query('create trigger fail before insert on subscriptions for each row execute function fail()');
   let done = false;
   const usage = (async () => {
     for (let i = 1; !done; i++) await use(cluster, i);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
-import { Balancer, type BalancerKind } from './cluster/balancer.ts';
+import { Balancer } from './cluster/balancer.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { LocalPostgres } from './cluster/postgres.ts';
 import { makeFolder } from './process.ts';
@@ -22,10 +22,10 @@ export async function openCluster(t: Test, choices: Parameters<typeof Cluster.pr
   return cluster;
 }
 
-/** A balancer with the configuration of deploy/ in front of these servers. */
-export async function openBalancer(t: Test, kind: BalancerKind, servers: number[], folder = makeFolder(t)) {
+/** nginx, as in deploy/, in front of these servers. */
+export async function openBalancer(t: Test, servers: number[], folder = makeFolder(t)) {
   const port = await freePort();
-  const balancer = new Balancer({ kind, folder, port, servers });
+  const balancer = new Balancer({ folder, port, servers });
   t.teardown(() => balancer.stop());
   await balancer.start();
   return { port, url: `http://127.0.0.1:${port}`, balancer };

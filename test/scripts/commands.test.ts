@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { run } from '../helper/command.ts';
 
 const lines = Object.values<string>(manifest.scripts);
-const programs = [...globSync('scripts/*.ts'), 'test/rig/cluster/start.ts'].filter(program =>
+const programs = globSync('scripts/*.ts').filter(program =>
   readFileSync(program, 'utf8').includes('await mainOf('),
 );
 const mainOf = async (program: string) => (await import(`../../${program}`)).main;
@@ -38,9 +38,6 @@ t.test('a wrong value or name is reported in one line', async t => {
     ['scripts/seed.ts --users', "Option '--users <value>' argument missing"],
     ['scripts/seed.ts --users 1e3', '--users must be a whole number from 1 to 1,000,000'],
     ['scripts/doctor.ts --servers two', '--servers and --workers must be numbers'],
-    ['test/rig/cluster/start.ts --servers 4', '--servers must be 1 to 3'],
-    ['test/rig/cluster/start.ts --balancer apache', '--balancer is nginx or haproxy'],
-    ['test/rig/cluster/start.ts --port http', '--port must be 1 to 65000'],
     ['scripts/keys.ts', 'Name a command: create, list, revoke'],
     ['scripts/keys.ts toString', "Unknown command 'toString': use one of create, list, revoke"],
     ['scripts/keys.ts create --days 0', '--days must be 1 to 99999'],

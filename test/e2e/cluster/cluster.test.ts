@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { paymentEvent } from '../../helper/webhooks.ts';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';
 import { ask } from '../../rig/cluster/ask.ts';
-import type { Cluster } from '../../rig/cluster/cluster.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';
 import { until } from '../../rig/process.ts';
 import { deliver } from '../../rig/sender.ts';
@@ -12,12 +11,6 @@ const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600' };
 /** A different client address for each number. */
 const clientOf = (number: number) => `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
-
-const unavailable = {
-  status: 503,
-  headers: { 'retry-after': '1', 'content-type': 'application/json' },
-  body: { error: { status: 503, details: { code: 'unavailable' } } },
-};
 
 const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
 t.test('behind nginx', { skip: noPrograms }, async t => {
@@ -61,8 +54,27 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     });
   });
 
+  /**
+   * Bug: `GET /api/posts?title=<300 CJK characters>` got a Link header of 11 kB, which nginx turned into a 502. Six such
+   * requests a second took all servers out of rotation, and Node's own fetch refused the longest headers.
+   */
   t.test('a long request does not take a server out of rotation', async t => {
-    await sendLongRequests(t, cluster);
+    const from = '127.0.0.8';
+    const long = (characters: number) => encodeURIComponent('\u{1F600}'.repeat(characters));
+    const paths = [
+      `/api/posts?title=${encodeURIComponent('漢'.repeat(300))}`,
+      `/api/posts?title=${long(500)}`,
+      `/api/users?name=${long(200)}&sort=-name`,
+      `/api/users?name=${long(200)}&after=`,
+    ];
+    for (const path of paths) {
+      t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
+      t.equal((await fetch(cluster.url + path)).status, 200, "Node's own fetch accepts the headers");
+    }
+    const others = await Promise.all(
+      Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
+    );
+    t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'no other client is affected');
     t.notOk(cluster.logIncludes('nginx', 'too big header'));
     t.notOk(cluster.logIncludes('nginx', 'temporarily disabled'), 'all servers are still in rotation');
     const url = `${cluster.url}/api/users?limit=1`;
@@ -98,6 +110,11 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     );
     t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
     await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
+    const unavailable = {
+      status: 503,
+      headers: { 'retry-after': '1', 'content-type': 'application/json' },
+      body: { error: { status: 503, details: { code: 'unavailable' } } },
+    };
     for (const path of ['/api/users', '/api/users', '/api/graphql'])
       t.match(await ask(cluster.url + path), unavailable);
     await Promise.all(cluster.servers.map(server => server.start()));
@@ -107,49 +124,3 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     );
   });
 });
-
-const others = has('haproxy') && has('redis-server');
-t.test('behind HAProxy', { skip: !others && 'haproxy or redis-server is not installed' }, async t => {
-  const cluster = await openCluster(t, { env, balancer: 'haproxy', workers: 1 });
-  const url = `${cluster.url}/api/users?limit=1`;
-  const from = '127.0.0.2';
-  const answers = await Promise.all(
-    Array.from({ length: limit + 5 }, (_, i) =>
-      ask(url, { from, headers: { 'x-forwarded-for': `10.0.0.${i}` } }),
-    ),
-  );
-  t.equal(answers.filter(({ status }) => status === 200).length, limit);
-  t.equal((await ask(url, { from: '127.0.0.3' })).status, 200);
-  const event = JSON.stringify(paymentEvent({ id: 'evt_haproxy', customer: 'cus_haproxy' }), null, 2);
-  t.match(await deliver(cluster.url, event, { from }), { status: 200, text: 'OK' });
-  await sendLongRequests(t, cluster);
-  t.notOk(cluster.logIncludes('haproxy', 'is DOWN'), 'all servers are still in rotation');
-  await cluster.servers[0]?.stop('SIGKILL');
-  const after = await Promise.all(Array.from({ length: 20 }, () => ask(url, { from: '127.0.0.4' })));
-  t.same(new Set(after.map(({ status }) => status)), new Set([200]), 'one server less fails no request');
-  await Promise.all(cluster.servers.slice(1).map(server => server.stop('SIGKILL')));
-  t.match(await ask(url, { from: '127.0.0.4' }), unavailable);
-});
-
-/**
- * Bug: `GET /api/posts?title=<300 CJK characters>` got a Link header of 11 kB, which nginx turned into a 502. Six such
- * requests a second took all servers out of rotation, and Node's own fetch refused the longest headers.
- */
-async function sendLongRequests(t: Test, cluster: Cluster): Promise<void> {
-  const from = '127.0.0.8';
-  const long = (characters: number) => encodeURIComponent('\u{1F600}'.repeat(characters));
-  const paths = [
-    `/api/posts?title=${encodeURIComponent('漢'.repeat(300))}`,
-    `/api/posts?title=${long(500)}`,
-    `/api/users?name=${long(200)}&sort=-name`,
-    `/api/users?name=${long(200)}&after=`,
-  ];
-  for (const path of paths) {
-    t.equal((await ask(cluster.url + path, { from })).status, 200, path.slice(0, 40));
-    t.equal((await fetch(cluster.url + path)).status, 200, "Node's own fetch accepts the headers");
-  }
-  const others = await Promise.all(
-    Array.from({ length: 12 }, () => ask(`${cluster.url}/api/users?limit=1`, { from })),
-  );
-  t.same(new Set(others.map(({ status }) => status)), new Set([200]), 'no other client is affected');
-}

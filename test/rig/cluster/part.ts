@@ -51,7 +51,7 @@ export class Part {
     const output = openSync(log, 'a');
     const before = fstatSync(output).size;
     const written = () => readFileSync(log).subarray(before).toString();
-    // A separate process group: Ctrl-C goes to the parent only, which stops all parts in order.
+    // In a process group of its own, with the processes that it starts itself.
     this.#child = spawn(command, args, {
       env: { ...inherited(), ...env },
       stdio: ['ignore', output, output],

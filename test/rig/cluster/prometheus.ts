@@ -14,7 +14,7 @@ interface Options {
 const deploy = fileURLToPath(new URL('../../../deploy', import.meta.url));
 
 /** The configuration in `deploy/` with local addresses and an interval of a second. */
-export function render(targets: Map<string, number>): string {
+function render(targets: Map<string, number>): string {
   const { rule_files, scrape_configs } = parse(readFileSync(join(deploy, 'prometheus.yml'), 'utf8'));
   // JSON is valid YAML.
   return JSON.stringify({
