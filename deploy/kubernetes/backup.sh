@@ -1,5 +1,6 @@
 # Writes a dump of the database into the current folder or, with RESTORE=<name of a dump>, restores that into an empty one.
 # compose.yaml and backup.yaml run it in the image of PostgreSQL, whose major version must be that of the server or later.
+# Dumps are kept for KEEP_DAYS days, 14 by default.
 set -euo pipefail
 umask 077
 
@@ -29,4 +30,4 @@ pg_restore --file=/dev/null "$unfinished"
 mv "$unfinished" "$name"
 echo "$name: $(stat --format=%s "$name") bytes."
 # Only now, so that old dumps stay as long as no new one succeeds.
-find . -maxdepth 1 -name 'triport-*.dump' -mtime "+$KEEP_DAYS" -print -delete
+find . -maxdepth 1 -name 'triport-*.dump' -mtime "+${KEEP_DAYS:-14}" -print -delete
