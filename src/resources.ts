@@ -7,6 +7,7 @@ import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { changeOf } from '../schemas/change.ts';
 import { posts } from './services/posts.ts';
+import { relate } from './services/resource.ts';
 import { subscription } from './services/subscriptions/read.ts';
 import { users } from './services/users.ts';
 
@@ -35,3 +36,4 @@ export const graphqlParts = [...resources.flatMap(({ fields }) => fields), ...ch
 
 /** The resources with a table of their own: the audit log names them, and `/` counts them. */
 export const recordResources = resources.flatMap(({ resource }) => ('table' in resource ? resource : []));
+relate(recordResources);

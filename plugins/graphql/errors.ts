@@ -3,7 +3,7 @@ import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArra
 import type { Violation } from '../../schemas/error.ts';
 import { type AppError, type ErrorCode, isLimit, tooMuch } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
-import { explain } from '../../src/services/refusals.ts';
+import { explain } from '../../src/database/databaseErrors.ts';
 import { logFailure } from '../http/errors.ts';
 
 /** A document that is refused before any of it runs. The status depends on the media type. */

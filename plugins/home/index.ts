@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { Home } from '../../schemas/service.ts';
-import { explain } from '../../src/services/refusals.ts';
+import { explain } from '../../src/database/databaseErrors.ts';
 import { type AnyResource, countRecords } from '../../src/services/resource.ts';
 import { readContext } from '../http/context.ts';
 import { vary } from '../http/headers.ts';

@@ -6,8 +6,8 @@ import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
 import { need } from '../../src/access/need.ts';
 import { AppError, invalidToken } from '../../src/core/errors.ts';
+import { explain } from '../../src/database/databaseErrors.ts';
 import type { Follower } from '../../src/services/changes/follow.ts';
-import { explain } from '../../src/services/refusals.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { workOnDear } from './context.ts';
 

@@ -1,4 +1,4 @@
-import { AppError, OperatorError } from '../core/errors.ts';
+import { AppError, internal, lockedOut, OperatorError, tookTooLong, unavailable } from '../core/errors.ts';
 
 const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
@@ -59,6 +59,14 @@ export class LockedOut extends Error {
 
 /** Whether a write waited too long for others. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === lockNotAvailable;
+
+/** Any failure as the one error type that clients see. Unknown ones stay internal. */
+export function explain(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isTooSlow(error)) return tookTooLong(error);
+  if (isOutage(error)) return unavailable(error);
+  return isLockedOut(error) ? lockedOut() : internal(error);
+}
 
 /** Codes of TLS. */
 const insecure = /CERT|_TLS_|_SSL_|LEAF_SIGNATURE/;

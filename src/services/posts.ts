@@ -2,15 +2,14 @@ import { posts as table } from '../../drizzle/tables/posts.ts';
 import { post as contract } from '../../schemas/post.ts';
 import { removalOf } from './deletions.ts';
 import { changesOf, creationOf } from './records.ts';
-import { belongsTo } from './relations.ts';
 import { type Operations, resourceOf } from './resource.ts';
 import { user } from './users.ts';
 
 export const post = resourceOf('posts', contract, table, {
   counted: ['status'],
+  belongsTo: { authorId: { parent: user } },
   owner: 'authorId',
 });
-belongsTo(post, table.authorId, user);
 
 export const posts = {
   resource: post,

@@ -16,7 +16,7 @@ import { orm } from '../database/connection.ts';
 import { fewAtATime, type Lines, oneAtATime } from '../database/turns.ts';
 import { inTransaction, write } from '../database/write.ts';
 import { insertionOf, recordWrites } from './audit.ts';
-import { noParent, sideOf } from './relations.ts';
+import { noParent, sideOf, writeRecord } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
@@ -87,7 +87,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
     const add = async (inside: Context) => {
       await requireVisibleParents(inside, resource, members);
       await check?.(members, inside);
-      return (await insert(inside, members as never)) as Created;
+      return (await writeRecord(resource, insert(inside, members as never))) as Created;
     };
     // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
     const lines: Lines = {};
@@ -142,7 +142,8 @@ export function changesOf<C extends Contract, T extends ResourceTable>(
         await check?.(stored, changes, inside);
         const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
         const written = { ...changes, version: stored.version + 1, updatedAt };
-        await orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+        const update = orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+        await writeRecord(resource, update);
         const result = { ...stored, ...written };
         const sides = [sideOf(resource, stored), sideOf(resource, result)];
         const entry = { recordId: id, changed: Object.keys(changes), version: written.version, sides };

@@ -1,17 +1,17 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import { getTableColumns, getTableConfig, type PgColumn } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
 import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
 import { visible } from '../access/ownership.ts';
 import type { Condition } from '../core/conditions.ts';
-import { type Conflict, conflict } from '../core/conflicts.ts';
+import type { Conflict } from '../core/conflicts.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordById } from '../database/statements/recordById.ts';
+import { conflictsOfDeletion, uniqueOf } from './constraints.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
-import { refuse } from './refusals.ts';
 
 /** The schemas of a resource (schemas/contract.ts), and the names of its sorts and filters. */
 export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
@@ -34,12 +34,17 @@ interface Rules<C extends Contract> {
   counted?: C['filters'];
   /** Unique members, or lists of members that are unique together. A second record with the same value is a 409. */
   unique?: (Member<C> | Member<C>[])[];
+  /** The parents to which records belong, by the member with the id of each. */
+  belongsTo?: { [Name in Member<C>]?: Belonging };
   /** The member that names the user to whom a record belongs, or `id` if a record is a user: see `Ownership`. */
   owner?: Member<C> | 'id';
   /** Who may read a record: everyone who may read, when absent. */
   readBy?: 'owner';
   /** What else the deletion of records does in its transaction, also when they are deleted with another. */
   onRemoval?: OnRemoval;
+}
+interface Belonging extends Partial<Pick<Relation, 'cascade' | 'children'>> {
+  parent: AnyResource | 'itself';
 }
 type OnRemoval = (inside: Context, ids: string[]) => Promise<void>;
 
@@ -56,8 +61,9 @@ export type AnyResource = Omit<Resource, 'list'> & {
 export interface Relation {
   parent: AnyResource;
   child: AnyResource;
-  /** Of the child: it names the parent, by a foreign key `<table>_<column>_fkey`. */
+  /** Of the child: it names the parent. */
   column: PgColumn;
+  foreignKey: string;
   /** What a child calls the id of its parent. */
   member: string;
   /** What a child calls its parent, such as `author`: its list has a filter of this name. */
@@ -100,7 +106,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   plural: string,
   contract: C,
   table: T & Same<Static<C['record']>, T['$inferSelect']>,
-  { filters, sorts, counted = [], unique = [], owner, readBy, onRemoval }: Rules<C> = {},
+  { filters, sorts, counted = [], unique = [], belongsTo = {}, owner, readBy, onRemoval }: Rules<C> = {},
 ) {
   const byId = recordById<T>(table);
   const ownership = { owner, isPrivate: readBy === 'owner' };
@@ -134,7 +140,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
       ...sorts,
     },
   } as object as ListOf<C>);
-  return {
+  const resource = {
     ...ownership,
     onRemoval,
     name,
@@ -149,7 +155,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
     scope: 'read or own' as Need,
-    /** Those in which its records are the children, and those in which they are the parents: see `belongsTo`. */
+    /** Those in which its records are the children; and those in which they are the parents, known to `relate`. */
     parentRelations: [] as Relation[],
     childRelations: [] as Relation[],
     get parents(): Record<string, string> {
@@ -161,29 +167,39 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     /** The same, or not found. */
     get: async (context: Context, id: string) => orNotFound(capitalize(noun), await find(context, id)),
   };
+  for (const [member, { parent, ...rest }] of Object.entries(belongsTo as Record<string, Belonging>))
+    resource.parentRelations.push(
+      relationOf(resource, member, parent === 'itself' ? resource : parent, rest),
+    );
+  return resource;
 }
 
-/**
- * The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are
- * unique together.
- */
-function uniqueOf(noun: string, table: ResourceTable, members: string[]) {
-  const columns = members.map(member => getTableColumns(table)[member]?.name);
-  const [path = ''] = members.slice(-1);
-  const isAlone = members.length === 1;
-  const taken = conflict(isAlone ? `${columns}_taken` : `${noun.replaceAll(' ', '_')}_exists`, {
-    summary: `Another record has the same ${members.map(member => `\`${member}\``).join(' and ')}`,
-    // Resources with a member of the same name share the example of the document.
-    message: () => `Another record with this ${members.map(wordsOf).join(' and ')} exists.`,
-    example: { path: `/${path}` },
-  });
-  const { name: tableName, indexes } = getTableConfig(table);
-  const key = `${tableName}_${columns.join('_')}_key`;
-  // Under another name, the database would refuse a second record with an error that clients get as a 500.
-  if (!indexes.some(({ config }) => config.name === key))
-    throw new Error(`The table ${tableName} needs uniqueIndex('${key}').`);
-  refuse(key, () => taken.error());
-  return { members, taken };
+/** Tells each resource which others belong to it, when all are there. */
+export function relate(resources: AnyResource[]): void {
+  for (const relation of resources.flatMap(({ parentRelations }) => parentRelations))
+    relation.parent.childRelations.push(relation);
+}
+
+function relationOf(
+  child: AnyResource,
+  member: string,
+  parent: AnyResource,
+  { cascade = 'on request', children = child.plural }: Omit<Belonging, 'parent'>,
+): Relation {
+  const column = getTableColumns<PgTable>(child.table)[member] as PgColumn;
+  const foreignKey = `${getTableName(child.table)}_${column.name}_fkey`;
+  const conflicts = conflictsOfDeletion(parent, child);
+  return {
+    child,
+    column,
+    foreignKey,
+    parent,
+    member,
+    name: member.replace(/Id$/, ''),
+    children,
+    cascade,
+    conflicts,
+  };
 }
 
 /** How many records of each resource there are, by the plural of its name. */

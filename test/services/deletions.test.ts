@@ -4,10 +4,9 @@ import { Id } from '../../schemas/common.ts';
 import { contractOf } from '../../schemas/contract.ts';
 import type { Context } from '../../src/access/context.ts';
 import { newId } from '../../src/core/ids.ts';
+import { explain } from '../../src/database/databaseErrors.ts';
 import { removalOf } from '../../src/services/deletions.ts';
-import { explain } from '../../src/services/refusals.ts';
-import { belongsTo } from '../../src/services/relations.ts';
-import { resourceOf } from '../../src/services/resource.ts';
+import { relate, resourceOf } from '../../src/services/resource.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
 
@@ -28,9 +27,10 @@ const ownerContract = contractOf('Owner', 'An owner.', { members: {}, ...lists }
 const owner = resourceOf('owners', ownerContract, owners);
 const members = { ownerId: Id, parentId: Id };
 const folderContract = contractOf('Folder', 'A folder.', { members, ...lists });
-const folder = resourceOf('folders', folderContract, folders);
-belongsTo(folder, folders.ownerId, owner);
-belongsTo(folder, folders.parentId, folder);
+const folder = resourceOf('folders', folderContract, folders, {
+  belongsTo: { ownerId: { parent: owner }, parentId: { parent: 'itself' } },
+});
+relate([folder]);
 const removeFolder = removalOf(folder);
 const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
   removeFolder(context, id, { cascade }).then(() => undefined, explain);

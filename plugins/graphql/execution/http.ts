@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import { type GraphQLRequest, mediaTypes } from '../../../schemas/graphql.ts';
 import { invalid, statusOf } from '../../../src/core/errors.ts';
-import { explain } from '../../../src/services/refusals.ts';
+import { explain } from '../../../src/database/databaseErrors.ts';
 import { errorHeadersOf, translate } from '../../http/errors.ts';
 import { vary } from '../../http/headers.ts';
 import { retryIn, type Stream, sendEvents } from '../../http/streams.ts';

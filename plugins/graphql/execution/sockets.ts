@@ -4,7 +4,7 @@ import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { need } from '../../../src/access/need.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import { explain } from '../../../src/services/refusals.ts';
+import { explain } from '../../../src/database/databaseErrors.ts';
 import { charge } from '../../http/admission/limits.ts';
 import { handOver, mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
 import { publicErrors } from '../errors.ts';

@@ -127,6 +127,7 @@ function serviceFile(plan: Plan): string {
   const rules = [
     counted.length > 0 && `counted: [${counted.join(', ')}]`,
     unique.length > 0 && `unique: [${unique.join(', ')}]`,
+    parents.length > 0 && `belongsTo: { ${parents.map(parent => belongingOf(plan, parent)).join(', ')} }`,
     owner && `owner: '${owner.member}'`,
     isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
@@ -135,12 +136,10 @@ function serviceFile(plan: Plan): string {
 import { ${name} as contract } from '../../schemas/${name}.ts';
 import { removalOf } from './deletions.ts';
 import { changesOf, creationOf } from './records.ts';
-import { belongsTo } from './relations.ts';
 import { type Operations, resourceOf } from './resource.ts';
 ${importsOf(plan, ({ name }) => name)}
 
 export const ${name} = resourceOf('${plural}', contract, table${options});
-${parents.map(parent => relationOf(plan, parent)).join('\n')}
 
 export const ${plural} = {
   resource: ${name},
@@ -151,9 +150,9 @@ export const ${plural} = {
 `;
 }
 
-function relationOf({ name, plural }: Plan, { member, resource, children }: Parent): string {
-  const own = children === plural ? '' : `, { children: '${children}' }`;
-  return `belongsTo(${name}, table.${member}, ${resource.name}${own});`;
+function belongingOf({ name, plural }: Plan, { member, resource, children }: Parent): string {
+  const parent = resource.name === name ? `'itself'` : resource.name;
+  return `${member}: { parent: ${parent}${children === plural ? '' : `, children: '${children}'`} }`;
 }
 
 /** What every resource promises. Tests of its own rules can follow. */
