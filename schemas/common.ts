@@ -1,24 +1,27 @@
 import { type ObjectOptions, type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
-/** Every schema with an `$id`, by that: the components of the OpenAPI document. */
-export const components = new Map<string, TSchema>();
+/** An object that refuses members it does not name. With an `$id` others refer to it. */
+export const strict = <T extends TProperties>(properties: T, options: ObjectOptions = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...options });
 
-/** A schema that others refer to. A second one with its `$id` would silently take its place. */
-export function component<T extends TSchema>(schema: T): T {
-  const { $id = '' } = schema;
-  if (components.has($id)) throw new Error(`There are two schemas "${$id}".`);
-  components.set($id, schema);
-  return schema;
+const target = Symbol('target');
+
+/** A reference to a schema with an `$id`. */
+export const ref = <T extends TSchema>(schema: T) =>
+  Type.Unsafe<Static<T>>({ $ref: `${schema.$id ?? ''}#`, [target]: schema });
+
+/** The schemas to which a value refers, by their `$id`: the components of the OpenAPI document. */
+export function componentsIn(value: object, found = new Map<string, TSchema>()): Map<string, TSchema> {
+  const { [target]: component } = value as { [target]?: TSchema };
+  if (component?.$id !== undefined && found.get(component.$id) !== component) {
+    // One would silently take the place of the other.
+    if (found.has(component.$id)) throw new Error(`There are two schemas "${component.$id}".`);
+    found.set(component.$id, component);
+    componentsIn(component, found);
+  }
+  for (const part of Object.values(value)) if (typeof part === 'object' && part) componentsIn(part, found);
+  return found;
 }
-
-/** An object that refuses members it does not name. With an `$id` it is a component. */
-export function strict<T extends TProperties>(properties: T, options: ObjectOptions = {}) {
-  const schema = Type.Object(properties, { additionalProperties: false, ...options });
-  return options.$id === undefined ? schema : component(schema);
-}
-
-/** A reference to a component. */
-export const ref = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T>>({ $ref: `${schema.$id ?? ''}#` });
 
 /** Text and whole numbers that the service writes, so that nothing limits them. */
 export const string = (description: string, example?: string) =>

@@ -1,15 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import {
-  component,
-  integer,
-  limited,
-  nullableText,
-  nullableTime,
-  oneOf,
-  readOnly,
-  strict,
-  string,
-} from './common.ts';
+import { integer, limited, nullableText, nullableTime, oneOf, readOnly, strict, string } from './common.ts';
 import { logOf, logParameters, only } from './lists.ts';
 import { longestCustomer } from './subscription.ts';
 
@@ -161,23 +151,21 @@ export const Backlog = strict(
 export type Backlog = Static<typeof Backlog>;
 
 /** The members that the service reads. Providers send many more, and all of them are stored. */
-export const ProviderEvent = component(
-  Type.Object(
-    {
-      id: Type.Optional(Type.String({ examples: ['evt_3MtwBwLkdIwHu7ix28a3tqPa'] })),
-      type: Type.Optional(Type.String({ examples: ['payment_intent.succeeded'] })),
-      data: Type.Optional(
-        Type.Object({
-          object: Type.Optional(
-            Type.Object({ customer: Type.Optional(Type.String({ examples: ['cus_NffrFeUfNV2Hib'] })) }),
-          ),
-        }),
-      ),
-    },
-    {
-      $id: 'ProviderEvent',
-      description: 'An event as the provider sends it. Other members are allowed.',
-      additionalProperties: true,
-    },
-  ),
+export const ProviderEvent = Type.Object(
+  {
+    id: Type.Optional(Type.String({ examples: ['evt_3MtwBwLkdIwHu7ix28a3tqPa'] })),
+    type: Type.Optional(Type.String({ examples: ['payment_intent.succeeded'] })),
+    data: Type.Optional(
+      Type.Object({
+        object: Type.Optional(
+          Type.Object({ customer: Type.Optional(Type.String({ examples: ['cus_NffrFeUfNV2Hib'] })) }),
+        ),
+      }),
+    ),
+  },
+  {
+    $id: 'ProviderEvent',
+    description: 'An event as the provider sends it. Other members are allowed.',
+    additionalProperties: true,
+  },
 );

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
+import { componentsIn, ref } from '../../schemas/common.ts';
+import { ErrorEnvelope } from '../../schemas/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { packageFile, senderOf, servePage } from '../pages/assets.ts';
@@ -82,8 +84,10 @@ async function openWriter(app: FastifyInstance, { version, open, resources }: Op
       return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
   });
-  for (const schema of Object.values(app.getSchemas())) writer.addSchema(schema);
-  for (const route of app.routes) if (!route.schema?.hide && route.method !== 'HEAD') writer.route(route);
+  const routes = app.routes.filter(({ schema, method }) => !schema?.hide && method !== 'HEAD');
+  const components = componentsIn([ref(ErrorEnvelope), ...routes.map(({ schema }) => schema ?? {})]);
+  for (const name of [...components.keys()].sort()) writer.addSchema(components.get(name));
+  for (const route of routes) writer.route(route);
   await writer.ready();
   return writer;
 }

@@ -1,7 +1,7 @@
 import type { IntegerOptions, StringOptions, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
-import { anyJson, components, idPattern, wholeText } from '../../schemas/common.ts';
+import { anyJson, componentsIn, idPattern, wholeText } from '../../schemas/common.ts';
 import type { Violation } from '../../schemas/error.ts';
 import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
@@ -51,8 +51,8 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  // Added, not compiled: most are only in responses.
-  for (const [id, component] of components) if (!Object.hasOwn(ajv.schemas, id)) ajv.addSchema(component);
+  for (const [id, component] of componentsIn(schema))
+    if (ajv.schemas[id]?.schema !== component) ajv.addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>
     validate(value) ? undefined : violations(validate.errors ?? [], part);

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { components, strict } from '../../../schemas/common.ts';
+import { componentsIn, strict } from '../../../schemas/common.ts';
 import { type AppError, invalid } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';
@@ -22,9 +22,6 @@ const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 export default fp(async app => {
-  // In the order of their names: the order of imports differs between programs.
-  for (const name of [...components.keys()].sort()) app.addSchema(components.get(name));
-
   // Not earlier, so that the request is counted first.
   app.addHook('preParsing', (request, _reply, payload, done) => done(checkTarget(request), payload));
 
@@ -70,12 +67,15 @@ function validatorOf(schema: TSchema, httpPart: string) {
 
 type Serializer = (value: unknown) => string;
 const serializers = new Map<string, Serializer>();
-const shared = () =>
-  Object.fromEntries(components) as Record<string, object> as Record<string, fastJson.Schema>;
 
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
 export function serializerOf(response: object): Serializer {
-  const make = () => withNewline(fastJson(response as fastJson.Schema, { schema: shared() }));
+  const make = () => {
+    const schema = Object.fromEntries(componentsIn(response)) as Record<string, object>;
+    return withNewline(
+      fastJson(response as fastJson.Schema, { schema: schema as Record<string, fastJson.Schema> }),
+    );
+  };
   return keptIn(serializers, JSON.stringify(response), make);
 }
 
