@@ -50,6 +50,7 @@ const shared: Refusal[] = [
   internal,
   unavailable,
 ];
+const sharedCodes = shared.map(error => error().code);
 const bodyOf = ({ message, code, details }: AppError) => ({
   error: { message, status: statusOf[code], details },
 });
@@ -95,11 +96,11 @@ const shapeOf = (value: unknown): TSchema => {
   return Type.Unsafe({ type: Number.isInteger(value) ? 'integer' : typeof value });
 };
 
-function conflictSchema({ code, error, optional = [] }: Conflict): object {
-  const { code: _, ...members } = error().details as { code: string };
+function conflictSchema(conflict: Conflict): object {
+  const { code, ...members } = conflict().details as { code: string };
   const shapes = Object.entries(members).map(([name, value]) => {
     const shape = shapeOf(value);
-    return [name, optional.includes(name) ? Type.Optional(shape) : shape];
+    return [name, conflict.optional.includes(name) ? Type.Optional(shape) : shape];
   });
   return envelope(statusOf.conflict, coded([code], Object.fromEntries(shapes)));
 }
@@ -111,12 +112,10 @@ export const schemaNameOf = (code: string) =>
 /** The schemas of the shared errors and of the conflicts, by name. */
 export const errorSchemas = (conflicts: readonly Conflict[]) =>
   Object.fromEntries([
-    ...shared
-      .map(error => error().code)
-      .map(code => [
-        `${schemaNameOf(code)}Error`,
-        envelope(statusOf[code], detailsOf[code] ?? coded([code])),
-      ]),
+    ...sharedCodes.map(code => [
+      `${schemaNameOf(code)}Error`,
+      envelope(statusOf[code], detailsOf[code] ?? coded([code])),
+    ]),
     ...conflicts.map(conflict => [`${schemaNameOf(conflict.code)}Error`, conflictSchema(conflict)]),
   ]);
 
@@ -153,7 +152,7 @@ const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>
   Object.fromEntries(
-    conflicts.map(({ code, summary, error }) => [code, { summary, value: bodyOf(error()) }]),
+    conflicts.map(conflict => [conflict.code, { summary: conflict.summary, value: bodyOf(conflict()) }]),
   );
 
 function conflictResponse(conflicts: readonly Conflict[]) {

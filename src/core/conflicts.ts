@@ -1,7 +1,7 @@
-import { AppError, type ErrorCode } from './errors.ts';
+import { AppError, type ErrorCode, refusal } from './errors.ts';
 
-/** A 409 by its `details.code`, which clients rely on: the error, and what the OpenAPI document says of it. */
-export type Conflict<D extends object = object> = ReturnType<typeof conflict<D>>;
+/** A refusal by its `details.code`, which clients rely on. */
+export type Conflict<D extends object = never> = ReturnType<typeof conflict<D>>;
 
 interface Texts<D> {
   summary: string;
@@ -14,15 +14,11 @@ interface Texts<D> {
   as?: ErrorCode;
 }
 
+/** A 409, which is the same for all operations that answer it. */
 export const conflict = <D extends object>(
   code: string,
   { summary, message, example, optional = [], as = 'conflict' }: Texts<D>,
-) => ({
-  code,
-  summary,
-  optional,
-  /** With the details of the example when there are no others. */
-  error(details = example) {
-    return new AppError(as, message(details), { code, ...details });
-  },
-});
+) => {
+  const error = (details: D = example) => new AppError(as, message(details), { code, ...details });
+  return Object.assign(refusal(summary, error), { code, optional });
+};

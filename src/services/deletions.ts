@@ -72,8 +72,8 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
     if (!isAllowed || ids.length > maxCascade) {
       const total = await countOf(inside, child, ofParents);
       const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
-      if (isAllowed) throw conflicts.tooMany.error({ ...details, maximum: maxCascade });
-      if (total > 0) throw conflicts.hasChildren.error(details);
+      if (isAllowed) throw conflicts.tooMany({ ...details, maximum: maxCascade });
+      if (total > 0) throw conflicts.hasChildren(details);
     }
     const known = found.get(child.name) ?? new Set();
     const others = ids.filter(id => !known.has(id));

@@ -52,7 +52,7 @@ export async function withIdempotencyKey(
     return await inTransaction(context, attempt, { [hash]: oneAtATime });
   } catch (error) {
     // It waited for the key, and not for something that the work needs.
-    throw error instanceof LockedOut && error.turn === hash ? inProgress.error() : error;
+    throw error instanceof LockedOut && error.turn === hash ? inProgress() : error;
   }
 }
 

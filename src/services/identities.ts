@@ -51,7 +51,7 @@ export async function addIdentity(context: Context, id: string, name: IdentityNa
   return inTransaction(context, async inside => {
     await lockRecord(inside, user, id, 'key share');
     const { identity, person, isNew } = await link(inside, id, name);
-    if (person !== id) throw identityTaken.error();
+    if (person !== id) throw identityTaken();
     if (isNew) await recordWrites(inside, 'identity.create', [{ recordId: id }]);
     return { identity, isNew };
   });
@@ -122,14 +122,14 @@ export async function registerMe(context: Context, input: Static<typeof contract
     // One after another on all instances: otherwise the second would only learn that its address is taken.
     await inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [once]);
     const known = await readPerson(inside.db, name);
-    if (known !== null) throw personExists.error({ id: known });
+    if (known !== null) throw personExists({ id: known });
     // The person creates themselves, so the id is there before the record.
     const record = newRecord(inside);
     const actor = { ...inside.actor, scopes: ['write', 'own'] as const, person: record.id };
     const created = await users.create({ ...inside, actor }, { ...input, ...record });
     const { person, isNew } = await link(inside, record.id, name);
     // An administrator was faster.
-    if (!isNew) throw personExists.error({ id: person });
+    if (!isNew) throw personExists({ id: person });
     inside.afterwards?.push(trustNothing);
     return created;
   };

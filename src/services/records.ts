@@ -185,7 +185,7 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   const message = 'is read-only and differs from the stored value';
   const refused = different.filter(([name]) => constant.includes(name));
   if (refused.length > 0) throw invalid(refused.map(([name]) => ({ in: 'body', path: `/${name}`, message })));
-  if (different.some(([name]) => growing.includes(name))) throw stale.error({ version: stored.version });
+  if (different.some(([name]) => growing.includes(name))) throw stale({ version: stored.version });
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 

@@ -25,7 +25,7 @@ export async function writeRecord<T>(
     return await written;
   } catch (error) {
     const constraint = databaseFailure(error)?.constraint;
-    const taken = unique.find(({ key }) => key === constraint)?.taken.error();
+    const taken = unique.find(({ key }) => key === constraint)?.taken();
     // Only a child meets a foreign key: the deletion of a parent has locked it and its children.
     const relation = parentRelations.find(({ foreignKey }) => foreignKey === constraint);
     throw taken ?? (relation ? noParent(relation.member, relation.parent) : error);

@@ -73,7 +73,7 @@ export interface Relation {
   /** When the children are deleted with their parent: on request is a 409 otherwise. */
   cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
-  conflicts: { hasChildren: Conflict; tooMany: Conflict };
+  conflicts: ReturnType<typeof conflictsOfDeletion>;
 }
 
 /** What can be done with a resource over REST and GraphQL besides reading it. What is left out, neither offers. */

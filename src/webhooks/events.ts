@@ -100,7 +100,7 @@ export async function actOnEvent(context: Context, action: Action, event: string
     const { changed } = await act(inside, action, eq(id, event));
     const stored = await getEvent(inside, event);
     if (changed > 0) return stored;
-    throw action.conflict.error({ status: stored.status });
+    throw action.conflict({ status: stored.status });
   });
 }
 

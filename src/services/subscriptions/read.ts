@@ -87,6 +87,6 @@ export async function findSubscription(
     : [];
   const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
   if (matching.length > 1)
-    throw severalProviders.error({ providers: matching.map(subscription => subscription.provider) });
+    throw severalProviders({ providers: matching.map(subscription => subscription.provider) });
   return matching[0];
 }
