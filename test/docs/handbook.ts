@@ -164,8 +164,11 @@ function parse(text: string): unknown {
 /** Runs a command without the environment variables of the test runner. */
 export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
   const { PATH, HOME, TEST_MEMORY = '', NODE_COMPILE_CACHE = '' } = process.env;
+  // Networks may have a proxy, and certificates of their own.
+  const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS } = process.env;
   // npm must not ask the network for a newer version of itself.
-  const env = { PATH, HOME, TEST_MEMORY, NODE_COMPILE_CACHE, npm_config_update_notifier: 'false' };
+  const settings = { npm_config_update_notifier: 'false', HTTPS_PROXY, NODE_EXTRA_CA_CERTS };
+  const env = { PATH, HOME, TEST_MEMORY, NODE_COMPILE_CACHE, ...settings };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (output += data));
