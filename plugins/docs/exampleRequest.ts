@@ -26,7 +26,7 @@ export const pathOf = ({ url }: RouteOptions) => url.replace(/:(\w+)/g, '{$1}');
 /** A request that the operation accepts, made of the examples in its schemas. */
 export function exampleRequest(
   route: RouteOptions,
-  { parameters = [], requestBody, responses }: Operation,
+  { parameters = [], requestBody }: Operation,
   schemas: Schemas,
 ) {
   const own = parameters.filter((each): each is Parameter => 'name' in each);
@@ -41,8 +41,6 @@ export function exampleRequest(
     params: examplesOf(own.filter(each => each.in === 'path')),
     /** The parameters of the query that must be there. */
     required: examplesOf(own.filter(each => each.in === 'query' && each.required)),
-    /** Whether the answer is, or there is none. */
-    isJson: !/text\/(plain|event-stream)/.test(JSON.stringify(responses)),
     query: own.filter(each => each.in === 'query').map(({ name }) => name),
     ...(media && { mediaType: media[0], body: exampleOf(schemaIn(media[1], schemas)) }),
   };
@@ -65,21 +63,22 @@ function exampleOf({ properties = {}, required = [] }: Schema): Record<string, u
 const server = 'https://api.example.com';
 
 /** How to send the request, for those who copy it. */
-export const samplesOf = (request: ExampleRequest, needsKey: boolean) => [
-  { lang: 'Shell', label: 'curl', source: curl(request, needsKey) },
-  ...(request.isJson ? [{ lang: 'TypeScript', label: 'TypeScript', source: typescript(request) }] : []),
-];
-
-function curl(
-  { method, path, params, required, mediaType, body }: ExampleRequest,
-  needsKey: boolean,
-): string {
-  const url =
-    server + path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+export function samplesOf({ path, params, required, ...request }: ExampleRequest, needsKey: boolean) {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const query = new URLSearchParams(required as Record<string, string>);
+  const url = `${server}${filled}${query.size > 0 ? `?${query}` : ''}`;
+  return [
+    { lang: 'Shell', label: 'curl', source: curl(url, request, needsKey) },
+    { lang: 'TypeScript', label: 'TypeScript', source: typescript(url, request, needsKey) },
+  ];
+}
+
+type Sent = Pick<ExampleRequest, 'method' | 'mediaType' | 'body'>;
+
+function curl(url: string, { method, mediaType, body }: Sent, needsKey: boolean): string {
   const implied = body ? 'POST' : 'GET';
   return [
-    `curl ${method === implied ? '' : `-X ${method} `}${query.size > 0 ? `'${url}?${query}'` : url}`,
+    `curl ${method === implied ? '' : `-X ${method} `}${url.includes('?') ? `'${url}'` : url}`,
     ...(needsKey ? [`-H "Authorization: Bearer $KEY"`] : []),
     ...(body
       ? [`-H 'Content-Type: ${mediaType}'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]
@@ -87,16 +86,18 @@ function curl(
   ].join(' \\\n  ');
 }
 
-/** With the client that `npm run client` writes. */
-function typescript({ method, path, params, required, body }: ExampleRequest): string {
-  const hasQuery = Object.keys(required).length > 0;
-  const options = {
-    ...(Object.keys(params).length > 0 && { params: { path: params, ...(hasQuery && { query: required }) } }),
-    ...(body && { body }),
-  };
-  const argument = Object.keys(options).length > 0 ? `, ${literal(options)}` : '';
-  return `const { data, error } = await client.${method}('${path}'${argument});`;
+function typescript(url: string, { method, mediaType, body }: Sent, needsKey: boolean): string {
+  const headers = [
+    ...(needsKey ? [`Authorization: 'Bearer ' + key`] : []),
+    ...(body ? [`'Content-Type': '${mediaType}'`] : []),
+  ];
+  const options = [
+    ...(method === 'GET' ? [] : [`method: '${method}'`]),
+    ...(headers.length > 0 ? [`headers: { ${headers.join(', ')} }`] : []),
+    ...(body ? [`body: JSON.stringify(${literal(body)})`] : []),
+  ].map(option => `  ${option},\n`);
+  return `const response = await fetch('${url}'${options.length > 0 ? `, {\n${options.join('')}}` : ''});`;
 }
 
-/** As one writes it by hand: names without quotes, one member in a line. */
-const literal = (value: object) => inspect(value, { compact: false, depth: null });
+/** As one writes it by hand: names without quotes. */
+const literal = (value: object) => inspect(value, { breakLength: Number.POSITIVE_INFINITY, depth: null });

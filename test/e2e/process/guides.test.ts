@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { blocksOf, copyProject, missing, runBlocks, succeeds, walk } from '../../docs/handbook.ts';
@@ -35,15 +35,6 @@ for (const [page, least, what] of [
     t.ok(steps.length > least, 'there are steps');
     await walk(t, steps, folder, tests);
   });
-
-t.test('the client of a service with a new resource has its operations and its conflicts', async t => {
-  const out = t.testdir();
-  await succeeds(t, `npm run -s client -- '${out}'`, folder);
-  const types = readFileSync(join(out, 'api.ts'), 'utf8');
-  for (const name of ['"/api/comments/{comment_id}": {', 'CommentCreate: {', 'UserHasCommentsError: {'])
-    t.ok(types.includes(name), name);
-  t.match(readFileSync(join(out, 'graphql-env.d.ts'), 'utf8'), "'CommentCreateInput': {");
-});
 
 t.test('a new resource can be any kind: a join, a tree, of any field, of an owner alone', async t => {
   for (const [plural, given] of Object.entries({

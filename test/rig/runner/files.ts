@@ -11,7 +11,7 @@ export const measuresTimes = (file: string) =>
 
 /** The longest files run first, so that none of them runs by itself at the end. */
 const long =
-  /(guides|scripts\/client|retries|fuzz|connecting|limits|image|e2e\/(pages|storage)\/\w+|(kill|command))\.test\.ts$/;
+  /(guides|retries|fuzz|connecting|limits|image|e2e\/(pages|storage)\/\w+|(kill|command))\.test\.ts$/;
 
 /**
  * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a

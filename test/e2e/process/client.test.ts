@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { blocksOf, command, runBlocks, succeeds } from '../../docs/handbook.ts';
+import { makeKey } from '../../helper/access.ts';
+import { build } from '../../helper/app.ts';
+import { serve } from '../../helper/servers/serve.ts';
+import { makeFolder } from '../../rig/process.ts';
+
+const page = 'docs/client.md';
+
+/** Nothing here may compile. The compiler reports a directive whose line compiles. */
+const mistakes = `
+import { createPost, createUser, deleteUser, listPosts } from './client.js';
+
+// @ts-expect-error an optional member that does not exist
+await createPost({ body: { title: 'Notes', authorId: '1', staus: 'draft' } });
+// @ts-expect-error a parameter of another path
+await deleteUser({ path: { post_id: '1' } });
+// @ts-expect-error a filter that does not exist
+await listPosts({ query: { auhtor: '1' } });
+const { error } = await createUser({ body: { name: 'Ada', email: 'ada@example.com' } });
+// @ts-expect-error a status that the operation does not answer
+if (error?.error.status === 404) throw error;
+`;
+
+/** The samples of the document: test/docs/operations.test.ts shows what they send. */
+function samplesIn({ paths }: { paths: Record<string, object> }): string {
+  const operations = Object.values(paths).flatMap(item => Object.values(item));
+  const samples = operations.flatMap(operation => operation['x-codeSamples']);
+  const sources = samples.filter(({ lang }) => lang === 'TypeScript').map(({ source }) => source);
+  return `declare const key: string;\nexport {};\n${sources.map(source => `{\n${source}\n}`).join('\n')}`;
+}
+
+// What npm has in its cache says nothing.
+const look = 'npm view @hey-api/openapi-ts name --fetch-retries=1 --fetch-retry-mintimeout=1000';
+const { code } = await command(`${look} --cache '${tmpdir()}/npm'`);
+const missing = code !== 0 && 'the registry of npm does not answer';
+const skip = !process.env.CI && missing;
+
+t.test('the client of docs/client.md calls the service, and no mistake compiles', { skip }, async t => {
+  if (missing) return t.fail(missing);
+  const folder = makeFolder(t);
+  const { app, call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const { key } = await makeKey(database, ['write']);
+  for (const { file, text } of [page, 'docs/safe-writes.md'].flatMap(each => blocksOf(each)))
+    if (file) writeFileSync(join(folder, file), text.replaceAll('http://127.0.0.1:3000', url));
+  writeFileSync(join(folder, 'mistakes.ts'), mistakes);
+  writeFileSync(join(folder, 'samples.ts'), samplesIn((await call('GET', '/docs/json', 200)).body));
+  await runBlocks(t, page, url, { folder, variables: { API_KEY: key } });
+  await succeeds(t, 'npx gql.tada check', folder);
+
+  const proxy = await serve(t, (_, response) => response.writeHead(502).end('<h1>Bad Gateway</h1>'));
+  const unread = `import { listUsers } from './client.js';
+    for (const baseUrl of ['${proxy.url}', '${url}'])
+      await listUsers({ baseUrl, headers: { 'If-None-Match': '*' } }).catch(error => console.log(error.message));`;
+  writeFileSync(join(folder, 'dist/unread.js'), unread);
+  const { output } = await command(`API_KEY=${key} node dist/unread.js`, folder);
+  t.equal(output, 'No answer of the service: 502\nNo answer of the service: 304\n');
+});
