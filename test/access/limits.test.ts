@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fastify } from 'fastify';
 import t from 'tap';

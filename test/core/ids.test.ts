@@ -1,3 +1,4 @@
+// runs: in its own process
 import t from 'tap';
 import { isId, lowestId, newId, timeOf } from '../../src/core/ids.ts';
 

@@ -1,3 +1,4 @@
+// runs: on embedded, on postgres, on citus
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runs: late
 import t, { type Test } from 'tap';
 import { faults, type Scene } from '../rig/chaos/faults.ts';
 import { runFaults } from '../rig/chaos/run.ts';

@@ -1,3 +1,4 @@
+// runs: late
 import t from 'tap';
 import { projectFolder } from '../rig/cluster/cluster.ts';
 import { attack } from '../rig/load/attack.ts';

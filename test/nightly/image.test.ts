@@ -1,3 +1,4 @@
+// runs: long
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';

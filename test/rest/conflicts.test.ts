@@ -1,3 +1,4 @@
+// runs: late
 import t from 'tap';
 import { build } from '../helper/app.ts';
 

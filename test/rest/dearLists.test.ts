@@ -1,3 +1,4 @@
+// runs: on postgres, on citus
 import t, { type Test } from 'tap';
 import { getTableColumns } from '../../drizzle/orm.ts';
 import { posts as table } from '../../drizzle/tables/posts.ts';
@@ -186,9 +187,8 @@ t.test('dear lists are read one at a time for an account, and others do not wait
     app.inject({ url: `/api/posts?${asked}`, remoteAddress });
   sent.length = 0;
   const begun = () => sent.filter(({ on }) => on === 'dear').length;
-  const own = [since, `author=${many}`, 'sort=title&limit=100&page=1101'].map(asked =>
-    get('192.0.2.1', asked),
-  );
+  const dear = [since, `author=${many}`, 'sort=title&limit=100&page=1101'];
+  const own = dear.map(asked => get('192.0.2.1', asked));
   await until('one has begun', () => begun() === 1, 10);
   const other = get('192.0.2.2', since);
   await until('that of another account has begun, too', () => begun() === 2, 10);

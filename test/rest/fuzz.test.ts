@@ -1,3 +1,4 @@
+// runs: long, on embedded
 import fc from 'fast-check';
 import t from 'tap';
 import { post } from '../../src/services/posts.ts';

@@ -1,3 +1,4 @@
+// runs: on embedded, on postgres
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair } from 'jose';
 import t, { type Test } from 'tap';

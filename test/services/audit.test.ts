@@ -1,3 +1,4 @@
+// runs: in its own process
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { auditLog } from '../../drizzle/tables/auditLog.ts';

@@ -1,3 +1,4 @@
+// runs: in its own process
 import t, { type Test } from 'tap';
 import { integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
 import { Id } from '../../schemas/common.ts';

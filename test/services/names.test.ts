@@ -1,3 +1,4 @@
+// runs: in its own process
 import { type TProperties, Type } from '@sinclair/typebox';
 import { pino } from 'pino';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// runs: in its own process
 import t from 'tap';
 import type { SubscriptionStatus } from '../../schemas/subscription.ts';
 import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';

@@ -1,3 +1,4 @@
+// runs: late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';

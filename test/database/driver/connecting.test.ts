@@ -1,3 +1,4 @@
+// runs: long, late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { connectTo } from '../../../src/database/postgres/client.ts';

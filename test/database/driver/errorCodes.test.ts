@@ -1,3 +1,4 @@
+// runs: in its own process
 import t from 'tap';
 import { databaseFailure, isDenied, isOutage, reasonForLog } from '../../../src/database/databaseErrors.ts';
 

@@ -1,3 +1,4 @@
+// runs: in its own process
 import t, { type Test } from 'tap';
 import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
 import { createPostgres } from '../../helper/database.ts';

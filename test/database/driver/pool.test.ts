@@ -1,3 +1,4 @@
+// runs: in its own process
 import { setImmediate as turn } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';

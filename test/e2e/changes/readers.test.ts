@@ -1,3 +1,4 @@
+// runs: late
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';

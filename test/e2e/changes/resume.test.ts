@@ -1,3 +1,4 @@
+// runs: late
 import t from 'tap';
 import { followChanges } from '../../rig/changes.ts';
 import { startPair } from '../../rig/pair.ts';

@@ -1,3 +1,4 @@
+// runs: late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { paymentEvent } from '../../helper/webhooks.ts';

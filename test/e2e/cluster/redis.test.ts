@@ -1,3 +1,4 @@
+// runs: late
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';

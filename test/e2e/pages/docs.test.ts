@@ -1,3 +1,4 @@
+// runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { command } from '../../docs/handbook.ts';

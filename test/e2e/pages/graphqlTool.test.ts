@@ -1,3 +1,4 @@
+// runs: long
 import t from 'tap';
 import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';

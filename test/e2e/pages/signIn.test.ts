@@ -1,3 +1,4 @@
+// runs: long
 import t from 'tap';
 import { blocksOf } from '../../docs/handbook.ts';
 import { openIssuer } from '../../helper/access.ts';

@@ -1,3 +1,4 @@
+// runs: long
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// runs: late
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// runs: long
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// runs: long
 import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

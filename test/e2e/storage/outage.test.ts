@@ -1,3 +1,4 @@
+// runs: long, late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';

@@ -1,3 +1,4 @@
+// runs: long
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

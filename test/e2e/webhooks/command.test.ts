@@ -1,3 +1,4 @@
+// runs: long
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// runs: late
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
 import { openCollector } from '../../helper/servers/collector.ts';

@@ -1,3 +1,4 @@
+// runs: long
 import t from 'tap';
 import { createPostgres } from '../../helper/database.ts';
 import { makeDataFolder, startService, until } from '../../rig/process.ts';

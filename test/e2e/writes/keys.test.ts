@@ -1,3 +1,4 @@
+// runs: late
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// runs: long, late
 import { parse } from 'graphql';
 import t from 'tap';
 import { buildGraphQL, fill } from '../../helper/graphql.ts';

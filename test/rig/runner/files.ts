@@ -1,47 +1,80 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { OperatorError } from '../../../src/core/errors.ts';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
-/** These measure response times under load, or make much, so they run last, with few others. */
-export const measuresTimes = (file: string) =>
-  /(e2e\/(cluster\/(cluster|redis)|process\/shutdown|storage\/outage|changes\/(readers|resume)|writes\/keys|webhooks\/instances)|nightly\/(chaos|hostile)|database\/(locks|driver\/connecting)|limits\/limits|rest\/conflicts|http\/pressure|webhooks\/overlaps)\.test\.ts$/.test(
-    file,
-  );
-
-/** The longest files run first, so that none of them runs by itself at the end. */
-const long =
-  /(guides|retries|fuzz|connecting|limits|image|e2e\/(pages|storage)\/\w+|(kill|command))\.test\.ts$/;
+const both: Suite[] = ['embedded', 'postgres'];
+/** What callers and operators see must be the same on a distributed database. */
+const each: Suite[] = [...both, 'citus'];
 
 /**
- * These set up tracing, listen for unhandled errors, declare resources, or move the clock: ids never step back in a
- * process, so those of later tests would lie in the future.
+ * Where the tests in a folder run. Some need one database only: the pages show the embedded one, and what is about HTTP
+ * takes a server, which makes a new database in a third of the time.
  */
-const changes =
-  /(telemetry\/tracing|database\/driver\/\w+|core\/ids|services\/(audit|deletions|names)|access\/(keys|table)|webhooks\/(effects|retries|overlaps|replays|trimming))\.test\.ts$/;
-export const changesProcess = (file: string) => changes.test(file);
+const folders: Record<string, Suite[]> = {
+  'test/': both,
+  'test/access/': ['postgres', 'citus'],
+  'test/changes/': each,
+  'test/docs/': ['embedded'],
+  'test/e2e/': ['e2e'],
+  'test/graphql/': each,
+  'test/graphql/documents/': ['postgres', 'citus'],
+  'test/graphql/limits/': ['postgres', 'citus'],
+  'test/http/': ['postgres'],
+  'test/http/requests/': both,
+  'test/nightly/': ['nightly'],
+  'test/resources/': each,
+  'test/rest/': each,
+  'test/scripts/': ['embedded'],
+  'test/services/subscriptions/': each,
+  'test/telemetry/': ['postgres'],
+  'test/webhooks/': each,
+};
 
-/** These run once: the pages show the embedded database, and the fuzz tests take long, because they try all operations. The doctor examines a server, too. */
-const onEmbedded =
-  /^test\/(config\/|core\/|docs\/|scripts\/(?!doctor))|(database\/embedded|rest\/fuzz)\.test\.ts$/;
-/** So do these: they are about HTTP, or have many rows, and a server makes a new database in a third of the time. */
-const onPostgres = /^test\/(access\/|http\/[^/]+$|telemetry\/|graphql\/\w+\/|rest\/dearLists)/;
+/** What a test says in a line such as `// runs: long, on postgres`, and what that means. */
+const words = {
+  long: 'begins before the others, so that it does not run by itself at the end',
+  late: 'runs after the others, beside one more at most: it measures times under load, or makes much',
+  // Ids never step back in a process, so those of later tests would lie in the future.
+  'in its own process':
+    'sets up tracing, listens for unhandled errors, declares resources, or moves the clock',
+  'on embedded': 'runs on this database, and on no others than it names, whatever its folder says',
+  'on postgres': 'the same',
+  'on citus': 'the same',
+};
+type Word = keyof typeof words;
 
-/** What callers and operators see, which must be the same on a distributed database. */
-const onCitus =
-  /^test\/((changes|rest|graphql|resources|webhooks|access|services\/subscriptions)\/|database\/migrations)/;
-
-/** The test files of a suite in order. What is stored, read and changed is tested on each database; the rest on one. */
-export function filesOf(suite: Suite): string[] {
-  return allOf(suite).toSorted((a, b) => Number(long.test(b)) - Number(long.test(a)));
+export interface TestFile {
+  path: string;
+  words: Word[];
 }
 
-function allOf(suite: Suite): string[] {
-  if (suite === 'e2e' || suite === 'nightly') return globSync(`test/${suite}/**/*.test.ts`);
-  const files = globSync('test/**/*.test.ts', { exclude: ['test/e2e/**', 'test/nightly/**'] });
-  const opensDatabase = (file: string) => !onEmbedded.test(file) && imports(file, 'test/helper/database.ts');
-  if (suite === 'embedded') return files.filter(file => !onPostgres.test(file) || !opensDatabase(file));
-  return files.filter(opensDatabase).filter(file => suite !== 'citus' || onCitus.test(file));
+/** A test file, and what it says of itself. */
+export function readTest(path: string): TestFile {
+  const [, line] = /^\/\/ runs: (.*)$/m.exec(readFileSync(path, 'utf8')) ?? [];
+  const said = line?.split(', ') ?? [];
+  const unknown = said.find(word => !Object.hasOwn(words, word));
+  if (unknown === undefined) return { path, words: said as Word[] };
+  const known = Object.entries(words).map(([word, meaning]) => `  ${word}: ${meaning}`);
+  throw new OperatorError(`${path} runs '${unknown}', and these words are known:\n${known.join('\n')}`);
+}
+
+/** The test files of a suite in order. */
+export function testsOf(suite: Suite): TestFile[] {
+  const files = globSync('test/**/*.test.ts').map(readTest);
+  const isLong = ({ words }: TestFile) => Number(words.includes('long'));
+  return files.filter(file => suitesOf(file).includes(suite)).toSorted((a, b) => isLong(b) - isLong(a));
+}
+
+/** What is stored, read and changed is tested on each database; what needs none runs once. */
+function suitesOf({ path, words }: TestFile): Suite[] {
+  const named = each.filter(suite => words.includes(`on ${suite}` as Word));
+  if (named.length > 0) return named;
+  // The last one is the innermost.
+  const [, suites = []] = Object.entries(folders).findLast(([folder]) => path.startsWith(folder)) ?? [];
+  if (!suites.some(suite => each.includes(suite))) return suites;
+  return imports(path, 'test/helper/database.ts') ? suites : ['embedded'];
 }
 
 /** Whether a test file imports another file, directly or indirectly. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { TestFile } from './files.ts';
 import type { Result } from './worker.ts';
 
 /** Milliseconds until a worker is killed because it hangs in a loop; a file's own timeout is shorter. */
@@ -18,12 +19,10 @@ export interface Counts {
 
 interface Run {
   suite: string;
-  files: string[];
+  files: TestFile[];
   /** How many files run at once. */
   workers: number;
   env: Record<string, string>;
-  /** Whether a file changes its process, so that no other file may run in it. */
-  changesProcess: (file: string) => boolean;
 }
 
 interface Worker {
@@ -33,7 +32,7 @@ interface Worker {
 }
 
 /** Runs test files in a few processes. A process in which a file failed is replaced before the next file. */
-export async function runFiles({ suite, files, workers, env, changesProcess }: Run): Promise<Counts> {
+export async function runFiles({ suite, files, workers, env }: Run): Promise<Counts> {
   const began = performance.now();
   const waiting = [...files];
   const counts: Counts = { passed: 0, failed: 0 };
@@ -41,15 +40,16 @@ export async function runFiles({ suite, files, workers, env, changesProcess }: R
   async function work() {
     let worker: Worker | undefined;
     for (let file = waiting.shift(); file; file = waiting.shift()) {
-      if (worker && changesProcess(file)) worker = end(worker);
+      const changesProcess = file.words.includes('in its own process');
+      if (worker && changesProcess) worker = end(worker);
       if (!worker) {
         worker = start(env);
         started.push(worker);
       }
-      const { passed, failed } = await run(worker, suite, file);
+      const { passed, failed } = await run(worker, suite, file.path);
       counts.passed += passed;
       counts.failed += failed;
-      if (failed > 0 || changesProcess(file)) worker = end(worker);
+      if (failed > 0 || changesProcess) worker = end(worker);
     }
     end(worker);
   }

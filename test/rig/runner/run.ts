@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Arguments, mainOf } from '../../../src/command.ts';
 import { exit } from '../../../src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startCitus, startServer } from './databases.ts';
-import { changesProcess, filesOf, measuresTimes, type Suite } from './files.ts';
+import { readTest, type Suite, type TestFile, testsOf } from './files.ts';
 import { type Counts, runFiles } from './pool.ts';
 
 const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [file …]
@@ -26,11 +26,16 @@ async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   const named = positionals.filter(name => !isSuite(name));
   const suites = positionals.filter(isSuite);
   const chosen = suites.length > 0 ? suites : (['embedded', 'postgres'] as Suite[]);
+  // Read before anything is started: a test may have words that nobody knows.
+  const runs = chosen.map(suite => ({
+    suite,
+    tests: named.length > 0 ? named.map(readTest) : testsOf(suite),
+  }));
   const folder = makeFolder();
   const starting = startDatabases(folder, chosen);
   process.once('SIGINT', () => starting.then(({ stop }) => stop()).finally(() => exit(1)));
   const databases = await starting;
-  const { passed, failed } = await runSuites(chosen, named, suite => ({
+  const { passed, failed } = await runSuites(runs, suite => ({
     ...sharedEnv(folder),
     ...databases.env[suite],
   }));
@@ -79,24 +84,18 @@ async function startDatabases(folder: string, suites: Suite[]) {
   return { env, stop: () => Promise.all([server?.stop(), citus?.stop()]) };
 }
 
-/** Runs the suites side by side, because tests also wait. What measures times comes last, a suite after the other. */
+/** Runs the suites side by side, because tests also wait. Late tests come last, a suite after the other. */
 async function runSuites(
-  suites: Suite[],
-  named: string[],
+  runs: { suite: Suite; tests: TestFile[] }[],
   envOf: (suite: Suite) => Record<string, string>,
 ): Promise<Counts> {
-  const all = suites.map(suite => {
-    const files = named.length > 0 ? named : filesOf(suite);
-    const run = (files: string[], workers: number) =>
-      runFiles({ suite, files, workers, env: envOf(suite), changesProcess });
-    return {
-      together: () =>
-        run(
-          files.filter(file => !measuresTimes(file)),
-          workers[suite],
-        ),
-      last: () => run(files.filter(measuresTimes), 2),
-    };
+  const all = runs.map(({ suite, tests }) => {
+    const { late = [], early = [] } = Object.groupBy(tests, ({ words }) =>
+      words.includes('late') ? 'late' : 'early',
+    );
+    const run = (files: TestFile[], workers: number) =>
+      runFiles({ suite, files, workers, env: envOf(suite) });
+    return { together: () => run(early, workers[suite]), last: () => run(late, 2) };
   });
   const counts = await Promise.all(all.map(({ together }) => together()));
   for (const { last } of all) counts.push(await last());
