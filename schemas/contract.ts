@@ -42,6 +42,8 @@ export function contractOf<
   description: string,
   { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
 ) {
+  refuseTaken(`a member of ${name}`, members, readOnly, 'every record has one');
+  refuseTaken(`a filter of ${name}`, filters, inLists, 'every list has a parameter of this name');
   const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
   const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
   const body = withEach(members, inBody) as Body<M>;
@@ -70,6 +72,15 @@ export function contractOf<
     sorts: sortedBy,
     filters: Object.keys(filters) as F[],
   };
+}
+
+/** Only GraphQL has `first` and `last`. */
+const inLists = { ...listParameters([]), first: true, last: true };
+
+/** Refuses names that mean something else in the same place: one would silently take the place of the other. */
+function refuseTaken(what: string, names: object, taken: object, reason: string): void {
+  const found = Object.keys(names).find(name => Object.hasOwn(taken, name));
+  if (found) throw new Error(`'${found}' cannot be ${what}: ${reason}.`);
 }
 
 const withEach = <K extends string, V, T>(object: Record<K, V>, change: (value: V, name: K) => T) =>

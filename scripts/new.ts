@@ -1,9 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type Arguments, type Io, mainOf } from '../src/command.ts';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { pino } from 'pino';
+import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
+import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
-import { refuseTakenNames } from './lib/resource/names.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
@@ -32,14 +34,15 @@ const options = {
 async function writeResource({ values, positionals: [name] }: Arguments<typeof options>, io: Io) {
   const plan = planOf(name, values);
   const files = filesOf(plan);
-  const list = withResource(plan, readFileSync('src/resources.ts', 'utf8'));
-  refuseTakenNames(plan, files, list);
+  const existing = Object.keys(files).find(path => existsSync(path));
+  if (existing) throw new UsageError(`The file ${existing} already exists: choose another name or --plural`);
   const undo = remember([...Object.keys(files), ...changed]);
   let migration: string;
   try {
-    migration = writeAll(plan, files, list);
+    migration = await writeAll(plan, files);
   } catch (error) {
     undo();
+    if (error instanceof OperatorError) error.message += '\nEverything is as it was.';
     throw error;
   }
   for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
@@ -52,7 +55,11 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
 }
 
 /** The files that a new resource changes. */
-const changed = ['src/resources.ts', 'openapi.yaml', 'schema.graphql', 'drizzle/migrations/**/*.*'];
+const changed = [
+  'src/resources.ts',
+  'drizzle/migrations/**/*.*',
+  ...['openapi.yaml', 'schema.graphql', '.env.example', 'docs/settings.md'],
+];
 
 /** Notes what files contain. The function puts that back: half a resource would keep the service from starting. */
 function remember(patterns: string[]): () => void {
@@ -63,18 +70,29 @@ function remember(patterns: string[]): () => void {
   };
 }
 
-/** Writes the files, and what is made from them. Returns the path of the migration. */
-function writeAll(plan: Plan, files: Record<string, string>, list: string): string {
-  const written = { ...files, 'src/resources.ts': list };
+/** Writes the files and what is made from them, and tries both. Returns the path of the migration. */
+async function writeAll(plan: Plan, files: Record<string, string>): Promise<string> {
+  const run = stepsUntilSignal();
+  const list = 'src/resources.ts';
+  const written = { ...files, [list]: withResource(plan, readFileSync(list, 'utf8')) };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
-  run('biome', 'lint', '--write', '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
-  run('biome', 'check', '--write', ...Object.keys(written));
-  run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
+  const biome = ['--write', '--max-diagnostics=1'];
+  await run('biome', 'lint', ...biome, '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
+  await run('biome', 'check', ...biome, ...Object.keys(written));
+  await run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
   // The newest: an older one may have a name that ends the same.
-  const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1) ?? '';
-  writeFileSync(migration, withTotals(plan, readFileSync(migration, 'utf8')));
+  const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1);
+  const sql = migration ? readFileSync(migration, 'utf8') : '';
+  // Of two tables with one name, drizzle-kit sees one.
+  if (!migration || !sql.includes(`CREATE TABLE "${plan.table}"`))
+    throw new OperatorError(`There is another table '${plan.table}': choose another name or --plural.`);
+  writeFileSync(migration, withTotals(plan, sql));
   // Here the service is put together, and refuses names that mean something else.
-  run('node', 'scripts/generate.ts');
+  await run('node', 'scripts/generate.ts');
+  // Only the database knows all tables.
+  const database = await openEmbedded({}, pino({ level: 'silent' }));
+  await database.close();
+  await run('tsc');
   return migration;
 }
 
@@ -85,14 +103,34 @@ ${sql}
 select list_watch('${plan.table}', '{${countedOf(plan).map(({ column }) => column)}}');
 `;
 
-function run(...[program, ...args]: [string, ...string[]]): void {
-  try {
-    execFileSync(program, args, { stdio: 'pipe' });
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
-    const reason = `${stdout}${stderr}`.trim();
-    throw new OperatorError(`${reason}\n${program} failed, so everything is as it was.`);
-  }
+/**
+ * A function that runs a program. After Ctrl-C, which ends the program too, or another signal it throws, so that all is
+ * undone.
+ */
+function stepsUntilSignal() {
+  let ended: string | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (ended = signal));
+  const check = (signal?: string | null) => {
+    if (signal) throw new OperatorError(`Stopped by ${signal}.`);
+  };
+  return async (program: string, ...args: string[]): Promise<void> => {
+    check(ended);
+    const { status, signal, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    // Lets this process notice the signal.
+    await turn();
+    check(ended ?? signal);
+    const name = [program, ...args.slice(0, 1)].join(' ');
+    if (status !== 0) throw new OperatorError(`${name} failed:\n${wordsOf(stderr.trim() || stdout)}`);
+  };
 }
+
+/** The first lines that a program says, without the stack of an error. */
+const wordsOf = (output: string) =>
+  output
+    .replace(/\n\s+at [\s\S]*/, '')
+    .split('\n')
+    .slice(0, 12)
+    .join('\n')
+    .trim();
 
 export const main = await mainOf(import.meta, { usage, options, most: 1, run: writeResource });

@@ -38,7 +38,7 @@ import { listOf } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
 import { makeFeed } from './services/changes/feed.ts';
-import { refuseTakenNames, refuseTakenPath } from './services/names.ts';
+import { refuseSameOperations, refuseTakenNames, refuseTakenPath } from './services/names.ts';
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
@@ -112,6 +112,9 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(eventRoutes, { prefix: '/api', callWorkers });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, callWorkers, now });
 
+  // The HEAD of a path is in no document.
+  const documented = app.routes.filter(({ method }) => method !== 'HEAD');
+  refuseSameOperations(documented.flatMap(({ schema }) => schema?.operationId ?? []));
   refuseOtherMethods(app);
   await app.ready();
   return app;

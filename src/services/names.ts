@@ -1,35 +1,56 @@
+import { getTableConfig, type PgTable, pgTable } from '../../drizzle/orm.ts';
 import { auditQuery } from '../../schemas/audit.ts';
 import { changeActions, changesQuery } from '../../schemas/change.ts';
-import { readOnly } from '../../schemas/common.ts';
-import { listParameters } from '../../schemas/lists.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Followed } from './changes/followed.ts';
 import type { Contract } from './resource.ts';
 
-type Named = Pick<Followed, 'name' | 'parents' | 'counted' | 'contract'> & { plural: string; path: string };
+type Named = Pick<Followed, 'name' | 'title' | 'parents' | 'counted' | 'contract'> & {
+  plural: string;
+  path: string;
+  table?: PgTable;
+};
+
+const scalars = ['Int', 'Float', 'String', 'Boolean', 'ID'];
+const plainTable = pgTable('plain', {});
+/** The most characters of a name in PostgreSQL, which cuts others without an error. */
+const longestName = 63;
 
 /** Refuses names that mean something else in the same place: one would silently take the place of the other. */
 export function refuseTakenNames(resource: Named, change: string[], links: string[]): void {
-  const { name, plural, parents, counted, contract } = resource;
-  const { create, filters = [] }: Partial<Contract> = contract;
+  const { name, title, plural, parents, counted, contract, table } = resource;
+  const { create }: Partial<Contract> = contract;
   const members = Object.keys(create?.properties ?? {});
+  const mapped = [...members, ...Object.keys(parents)];
+  const inTables = mapped.filter(each => each in plainTable);
   const actions = create ? changeActions.map(action => `${name}.${action}`) : [];
   const chosen = [...Object.keys(parents), ...counted];
   const parameters = Object.keys(changesQuery([]).properties);
-  // Only GraphQL has `first`, `last` and `cursor`.
-  const inLists = [...Object.keys(listParameters([])), 'first', 'last'];
   const rules: [what: string, names: string[], taken: string[], meaning: string][] = [
     ['a resource', [name], [...change, 'cursor'], 'a member of every change'],
     [`the list of '${name}'`, [plural], links, 'a link of GET /'],
     [`an action of '${name}'`, actions, auditQuery([]).properties.action.enum, 'another in the audit log'],
-    [`a member of '${name}'`, members, Object.keys(readOnly), 'a member of every record'],
-    [`a filter of '${name}'`, filters, inLists, 'a parameter of every list'],
+    [`the type of '${name}'`, [title], scalars, 'one of GraphQL'],
+    [`a member of '${name}'`, mapped, inTables, 'a property of every table'],
     [`a relation or filter of '${name}'`, chosen, parameters, 'a parameter of GET /api/changes'],
   ];
   for (const [what, names, taken, meaning] of rules) {
     const found = names.find(each => taken.includes(each));
     if (found) throw new OperatorError(`'${found}' cannot be the name of ${what}: it is ${meaning}.`);
   }
+  // Under a name that was cut, the refusal of a constraint would be a 500.
+  const long = table && namesOf(table).find(each => each.length > longestName);
+  if (long)
+    throw new OperatorError(
+      `'${long}' has more than ${longestName} characters: rename '${name}' or a member.`,
+    );
+}
+
+/** The names of a table, its columns, its indexes and its constraints. */
+function namesOf(table: PgTable): string[] {
+  const { name, columns, indexes, foreignKeys, checks } = getTableConfig(table);
+  const named = [...columns, ...indexes.map(({ config }) => config), ...checks];
+  return [name, ...named.map(({ name = '' }) => name), ...foreignKeys.map(key => key.getName())];
 }
 
 /** Refuses a resource whose path is a path of the service, too. */
@@ -37,4 +58,10 @@ export function refuseTakenPath(resources: Named[], url: string): void {
   const found = resources.find(({ path }) => `${url}/`.startsWith(`/api/${path}/`));
   if (found)
     throw new OperatorError(`'${found.name}' cannot be the name of a resource: its path is that of ${url}.`);
+}
+
+/** Refuses two operations of one name, by which clients call them. */
+export function refuseSameOperations(names: string[]): void {
+  const found = names.find((name, i) => names.indexOf(name) < i);
+  if (found) throw new OperatorError(`Two operations have the name '${found}': rename a resource.`);
 }

@@ -1,11 +1,15 @@
 // runs: in its own process
 import { type TProperties, Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import t from 'tap';
+import { recordColumns } from '../../drizzle/columns.ts';
+import { index, pgTable } from '../../drizzle/orm.ts';
+import { contractOf } from '../../schemas/contract.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { OperatorError } from '../../src/core/errors.ts';
-import { followed } from '../../src/resources.ts';
+import { followed, resources } from '../../src/resources.ts';
 import { post } from '../../src/services/posts.ts';
 
 /** Puts the service together with one resource more. */
@@ -25,6 +29,8 @@ const { contract } = post;
 const members = (properties: TProperties) => ({
   contract: { ...contract, create: Type.Object(properties) },
 });
+/** PostgreSQL would cut this name of an index. */
+const long = 'x'.repeat(64);
 const filters = (...filters: string[]) => ({ contract: { ...contract, filters } });
 
 t.test(
@@ -47,19 +53,22 @@ t.test(
         "'key.create' cannot be the name of an action of 'key': it is another in the audit log.",
       ],
       [
-        'note',
-        members({ version: Type.String() }),
-        "'version' cannot be the name of a member of 'note': it is a member of every record.",
+        'float',
+        { title: 'Float' },
+        "'Float' cannot be the name of the type of 'float': it is one of GraphQL.",
       ],
+      ...['getSQL', 'constructor'].map(
+        name =>
+          [
+            'note',
+            members({ [name]: Type.String() }),
+            `'${name}' cannot be the name of a member of 'note': it is a property of every table.`,
+          ] as const,
+      ),
       [
         'note',
-        filters('after'),
-        "'after' cannot be the name of a filter of 'note': it is a parameter of every list.",
-      ],
-      [
-        'note',
-        filters('last'),
-        "'last' cannot be the name of a filter of 'note': it is a parameter of every list.",
+        { table: pgTable('notes', recordColumns(), ({ id }) => [index(long).on(id)]) },
+        `'${long}' has more than 63 characters: rename 'note' or a member.`,
       ],
       [
         'note',
@@ -75,6 +84,34 @@ t.test(
       await t.rejects(start(name, given), new OperatorError(message), message);
   },
 );
+
+t.test('a contract refuses names that every record or every list has', async t => {
+  const none = { members: {}, sorts: [], filters: {} };
+  for (const name of ['id', 'version', 'createdAt']) {
+    const message = `'${name}' cannot be a member of Note: every record has one.`;
+    t.throws(() => contractOf('Note', 'A note.', { ...none, members: { [name]: Type.String() } }), {
+      message,
+    });
+  }
+  for (const name of ['sort', 'after', 'createdSince', 'last']) {
+    const message = `'${name}' cannot be a filter of Note: every list has a parameter of this name.`;
+    t.throws(() => contractOf('Note', 'A note.', { ...none, filters: { [name]: 'Only some.' } }), {
+      message,
+    });
+  }
+});
+
+t.test('two operations of one name are refused', async t => {
+  const schema = { operationId: 'listPosts' };
+  const route = async (app: FastifyInstance) =>
+    void app.get('/x', { schema, config: { scope: 'public' } }, () => {});
+  resources.push({ resource: post, routes: [route], fields: [] } as never);
+  t.teardown(() => resources.pop());
+  await t.rejects(
+    start('note'),
+    new OperatorError("Two operations have the name 'listPosts': rename a resource."),
+  );
+});
 
 t.test('other words of the service are free', async t => {
   const given = {

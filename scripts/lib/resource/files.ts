@@ -106,7 +106,7 @@ function columnOf(field: Field, title: string): string {
 }
 
 /** Unique fields. Without fields, all parents together. */
-export const uniquesOf = ({ parents, fields }: Plan) =>
+const uniquesOf = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [{ columns: parents.map(({ column }) => column), members: parents.map(({ member }) => member) }]
     : fields

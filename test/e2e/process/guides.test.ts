@@ -5,7 +5,7 @@ import t from 'tap';
 import { blocksOf, copyProject, missing, runBlocks, succeeds, walk } from '../../docs/handbook.ts';
 import { startService } from '../../rig/process.ts';
 
-/** One copy for all guides, so that its tests and the type check, the slowest steps, are done once. */
+/** One copy for all guides, so that its tests, the slowest step, run once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** These read what there is from lists or from the document. */
