@@ -25,5 +25,5 @@ async function openBackend(settings: Settings, log: Log): Promise<Database> {
     import('./postgres/postgres.ts'),
     import('./postgres/client.ts'),
   ]);
-  return openPostgres(serverOf(settings, url), log);
+  return openPostgres(serverOf(settings), log);
 }

@@ -15,9 +15,9 @@ const failFastOptions = {
 } as const;
 
 /** Redis is connected but hangs, or this process was busy and its answer is there. */
-export const isTimeout = (error: unknown) => error instanceof Error && error.message === 'Command timed out';
+const isTimeout = (error: unknown) => error instanceof Error && error.message === 'Command timed out';
 
-type Options = { keyPrefix: string } & Partial<Required<Pick<RedisOptions, 'retryStrategy' | 'scripts'>>>;
+type Options = { keyPrefix: string } & Pick<RedisOptions, 'scripts'>;
 
 /** Connects to Redis; `onFailure` is called whenever the connection or a command fails. */
 export function connectRedis<R extends Redis>(

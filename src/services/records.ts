@@ -118,42 +118,46 @@ async function requireVisibleParents(
 const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
 
 /** Two functions that change a record and return it: by a complete input, and by a merge patch (RFC 7396). */
-export function changesOf<C extends Contract, T extends ResourceTable>(
+export const changesOf = <C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
-  { check, conflicts = [] }: Rule<[stored: T['$inferSelect'], changes: Partial<T['$inferSelect']>]> = {},
+  rule: ChangeRule<T> = {},
+) => ({
+  replace: changeBy((_, input) => input, resource, rule),
+  change: changeBy(merged, resource, rule),
+});
+
+type ChangeRule<T extends ResourceTable> = Rule<
+  [stored: T['$inferSelect'], changes: Partial<T['$inferSelect']>]
+>;
+
+function changeBy<C extends Contract, T extends ResourceTable>(
+  inputFor: (stored: object, input: object) => object,
+  resource: Resource<C, T>,
+  { check, conflicts = [] }: ChangeRule<T>,
 ) {
   type Stored = T['$inferSelect'];
   const { name, table, contract } = resource;
+  // The weaker lock: rows that refer to this one can still be written.
+  const change = (context: Context, id: string, input: Partial<Stored>, condition?: Condition) =>
+    withOwnRecord(context, resource, id, 'no key update', async (inside, stored: Stored): Promise<Stored> => {
+      requireOwnMember(inside, resource, input);
+      requireVersion(condition, stored.version);
+      const changes = changesTo(stored, asStored(contract, inputFor(stored, input)) as Partial<Stored>);
+      if (!changes) return stored;
+      await requireVisibleParents(inside, resource, changes);
+      await check?.(stored, changes, inside);
+      const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
+      const written = { ...changes, version: stored.version + 1, updatedAt };
+      const update = orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
+      await writeRecord(resource, update);
+      const result = { ...stored, ...written };
+      const sides = [sideOf(resource, stored), sideOf(resource, result)];
+      const entry = { recordId: id, changed: Object.keys(changes), version: written.version, sides };
+      await recordWrites(inside, `${name}.change`, [entry]);
+      return result;
+    });
   const scope = writeScopeOf(resource);
-  const changeBy = (inputFor: (stored: Stored, input: object) => object) => {
-    async function change(
-      context: Context,
-      id: string,
-      input: Partial<Stored>,
-      condition?: Condition,
-    ): Promise<Stored> {
-      // The weaker lock: rows that refer to this one can still be written.
-      return withOwnRecord(context, resource, id, 'no key update', async (inside, stored) => {
-        requireOwnMember(inside, resource, input);
-        requireVersion(condition, stored.version);
-        const changes = changesTo(stored, asStored(contract, inputFor(stored, input)) as Partial<Stored>);
-        if (!changes) return stored;
-        await requireVisibleParents(inside, resource, changes);
-        await check?.(stored, changes, inside);
-        const updatedAt = timeOfChange(inside.now(), stored.updatedAt);
-        const written = { ...changes, version: stored.version + 1, updatedAt };
-        const update = orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
-        await writeRecord(resource, update);
-        const result = { ...stored, ...written };
-        const sides = [sideOf(resource, stored), sideOf(resource, result)];
-        const entry = { recordId: id, changed: Object.keys(changes), version: written.version, sides };
-        await recordWrites(inside, `${name}.change`, [entry]);
-        return result;
-      });
-    }
-    return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });
-  };
-  return { replace: changeBy((_, input) => input), change: changeBy(merged) };
+  return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });
 }
 
 /** The members of a patch, those that are objects merged with what is stored. */

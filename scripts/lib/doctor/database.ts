@@ -51,7 +51,7 @@ select json_build_object('role', current_user,
 /** The PostgreSQL server and what leads to it. */
 export async function checkDatabase(deployment: Deployment): Promise<void> {
   const { settings } = deployment;
-  const server = postgres.serverOf(settings, settings.DATABASE_URL ?? '');
+  const server = postgres.serverOf(settings);
   const pool = postgres.connectTo({ ...server, connections: 1 });
   const db = postgres.connectionOf(pool);
   try {

@@ -18,18 +18,12 @@ export interface Server {
   lockTimeout?: number;
 }
 
-/** A server of this deployment. */
-export const serverOf = (settings: Settings, url: string): Server => ({
-  url,
+/** The server of this deployment. */
+export const serverOf = (settings: Settings): Server => ({
+  url: settings.DATABASE_URL ?? '',
   connections: settings.DATABASE_POOL_SIZE,
   pooled: settings.DATABASE_POOLER === 'transaction',
   statementTimeout: statementTimeout(settings),
-});
-
-/** Half as many connections, because reads are pipelined: fewer cost less. */
-export const forReads = (server: Server): Server => ({
-  ...server,
-  connections: Math.ceil(server.connections / 2),
 });
 
 type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
@@ -86,7 +80,7 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
 }
 
 /** One connection that is used only for health checks, and for notifications of the channel that it listens to. */
-export function connectProbe(server: Server, onMessage: (message: string) => void = () => {}): Pool {
+export function connectProbe(server: Server, onMessage: (message: string) => void): Pool {
   const connection = { application_name: 'triport probe' };
   // The driver's types lack this option.
   const onnotify = (_channel: string, message: string) => onMessage(message);

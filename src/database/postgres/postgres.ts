@@ -4,14 +4,7 @@ import type { Connection } from '../connection.ts';
 import type { Database } from '../database.ts';
 import { databaseFailure, isDenied, isOutage } from '../databaseErrors.ts';
 import { migrate } from '../migrations/migrations.ts';
-import {
-  connectionOf,
-  connectProbe,
-  connectTo,
-  forReads,
-  refuseHiddenPooler,
-  type Server,
-} from './client.ts';
+import { connectionOf, connectProbe, connectTo, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 
 /** All times are in milliseconds. */
@@ -29,7 +22,8 @@ const channel = 'triport';
 
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
-  const reading = forReads(server);
+  // Reads are pipelined: fewer connections cost less.
+  const reading = { ...server, connections: Math.ceil(server.connections / 2) };
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
   const dear = connectTo({ ...server, connections: 1 });
