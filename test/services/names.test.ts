@@ -29,61 +29,39 @@ const { contract } = post;
 const members = (properties: TProperties) => ({
   contract: { ...contract, create: Type.Object(properties) },
 });
-/** PostgreSQL would cut this name of an index. */
-const long = 'x'.repeat(64);
 const filters = (...filters: string[]) => ({ contract: { ...contract, filters } });
 
-t.test(
-  'a name that means something else in its place is refused at the start, and both are named',
-  async t => {
-    const inChanges = 'it is a parameter of GET /api/changes.';
-    for (const [name, given, message] of [
-      ['action', {}, "'action' cannot be the name of a resource: it is a member of every change."],
-      ['cursor', {}, "'cursor' cannot be the name of a resource: it is a member of every change."],
-      ['doc', {}, "'docs' cannot be the name of the list of 'doc': it is a link of GET /."],
-      ['change', {}, "'change' cannot be the name of a resource: its path is that of /api/changes."],
-      [
-        'webhook',
-        {},
-        "'webhook' cannot be the name of a resource: its path is that of /api/webhooks/:provider.",
-      ],
-      [
-        'key',
-        { plural: 'keyrings', path: 'keyrings' },
-        "'key.create' cannot be the name of an action of 'key': it is another in the audit log.",
-      ],
-      [
-        'float',
-        { title: 'Float' },
-        "'Float' cannot be the name of the type of 'float': it is one of GraphQL.",
-      ],
-      ...['getSQL', 'constructor'].map(
-        name =>
-          [
-            'note',
-            members({ [name]: Type.String() }),
-            `'${name}' cannot be the name of a member of 'note': it is a property of every table.`,
-          ] as const,
-      ),
-      [
-        'note',
-        { table: pgTable('notes', recordColumns(), ({ id }) => [index(long).on(id)]) },
-        `'${long}' has more than 63 characters: rename 'note' or a member.`,
-      ],
-      [
-        'note',
-        { parents: { resource: 'authorId' } },
-        `'resource' cannot be the name of a relation or filter of 'note': ${inChanges}`,
-      ],
-      [
-        'note',
-        { counted: ['after'] },
-        `'after' cannot be the name of a relation or filter of 'note': ${inChanges}`,
-      ],
-    ] as const)
-      await t.rejects(start(name, given), new OperatorError(message), message);
-  },
-);
+t.test('a name that means something else in its place is refused at the start', async t => {
+  const inChanges = 'a parameter of GET /api/changes';
+  const ofTables = 'a property of every table';
+  const text = Type.String();
+  const refused: [name: string, given: object, taken: string, what: string, meaning: string][] = [
+    ['action', {}, 'action', 'a resource', 'a member of every change'],
+    ['cursor', {}, 'cursor', 'a resource', 'a member of every change'],
+    ['doc', {}, 'docs', "the list of 'doc'", 'a link of GET /'],
+    ['key', { plural: 'keyrings' }, 'key.create', "an action of 'key'", 'another in the audit log'],
+    ['float', { title: 'Float' }, 'Float', "the type of 'float'", 'one of GraphQL'],
+    ['note', members({ getSQL: text }), 'getSQL', "a member of 'note'", ofTables],
+    ['note', members({ constructor: text }), 'constructor', "a member of 'note'", ofTables],
+    ['note', { parents: { resource: 'authorId' } }, 'resource', "a relation or filter of 'note'", inChanges],
+    ['note', { counted: ['after'] }, 'after', "a relation or filter of 'note'", inChanges],
+  ];
+  for (const [name, given, taken, what, meaning] of refused) {
+    const message = `'${taken}' cannot be the name of ${what}: it is ${meaning}.`;
+    await t.rejects(start(name, given), new OperatorError(message), message);
+  }
+  for (const [name, path] of Object.entries({ change: 'changes', webhook: 'webhooks/:provider' })) {
+    const message = `'${name}' cannot be the name of a resource: its path is that of /api/${path}.`;
+    await t.rejects(start(name), new OperatorError(message), message);
+  }
+});
+
+t.test('a name that PostgreSQL would cut is refused', async t => {
+  const long = 'x'.repeat(64);
+  const table = pgTable('notes', recordColumns(), ({ id }) => [index(long).on(id)]);
+  const message = `'${long}' has more than 63 characters: rename 'note' or a member.`;
+  await t.rejects(start('note', { table }), new OperatorError(message));
+});
 
 t.test('a contract refuses names that every record or every list has', async t => {
   const none = { members: {}, sorts: [], filters: {} };
