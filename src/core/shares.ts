@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { tookTooLong } from './errors.ts';
 import { keptIn } from './kept.ts';
 
@@ -47,19 +48,19 @@ export class Shares {
 
   /** Does the work when it is its turn; fails when that is not before the deadline. */
   async inTurn<T>(account: string, deadline: number, work: () => Promise<T>): Promise<T> {
-    await this.begin(account, deadline);
+    // Many may have no more to do than to fail: others are served between.
+    if (await this.begin(account, deadline)) await setImmediate();
     return work().finally(() => this.give(account));
   }
 
-  /** Takes one when it is its turn. */
-  async begin(account: string, deadline: number): Promise<void> {
-    if (this.take(account)) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+  /** Takes one when it is its turn; says whether it had to wait. */
+  async begin(account: string, deadline: number): Promise<boolean> {
+    if (this.take(account)) return false;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const queue = keptIn(this.#waiting, account, () => []);
     const begin = () => {
       clearTimeout(timer);
-      // Many may have no more to do than to fail: others are served between.
-      setImmediate(resolve);
+      resolve(true);
     };
     const timer = setTimeout(() => {
       queue.splice(queue.indexOf(begin), 1);

@@ -8,8 +8,8 @@ import { LockedOut } from './databaseErrors.ts';
 export type Lines = Record<string, Shares>;
 
 export const oneAtATime = new Shares(1);
-/** For those that seldom exclude each other. */
-export const fewAtATime = new Shares(4);
+/** For those that seldom exclude each other, and would all wait for one lock. */
+export const fewAtATime = new Shares(3);
 
 /** The turns of one write. */
 export class Turns {
