@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/apiKey.ts';
+import { ref } from '../schemas/common.ts';
 import { type Context, systemContext } from '../src/access/context.ts';
 import { type Arguments, commandNamed, type Io, mainOf, UsageError } from '../src/command.ts';
 import { invalid } from '../src/core/errors.ts';
@@ -43,7 +44,7 @@ const create: Command = ({ values }) => {
     ...(values.user !== undefined && { userId: values.user }),
     ...(days !== undefined && { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
   };
-  const wrong = compileCheck(ApiKeyCreate, 'body')(input);
+  const wrong = compileCheck(ref(ApiKeyCreate), 'body')(input);
   if (wrong) throw invalid(wrong);
   return async (context, io) => {
     const { key, ...record } = await createKey(context, input);

@@ -115,17 +115,18 @@ function stepsUntilSignal() {
   };
   return async (program: string, ...args: string[]): Promise<void> => {
     check(ended);
-    const { status, signal, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    const { error, status, signal, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    if (error) throw new OperatorError(`${error.message}. Run it by npm run new.`);
     // Lets this process notice the signal.
     await turn();
     check(ended ?? signal);
     const name = [program, ...args.slice(0, 1)].join(' ');
-    if (status !== 0) throw new OperatorError(`${name} failed:\n${wordsOf(stderr.trim() || stdout)}`);
+    if (status !== 0) throw new OperatorError(`${name} failed:\n${firstLinesOf(stderr.trim() || stdout)}`);
   };
 }
 
 /** The first lines that a program says, without the stack of an error. */
-const wordsOf = (output: string) =>
+const firstLinesOf = (output: string) =>
   output
     .replace(/\n\s+at [\s\S]*/, '')
     .split('\n')

@@ -29,6 +29,7 @@ import { accessRoutes } from '../plugins/rest/access.ts';
 import { changeRoutes } from '../plugins/rest/changes.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { webhooks } from '../plugins/webhooks.ts';
+import { componentsIn } from '../schemas/common.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { openCredentials } from './access/credentials.ts';
 import { openRateLimits } from './access/rateLimits.ts';
@@ -115,6 +116,8 @@ export async function buildApp(dependencies: AppDependencies) {
   // The HEAD of a path is in no document.
   const documented = app.routes.filter(({ method }) => method !== 'HEAD');
   refuseSameOperations(documented.flatMap(({ schema }) => schema?.operationId ?? []));
+  // Two schemas with one name would be one, in answers and in the document.
+  componentsIn(app.routes.map(({ schema }) => schema ?? {}));
   refuseOtherMethods(app);
   await app.ready();
   return app;

@@ -50,7 +50,7 @@ const shared: Refusal[] = [
   internal,
   unavailable,
 ];
-const sharedCodes = shared.map(error => error().code);
+const sharedCodes = shared.map(({ example }) => example().code);
 const bodyOf = ({ message, code, details }: AppError) => ({
   error: { message, status: statusOf[code], details },
 });
@@ -97,7 +97,7 @@ const shapeOf = (value: unknown): TSchema => {
 };
 
 function conflictSchema(conflict: Conflict): object {
-  const { code, ...members } = conflict().details as { code: string };
+  const { code, ...members } = conflict.example().details as { code: string };
   const shapes = Object.entries(members).map(([name, value]) => {
     const shape = shapeOf(value);
     return [name, conflict.optional.includes(name) ? Type.Optional(shape) : shape];
@@ -128,7 +128,7 @@ function errorResponse({ summary }: Refusal, error: AppError) {
 }
 
 export const errorResponses = Object.fromEntries(
-  shared.map(error => [schemaNameOf(error().code), errorResponse(error, error())]),
+  shared.map(error => [schemaNameOf(error.example().code), errorResponse(error, error.example())]),
 );
 
 /** The 400 and the 404 of an operation, if they have more to say than the shared ones. */
@@ -152,7 +152,10 @@ const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>
   Object.fromEntries(
-    conflicts.map(conflict => [conflict.code, { summary: conflict.summary, value: bodyOf(conflict()) }]),
+    conflicts.map(conflict => [
+      conflict.code,
+      { summary: conflict.summary, value: bodyOf(conflict.example()) },
+    ]),
   );
 
 function conflictResponse(conflicts: readonly Conflict[]) {

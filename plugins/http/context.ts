@@ -7,7 +7,7 @@ import { unavailable } from '../../src/core/errors.ts';
 import { Shares } from '../../src/core/shares.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
-import { charge, left, reserve } from './admission/limits.ts';
+import { charge, readLeft, reserve } from './admission/limits.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,18 +16,18 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** What the contexts of all requests have in common. */
-    readonly shared: { database: Database; now: () => Date; dearTurns: Shares };
+    readonly contextParts: { database: Database; now: () => Date; dearTurns: Shares };
   }
 }
 
 /** Keeps what the functions below need. They make the contexts in which a request calls services. */
 export default fp<{ database: Database; now: () => Date }>(async (app, { database, now }) => {
-  app.decorate('shared', { database, now, dearTurns: new Shares(1) });
+  app.decorate('contextParts', { database, now, dearTurns: new Shares(1) });
 });
 
 /** Fails while there is no database. */
 export function requireDatabase({ server }: FastifyRequest): void {
-  if (!server.shared.database.available()) throw unavailable();
+  if (!server.contextParts.database.available()) throw unavailable();
 }
 
 /** The context of a request, or of a part of it, that only reads. */
@@ -42,7 +42,7 @@ export const dearContext = (request: FastifyRequest) => contextOn('dear', reques
 function contextOn(connection: 'reads' | 'writes' | 'dear', request: FastifyRequest): Context {
   requireDatabase(request);
   const { server, deadline, log, caller, config } = request;
-  const { database, now } = server.shared;
+  const { database, now } = server.contextParts;
   const { transport = 'rest' } = config;
   const budget = new Budget(payerOf(request));
   return {
@@ -62,7 +62,10 @@ export const workOnDear = <T>(
   { server, caller }: FastifyRequest,
   work: (db: Connection) => Promise<T>,
   deadline: number,
-) => server.shared.dearTurns.inTurn(caller.account.name, deadline, () => work(server.shared.database.dear));
+) =>
+  server.contextParts.dearTurns.inTurn(caller.account.name, deadline, () =>
+    work(server.contextParts.database.dear),
+  );
 
 /** Who pays for what a request asks: its account, until the client leaves or the time is over. */
 export const payerOf = (request: FastifyRequest, deadline = request.deadline): Payer => ({
@@ -70,7 +73,7 @@ export const payerOf = (request: FastifyRequest, deadline = request.deadline): P
   deadline,
   hasLeft: () => request.raw.socket.destroyed,
   charge: points => charge(request, points),
-  left: () => left(request),
+  left: () => readLeft(request),
   reserve: points => reserve(request, points),
   onDear: work => workOnDear(request, work, deadline),
 });

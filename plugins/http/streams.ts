@@ -38,7 +38,7 @@ export type Stream = Follower & { close: () => void };
 const checkRightEvery = 3000;
 const stalledFor = 2000;
 const silentFor = 60_000;
-/** For others of the account, before a page or a result is made. */
+/** How long a page or a result may wait for others of its account. */
 export const longestTurn = 60_000;
 /** Bytes that wait for one client. */
 export const mostUnsent = 1_000_000;

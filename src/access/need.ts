@@ -20,6 +20,7 @@ export const missingCredentials = refusal(
 
 export const missingScope = refusal(
   'The caller lacks the scope that `details` names; with the code `not_yours` the record belongs to somebody else, and with `no_person` the token to no user yet.',
-  (scope: Scope = 'write') =>
+  (scope: Scope) =>
     new AppError('forbidden', `The scope "${scope}" is missing.`, { code: 'forbidden', scope }),
+  'write',
 );

@@ -16,10 +16,12 @@ export function requireVersion(condition: Condition | undefined, version?: numbe
 
 export const versionMismatch = refusal(
   '`If-Match` or `If-None-Match` excludes what is there. For a record, `ETag` and `details.version` are those of now.',
-  (excludedBy = 'If-Match', version = 3) => {
+  (excludedBy: string, version: number) => {
     const message = `The record is at version ${version}, which ${excludedBy} excludes. Read it again.`;
     return new AppError('version_mismatch', message, { code: 'version_mismatch', version });
   },
+  'If-Match',
+  3,
 );
 
 export const expectVersion =

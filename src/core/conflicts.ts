@@ -20,5 +20,5 @@ export const conflict = <D extends object>(
   { summary, message, example, optional = [], as = 'conflict' }: Texts<D>,
 ) => {
   const error = (details: D = example) => new AppError(as, message(details), { code, ...details });
-  return Object.assign(refusal(summary, error), { code, optional });
+  return Object.assign(refusal(summary, error, example), { code, optional });
 };

@@ -40,10 +40,13 @@ export class AppError extends Error {
   }
 }
 
-/** A function that makes an error, which without arguments is the example of it, and what the OpenAPI document says. */
-export const refusal = <A extends unknown[]>(summary: string, error: (...given: A) => AppError) =>
-  Object.assign(error, { summary });
-export type Refusal = ReturnType<typeof refusal<[]>>;
+/** A function that makes an error, with what the OpenAPI document says of it: in words, and by an example. */
+export const refusal = <A extends unknown[]>(
+  summary: string,
+  error: (...given: A) => AppError,
+  ...example: NoInfer<A>
+) => Object.assign(error, { summary, example: () => error(...example) });
+export type Refusal = Pick<ReturnType<typeof refusal>, 'summary' | 'example'>;
 
 /** The code of an error, what there is too much of, and how much may be. */
 export type Limit = readonly [code: string, what: string, maximum: number];
@@ -59,17 +62,21 @@ export const isLimit = (details: Details) => 'value' in details && 'maximum' in 
 
 export const invalid = refusal(
   'The input is not valid: `details` lists what is wrong. For a body that cannot be parsed it has a `code` instead.',
-  (violations: Violation[] = [{ in: 'query', path: '/pretty', message: 'is not known' }]) =>
-    new AppError('invalid', 'The input is not valid.', violations),
+  (violations: Violation[]) => new AppError('invalid', 'The input is not valid.', violations),
+  [{ in: 'query', path: '/pretty', message: 'is not known' }],
 );
 
 export const invalidToken = (message: string) =>
   new AppError('unauthenticated', message, { code: 'unauthenticated', reason: 'invalid_token' });
 
-export const rateLimited = refusal('Too many requests.', (milliseconds: number = 30_000) => {
-  const retryAfter = Math.max(1, Math.ceil(milliseconds / 1000));
-  return new AppError('rate_limited', 'Too many requests.', { code: 'rate_limited', retryAfter });
-});
+export const rateLimited = refusal(
+  'Too many requests.',
+  (milliseconds: number) => {
+    const retryAfter = Math.max(1, Math.ceil(milliseconds / 1000));
+    return new AppError('rate_limited', 'Too many requests.', { code: 'rate_limited', retryAfter });
+  },
+  30_000,
+);
 
 const tryAgain = (problem: string, details?: Details, cause?: unknown) =>
   new AppError('unavailable', `${problem} Try again shortly.`, details, { cause });
@@ -89,7 +96,8 @@ export const overloaded = () => tryAgain('The service is overloaded.', { code: '
 
 export const notFound = refusal(
   'There is no such record.',
-  (what: string = 'User') => new AppError('not_found', `${what} not found.`),
+  (what: string) => new AppError('not_found', `${what} not found.`),
+  'User',
 );
 
 export function orNotFound<T>(what: string, record: T | undefined): T {

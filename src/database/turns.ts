@@ -8,7 +8,7 @@ import { LockedOut } from './databaseErrors.ts';
 export type Lines = Record<string, Shares>;
 
 export const oneAtATime = new Shares(1);
-/** For those that seldom exclude each other, and would all wait for one lock. */
+/** Writes below one parent seldom exclude each other, but may all wait for one lock. */
 export const fewAtATime = new Shares(3);
 
 /** The turns of one write. */
@@ -22,7 +22,8 @@ export class Turns {
 
   /** Waits for all of them in one order: two writes that wait for each other would wait until their end. */
   async take(end: number): Promise<void> {
-    for (const [name, line] of Object.entries(this.#lines).sort()) {
+    for (const name of Object.keys(this.#lines).sort()) {
+      const line = this.#lines[name] as Shares;
       if (this.#taken.has(name)) continue;
       await line.begin(name, end).catch(() => {
         throw new LockedOut(name);

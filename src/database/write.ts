@@ -60,7 +60,7 @@ export async function write<C extends Writer, T>(
   }
 }
 
-/** Before the next attempt, with the turns: the next write would meet the same lock. A timer may end a millisecond early. */
+/** Keeps the turns meanwhile: the next write would meet the same lock. A timer may end a millisecond early. */
 const pause = (end: number) =>
   sleep(Math.min(100 + Math.random() * 200, Math.max(0, end - performance.now()) + 1));
 

@@ -1,4 +1,4 @@
-import { getTableColumns, getTableConfig, type PgTable } from '../../drizzle/orm.ts';
+import { getTableColumns, getTableConfig, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import { maxCascade } from '../../schemas/contract.ts';
 import { conflict } from '../core/conflicts.ts';
 import { wordsOf } from '../core/text.ts';
@@ -23,6 +23,16 @@ export function uniqueOf(noun: string, table: PgTable, members: string[]) {
   if (!indexes.some(({ config }) => config.name === key))
     throw new Error(`The table ${tableName} needs uniqueIndex('${key}').`);
   return { key, members, taken };
+}
+
+/** The foreign key `<table>_<column>_fkey` of the member with the id of a parent. */
+export function foreignKeyOf(table: PgTable, column: PgColumn): string {
+  const { name: tableName, foreignKeys } = getTableConfig(table);
+  const name = `${tableName}_${column.name}_fkey`;
+  // Under another name, the database would refuse an id of no parent with an error that clients get as a 500.
+  if (!foreignKeys.some(key => key.getName() === name))
+    throw new Error(`The table ${tableName} needs foreignKey({ name: '${name}', … }).`);
+  return name;
 }
 
 /** The 409s of a deletion of the parent. */

@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import { getTableColumns, getTableName, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
+import { getTableColumns, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/contract.ts';
 import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
@@ -9,7 +9,7 @@ import type { Conflict } from '../core/conflicts.ts';
 import { orNotFound } from '../core/errors.ts';
 import { capitalize, wordsOf } from '../core/text.ts';
 import { type RecordTable, recordById } from '../database/statements/recordById.ts';
-import { conflictsOfDeletion, uniqueOf } from './constraints.ts';
+import { conflictsOfDeletion, foreignKeyOf, uniqueOf } from './constraints.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 
@@ -61,7 +61,7 @@ export type AnyResource = Omit<Resource, 'list'> & {
 export interface Relation {
   parent: AnyResource;
   child: AnyResource;
-  /** Of the child: it names the parent. */
+  /** The column of the child that names the parent, and its key. */
   column: PgColumn;
   foreignKey: string;
   /** What a child calls the id of its parent. */
@@ -155,7 +155,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
     scope: 'read or own' as Need,
-    /** Those in which its records are the children; and those in which they are the parents, known to `relate`. */
+    /** Those in which its records are the children; and those in which they are the parents, which `relate` fills. */
     parentRelations: [] as Relation[],
     childRelations: [] as Relation[],
     get parents(): Record<string, string> {
@@ -187,7 +187,7 @@ function relationOf(
   { cascade = 'on request', children = child.plural }: Omit<Belonging, 'parent'>,
 ): Relation {
   const column = getTableColumns<PgTable>(child.table)[member] as PgColumn;
-  const foreignKey = `${getTableName(child.table)}_${column.name}_fkey`;
+  const foreignKey = foreignKeyOf(child.table, column);
   const conflicts = conflictsOfDeletion(parent, child);
   return {
     child,

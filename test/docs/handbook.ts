@@ -164,10 +164,11 @@ function parse(text: string): unknown {
 /** Runs a command without the environment variables of the test runner. */
 export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
   const { PATH, HOME, TEST_MEMORY = '', NODE_COMPILE_CACHE = '' } = process.env;
-  // Networks may have a proxy, and certificates of their own.
-  const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS } = process.env;
+  // Networks may have a proxy, and certificates of their own: npm finds its configuration beside the Node that runs it.
+  const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, npm_config_globalconfig } = process.env;
+  const network = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, npm_config_globalconfig };
   // npm must not ask the network for a newer version of itself.
-  const settings = { npm_config_update_notifier: 'false', HTTPS_PROXY, NODE_EXTRA_CA_CERTS };
+  const settings = { npm_config_update_notifier: 'false', ...network };
   const env = { PATH, HOME, TEST_MEMORY, NODE_COMPILE_CACHE, ...settings };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });
   let output = '';

@@ -1,6 +1,6 @@
 // runs: in its own process
 import t, { type Test } from 'tap';
-import { integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
+import { foreignKey, integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
 import { Id } from '../../schemas/common.ts';
 import { contractOf } from '../../schemas/contract.ts';
 import type { Context } from '../../src/access/context.ts';
@@ -18,11 +18,14 @@ const columns = () => ({
   updatedAt: text('updated_at').notNull().default('2026-11-21T09:30:00.000Z'),
 });
 const owners = pgTable('owners', columns());
-const folders = pgTable('folders', {
-  ...columns(),
-  ownerId: uuid('owner_id').notNull(),
-  parentId: uuid('parent_id').notNull(),
-});
+const folders = pgTable(
+  'folders',
+  { ...columns(), ownerId: uuid('owner_id').notNull(), parentId: uuid('parent_id').notNull() },
+  table => [
+    foreignKey({ name: 'folders_owner_id_fkey', columns: [table.ownerId], foreignColumns: [owners.id] }),
+    foreignKey({ name: 'folders_parent_id_fkey', columns: [table.parentId], foreignColumns: [table.id] }),
+  ],
+);
 const lists = { sorts: [], filters: {} };
 const ownerContract = contractOf('Owner', 'An owner.', { members: {}, ...lists });
 const owner = resourceOf('owners', ownerContract, owners);

@@ -79,13 +79,11 @@ export default fp(async app => {
 
   app.decorateReply('waiting', null);
   const timer = setInterval(() => {
-    const all = [...connections].flatMap(([socket, { request, replies }]) => {
+    const all = [...connections].map(([socket, { request, replies }]) => {
       const unsent = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
       // A proxy sends requests of others, one after the other.
       const [{ request: oldest } = { request }] = replies;
-      // Nothing waits for a caller who is not known yet.
-      if (!oldest.caller) return [];
-      const { name } = oldest.caller.account;
+      const name = oldest.caller?.account.name ?? oldest.ip;
       return { socket, name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
     });
     for (const own of Map.groupBy(all, ({ name }) => name).values()) {

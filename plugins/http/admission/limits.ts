@@ -45,7 +45,7 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
   app.addHook('onClose', () => limits.store.close());
 });
 
-/** Counts points besides the request itself, each as a request. Fewer than none are given back. */
+/** Counts points besides the request itself, each as a request. Negative points are given back. */
 async function count(request: FastifyRequest, points: number): Promise<Usage> {
   const { name, maximum } = request.caller.account;
   const usage = await request.server.limits.store.add(name, points);
@@ -60,7 +60,7 @@ export async function charge(request: FastifyRequest, points: number, { refuse }
 }
 
 /** How many points are left. */
-export async function left(request: FastifyRequest): Promise<number> {
+export async function readLeft(request: FastifyRequest): Promise<number> {
   const { used } = await count(request, 0);
   return Math.max(0, request.caller.account.maximum - used);
 }

@@ -20,7 +20,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When a request that takes too long is answered with a 503, by `performance.now()`. */
     deadline: number;
-    /** What ends with its response; null before its handler starts. */
+    /** What ends with its response; null before its handler starts, and after that. */
     flight: Flight | null;
   }
 }

@@ -20,7 +20,7 @@ type Caller = Pick<Context, 'actor'>;
 
 /** Who follows. */
 export interface Follower {
-  /** The caller of now: they are identified again now and then. */
+  /** The caller as of now: a stream identifies them again. */
   caller: () => Caller;
   onDear: OnDear;
   /** Aborted when the caller may not read any more. */
