@@ -57,6 +57,11 @@ export async function succeeds(t: Test, line: string, folder: string): Promise<v
   t.equal(code, 0, `${line}${code === 0 ? '' : `\n${output}`}`);
 }
 
+/** Tests that read what there is from lists or from the document. */
+export const knowWhatIsAdded = ['access/own', 'access/ownGraphql', 'docs/openapi', 'rest/walks'].map(
+  test => `test/${test}.test.ts`,
+);
+
 /** A copy of the project in a folder of its own, which shares only the installed packages. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-walk-'));

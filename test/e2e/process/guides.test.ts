@@ -2,17 +2,22 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { blocksOf, copyProject, missing, runBlocks, succeeds, walk } from '../../docs/handbook.ts';
+import {
+  blocksOf,
+  copyProject,
+  knowWhatIsAdded,
+  missing,
+  runBlocks,
+  succeeds,
+  walk,
+} from '../../docs/handbook.ts';
 import { startService } from '../../rig/process.ts';
 
 /** One copy for all guides, so that its tests, the slowest step, run once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-/** These read what there is from lists or from the document. */
-const knowWhatIsAdded = ['access/own', 'access/ownGraphql', 'docs/openapi', 'rest/walks'];
-const nameOf = (test: string) => `test/${test}.test.ts`;
 /** What is tested at the end: these, and what the pages tell the reader to test. */
-const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded.map(nameOf)) };
+const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded) };
 
 t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
   const page = 'docs/add-a-handler.md';
@@ -37,21 +42,7 @@ for (const [page, least, what] of [
     await walk(t, steps, folder, tests);
   });
 
-t.test('a new resource can be any kind: a join, a tree, of any field, of an owner alone', async t => {
-  for (const [plural, given] of Object.entries({
-    teams: 'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
-    memberships: 'membership --belongs-to user,team',
-    lineItems:
-      "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
-    notes: 'note --belongs-to user --fields text:string --owner user --private',
-    remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',
-  })) {
-    await succeeds(t, `npm run new -- ${given}`, folder);
-    tests.postgres.add(nameOf(`resources/${plural}`));
-  }
-});
-
-t.test('all that the pages and the command add passes its tests and the checks', async t => {
+t.test('all that the pages add passes its tests and the checks', async t => {
   for (const line of ['npm run format', 'npm run generate']) await succeeds(t, line, folder);
   const lines = Object.entries(tests).map(([suite, files]) => `npm test -- ${suite} ${[...files].join(' ')}`);
   await Promise.all(['npm run check', ...lines].map(line => succeeds(t, line, folder)));

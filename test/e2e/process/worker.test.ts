@@ -37,7 +37,8 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   const worker = spawnService(t, env, 'src/worker.ts');
   await until('it is ready', async () => (await statusOf('/health/ready')) === 200);
   t.equal(check(), 0);
-  t.ok(worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
+  // The log comes by another pipe than the answer.
+  await until('it says so', () => worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
   t.equal(await worker.kill('SIGTERM'), 0);
 });
 

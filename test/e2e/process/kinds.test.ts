@@ -1,0 +1,28 @@
+// runs: long
+import { rmSync } from 'node:fs';
+import t from 'tap';
+import { copyProject, knowWhatIsAdded, succeeds } from '../../docs/handbook.ts';
+
+t.test(
+  'a new resource can be any kind: a join, a tree, of any field, of an owner alone; each passes its tests',
+  async t => {
+    const folder = copyProject();
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const tests = [...knowWhatIsAdded];
+    for (const [plural, given] of Object.entries({
+      teams:
+        'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
+      memberships: 'membership --belongs-to user,team',
+      lineItems:
+        "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+      notes: 'note --belongs-to user --fields text:string --owner user --private',
+      remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',
+    })) {
+      await succeeds(t, `npm run new -- ${given}`, folder);
+      tests.push(`test/resources/${plural}.test.ts`);
+    }
+    await Promise.all(
+      ['npm run check', `npm test -- postgres ${tests.join(' ')}`].map(line => succeeds(t, line, folder)),
+    );
+  },
+);
