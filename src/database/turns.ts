@@ -8,8 +8,11 @@ import { LockedOut } from './databaseErrors.ts';
 export type Lines = Record<string, Shares>;
 
 export const oneAtATime = new Shares(1);
-/** Writes below one parent seldom exclude each other, but may all wait for one lock. */
-export const fewAtATime = new Shares(3);
+/**
+ * Writes below one parent seldom exclude each other, but may all wait for one lock. As many as a pool has connections by
+ * default: a write with a key claims its turn inside its transaction, and would often have to begin again.
+ */
+export const fewAtATime = new Shares(4);
 
 /** The turns of one write. */
 export class Turns {
