@@ -21,8 +21,7 @@ t.test(
       await succeeds(t, `npm run new -- ${given}`, folder);
       tests.push(`test/resources/${plural}.test.ts`);
     }
-    await Promise.all(
-      ['npm run check', `npm test -- postgres ${tests.join(' ')}`].map(line => succeeds(t, line, folder)),
-    );
+    // The guides check a project that has got a resource.
+    await succeeds(t, `npm test -- postgres ${tests.join(' ')}`, folder);
   },
 );
