@@ -50,8 +50,8 @@ const mostDiscarded = 1000;
  * response. Undefined when nothing is to be awaited.
  */
 export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
-  // Fastify would close the connection, but it can be reused.
-  reply.removeHeader('connection');
+  // Fastify would close the connection, but it can be reused. A process that ends has said so on the raw response.
+  if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
   if (!isSending(raw)) return undefined;
   let chunks = 0;
   raw.on('data', () => {

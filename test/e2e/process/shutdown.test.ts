@@ -145,6 +145,9 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
   t.equal((await call(service, 'GET', '/health/live')).status, 200);
   const reply = await call(service, 'GET', '/api/users', undefined, agent);
   t.match(reply, { status: 200, headers: { connection: 'close' } });
+  // Bug: errors kept theirs open.
+  const refused = await call(service, 'GET', '/nope', undefined, agent);
+  t.match(refused, { status: 404, headers: { connection: 'close' } });
   t.equal(await service.ended, 0);
   const seconds = (Date.now() - signalled) / 1000;
   t.ok(seconds > 2 && seconds < 10, `it took ${seconds} s`);
