@@ -10,11 +10,9 @@ t.test(
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const tests = [...knowWhatIsAdded];
     for (const [plural, given] of Object.entries({
-      teams:
-        'team --fields title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?',
-      memberships: 'membership --belongs-to user,team',
       lineItems:
-        "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'amount:integer,dueAt:time,status:draft|sent|paid'",
+        "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,dueAt:time,status:draft|sent|paid'",
+      memberships: 'membership --belongs-to user,lineItem',
       notes: 'note --belongs-to user --fields text:string --owner user --private',
       remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',
     })) {
