@@ -1,6 +1,6 @@
 -- Spreads the tables that grow with the events over the nodes of Citus: `npm run migrate -- --spread`, once.
 --
--- Users, posts, keys, the audit log and the queue stay on the coordinator: one address for one user and exact totals need one
+-- Users and other records, keys, the audit log and the queue stay on the coordinator: one address for one user and exact totals need one
 -- node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of them wait.
 -- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 

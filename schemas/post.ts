@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
-import { Id, oneOf, text } from './common.ts';
-import { contractOf, orDefault } from './contract.ts';
+import { Id, oneOf, text } from './parts/common.ts';
+import { contractOf, orDefault } from './parts/contract.ts';
 
 export const post = contractOf('Post', 'A text by one user.', {
   members: {

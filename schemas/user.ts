@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { text } from './common.ts';
-import { contractOf } from './contract.ts';
+import { text } from './parts/common.ts';
+import { contractOf } from './parts/contract.ts';
 
 export const user = contractOf('User', 'A person who writes posts.', {
   members: {

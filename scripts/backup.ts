@@ -1,4 +1,5 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { serviceName } from '../schemas/name.ts';
 import { type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
@@ -8,7 +9,7 @@ import { runPgTool } from './lib/pgTools.ts';
 const usage = `npm run backup -- <file>: writes the whole database of the settings to a file. A PostgreSQL server may be in use
 meanwhile, unless it has Citus; DATABASE_URL must not lead to a pooler. A service on an embedded database must be stopped first, because its folder has one owner.
 
-Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run backup -- monday.backup`;
+Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run backup -- monday.backup`;
 
 async function backup({ positionals: [file] }: { positionals: string[] }, io: Io) {
   if (!file) throw new UsageError('Name the file to write');

@@ -8,7 +8,7 @@ import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
-import { graphqlParts } from '../src/resources.ts';
+import { domain } from '../src/domain/index.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
 nothing, and fails when one of them is out of date.
@@ -72,7 +72,7 @@ async function openApi(): Promise<string> {
 /** Two resources may bring one name, which is no bug to be shown with a stack. */
 function graphqlSchema(): string {
   try {
-    return schemaText(graphqlParts);
+    return schemaText(domain.fields);
   } catch (error) {
     throw new OperatorError(`The GraphQL schema cannot be made: ${(error as Error).message}`);
   }

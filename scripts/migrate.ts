@@ -1,3 +1,4 @@
+import { serviceName } from '../schemas/name.ts';
 import { type Arguments, type Io, mainOf } from '../src/command.ts';
 import { spread } from '../src/database/migrations/migrations.ts';
 import { withDatabase } from './lib/database.ts';
@@ -7,7 +8,7 @@ const usage = `npm run migrate -- [--spread]
 Brings the database of the settings up to date and exits. It waits for a server that is away. With --spread it also spreads
 the tables that grow without end over the nodes of Citus, see docs/scaling.md.
 
-Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run migrate`;
+Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run migrate`;
 
 const options = { spread: { type: 'boolean' } } as const;
 

@@ -9,7 +9,7 @@ import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { type Plan, planOf } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
-migration, service and tests, ready to edit, and one line in src/resources.ts. What is refused leaves nothing behind. Commit your work
+migration, service and tests, ready to edit, and one line in src/domain/resources.ts. What is refused leaves nothing behind. Commit your work
 first: then git restore . && git clean -df undoes it. A database in which the service was started since keeps the table: drop it
 there, or the same name fails.
 
@@ -46,7 +46,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
     throw error;
   }
   for (const path of [migration, ...Object.keys(files)].sort()) io.out(path);
-  io.out('Also changed: src/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
+  io.out('Also changed: src/domain/resources.ts, openapi.yaml, schema.graphql and drizzle/migrations/meta.');
   if (!plan.isPrivate && plan.parents.some(({ resource }) => resource.isPrivate))
     io.out(
       `Everybody who may read sees each ${plan.noun}, although what it belongs to is private: see --private.`,
@@ -56,7 +56,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
 
 /** The files that a new resource changes. */
 const changed = [
-  'src/resources.ts',
+  'src/domain/resources.ts',
   'drizzle/migrations/**/*.*',
   ...['openapi.yaml', 'schema.graphql', '.env.example', 'docs/settings.md'],
 ];
@@ -73,7 +73,7 @@ function remember(patterns: string[]): () => void {
 /** Writes the files and what is made from them, and tries both. Returns the path of the migration. */
 async function writeAll(plan: Plan, files: Record<string, string>): Promise<string> {
   const run = stepsUntilSignal();
-  const list = 'src/resources.ts';
+  const list = 'src/domain/resources.ts';
   const written = { ...files, [list]: withResource(plan, readFileSync(list, 'utf8')) };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
   const biome = ['--write', '--max-diagnostics=1'];

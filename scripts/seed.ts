@@ -1,7 +1,7 @@
 import { type Context, systemContext } from '../src/access/context.ts';
 import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { recordResources } from '../src/resources.ts';
-import { countRecords } from '../src/services/resource.ts';
+import { domain } from '../src/domain/index.ts';
+import { countRecords } from '../src/records/resource.ts';
 import { withDatabase } from './lib/database.ts';
 import { seed, sizeOf } from './lib/seed.ts';
 
@@ -26,11 +26,11 @@ async function fill({ values }: Arguments<typeof options>, io: Io) {
 }
 
 async function seedAndReport(io: Io, context: Context, size: ReturnType<typeof sizeOf>): Promise<void> {
-  const [before, started] = [await countRecords(context, recordResources), Date.now()];
+  const [before, started] = [await countRecords(context, domain.records), Date.now()];
   const total = (size.users + size.posts).toLocaleString('en');
   await seed(context.db, size, done => io.progress(`${done.toLocaleString('en')} of ${total} records`));
   io.progress('');
-  const after = await countRecords(context, recordResources);
+  const after = await countRecords(context, domain.records);
   for (const [name, count] of Object.entries(after))
     io.out(
       `${name}: ${count.toLocaleString('en')}, ${(count - (before[name] ?? 0)).toLocaleString('en')} of them new`,

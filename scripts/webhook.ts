@@ -1,4 +1,4 @@
-import type { Dismissed, Replayed, WebhookEventDetail } from '../schemas/webhookEvent.ts';
+import type { Dismissed, Replayed, WebhookEventDetail } from '../schemas/service/webhookEvent.ts';
 import { commandNamed, mainOf, UsageError } from '../src/command.ts';
 import { printable, printableJson } from '../src/core/text.ts';
 import { parseBody } from '../src/webhooks/envelope.ts';

@@ -29,22 +29,21 @@ import { accessRoutes } from '../plugins/rest/access.ts';
 import { changeRoutes } from '../plugins/rest/changes.ts';
 import { eventRoutes } from '../plugins/rest/events.ts';
 import { webhooks } from '../plugins/webhooks.ts';
-import { componentsIn } from '../schemas/common.ts';
+import { componentsIn } from '../schemas/parts/common.ts';
 import type { Settings } from '../schemas/settings.ts';
-import { openCredentials } from './access/credentials.ts';
-import { openRateLimits } from './access/rateLimits.ts';
+import { openCredentials } from './access/credentials/credentials.ts';
+import { openRateLimits } from './access/limits/rateLimits.ts';
+import { makeFeed } from './changes/feed.ts';
 import { arrivalTimeout, socketTimeout } from './config/timeouts.ts';
 import { trustedProxies } from './config/trustedProxies.ts';
 import { listOf } from './config/urls.ts';
 import type { Database } from './database/database.ts';
-import { change, followed, graphqlParts, recordResources, resources } from './resources.ts';
-import { makeFeed } from './services/changes/feed.ts';
-import { refuseSameOperations, refuseTakenNames, refuseTakenPath } from './services/names.ts';
+import { domain as ours } from './domain/index.ts';
+import { refuseSameOperations, refuseTakenNames, refuseTakenPath } from './records/names.ts';
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
-import type { Handlers } from './webhooks/handlers/handler.ts';
-import { handlers as allHandlers } from './webhooks/handlers/index.ts';
+import type { Handlers } from './webhooks/handler.ts';
 
 interface AppDependencies {
   settings: Settings;
@@ -52,6 +51,7 @@ interface AppDependencies {
   callWorkers?: () => void;
   log: Log;
   metrics?: Metrics;
+  domain?: typeof ours;
   handlers?: Handlers;
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
@@ -63,9 +63,11 @@ interface AppDependencies {
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(dependencies: AppDependencies) {
   const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
-  const { handlers = allHandlers, now = () => new Date(), leaving = () => false } = dependencies;
+  const { domain = ours, now = () => new Date(), leaving = () => false } = dependencies;
+  const { handlers = domain.handlers } = dependencies;
+  const { followed, records, change } = domain;
   const { version } = manifest;
-  const links = pages.map(({ name }) => name);
+  const links = [...pages, ...domain.pages].map(({ name }) => name);
   for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
   const app = serverOf(settings, log);
   const allowance = await openRateLimits(settings, log);
@@ -93,21 +95,22 @@ export async function buildApp(dependencies: AppDependencies) {
   const feed = makeFeed(followed, { database, log, now, keptDays });
   await app.register(docs, { version, open, resources: followed });
 
-  await app.register(home, { version, open, resources: followed, counted: recordResources });
+  await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });
   await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
-  for (const routes of resources.flatMap(({ routes }) => routes))
-    await app.register(routes, { prefix: '/api' });
+  for (const { page } of domain.pages) await app.register(page, { settings });
+  for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
   // The service's own from here on. Those of `refuseOtherMethods` are at the paths of all, and hidden.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
   await app.register(changeRoutes, { prefix: '/api', feed, change });
-  await app.register(accessRoutes, { prefix: '/api', names: recordResources.map(({ name }) => name) });
+  await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });
   await app.register(graphql, {
     prefix: '/api',
     settings,
     metrics,
-    parts: graphqlParts,
+    parts: domain.fields,
+    resources: domain.resources,
     feed,
   });
   await app.register(eventRoutes, { prefix: '/api', callWorkers });

@@ -1,8 +1,9 @@
-import { systemContext } from './access/context.ts';
+import type { Settings } from '../schemas/settings.ts';
+import { type Context, systemContext } from './access/context.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
-import { trimAudit } from './services/audit.ts';
-import { keptDays, trimKeys } from './services/idempotency.ts';
+import { trimAudit } from './records/audit.ts';
+import { keptDays, trimKeys } from './records/idempotency.ts';
 import { watchService } from './telemetry/watch.ts';
 import { trimEvents } from './webhooks/events.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
@@ -11,11 +12,39 @@ const second = 1000;
 const hour = 3600 * second;
 const day = 24 * hour;
 
-/** What a worker does: it processes events as they come, folds changes into the totals, and trims old records. */
-export function startJobs(dependencies: WorkerDependencies): { close: () => Promise<void> } {
+/** A job of the application. Every worker does it at its start, and again so many seconds after it has ended. */
+export interface Job {
+  /** In the log, and as the actor in the audit log. */
+  name: string;
+  every: number;
+  run(context: Context, settings: Settings): Promise<void>;
+}
+
+/**
+ * What a worker does: it processes events as they come, folds changes into the totals, trims old records, and does the
+ * jobs of the application.
+ */
+export function startJobs(dependencies: WorkerDependencies & { jobs: Job[] }): {
+  close: () => Promise<void>;
+} {
   const { settings, database, log, now } = dependencies;
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
-  const context = systemContext({ db: database.writes, log, ...(now && { now }) }, 'jobs', 'job');
+  const contextOf = (name: string) =>
+    systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
+  const context = contextOf('jobs');
+  /** Repeats a job once the database is ready. What fails for no outage is tried again as the next run. */
+  function startJob({ name, every, run }: Job) {
+    const job = watchService({
+      check: () => run(contextOf(name), settings),
+      every: every * second,
+      cannotTell: () => !database.available(),
+      log,
+      away: `The job "${name}" fails.`,
+      back: `The job "${name}" is done again.`,
+    });
+    database.ready.then(job.checkNow, () => {});
+    return job;
+  }
   /** Trims old records every hour, in batches, so that no write waits for long. */
   function startTrimming(what: string, days: number, deleteBatch: typeof trimEvents) {
     let trimmed = 0;
@@ -42,6 +71,7 @@ export function startJobs(dependencies: WorkerDependencies): { close: () => Prom
     startWorker(dependencies, context),
     startTrimming('webhook events', eventDays, trimEvents),
     startTrimming('idempotency keys', keptDays, trimKeys),
+    ...dependencies.jobs.map(startJob),
     ...(auditDays > 0 ? [startTrimming('audit log entries', auditDays, trimAudit)] : []),
   ];
   const stopFolding = startFolding(database, log);

@@ -1,11 +1,13 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { serveMetrics } from '../plugins/metrics.ts';
+import { serviceName, serviceTitle } from '../schemas/name.ts';
 import type { Settings } from '../schemas/settings.ts';
 import { buildApp } from './app.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { handlerTimeout } from './config/timeouts.ts';
+import { domain } from './domain/index.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { exit } from './process/exit.ts';
@@ -24,7 +26,7 @@ async function main() {
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
   const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
-  const jobs = settings.WORKER === 'inside' ? startJobs(runtime) : undefined;
+  const jobs = settings.WORKER === 'inside' ? startJobs({ ...runtime, ...domain }) : undefined;
   ending.prepare(runtime, () => close(runtime, app, jobs));
   app.server.prependListener('request', (_request, response) => {
     if (ending.begun) response.setHeader('connection', 'close');
@@ -44,7 +46,7 @@ async function listen(app: App, { settings, database, log }: Runtime): Promise<v
   if (!database.available())
     log.warn('The database cannot be used yet: the service waits for it, and answers with 503 until then.');
   const { PORT: port, HOST: host, AUTH_MODE = 'open' } = settings;
-  const listenTextResolver = (address: string) => `Triport serves ${address}/`;
+  const listenTextResolver = (address: string) => `${serviceTitle} serves ${address}/`;
   const address = await app.listen({ port, host, listenTextResolver });
   log.info(`API       ${address}/api/users`);
   log.info(`Docs      ${address}/docs`);
@@ -107,6 +109,6 @@ function surviveForgottenErrors(log: Log): void {
 await mainOf(import.meta, {
   usage: `npm start: serves REST, GraphQL and webhooks until SIGTERM or Ctrl-C. ${settingsUsage}
 
-Example: PORT=4000 DATABASE_URL=postgres://user:password@host:5432/triport npm start`,
+Example: PORT=4000 DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm start`,
   run: main,
 });

@@ -1,7 +1,9 @@
 import { serveMetrics } from '../plugins/metrics.ts';
+import { serviceName } from '../schemas/name.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
+import { domain } from './domain/index.ts';
 import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { openRuntime } from './process/runtime.ts';
@@ -14,7 +16,7 @@ async function main() {
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
-  const jobs = startJobs(runtime);
+  const jobs = startJobs({ ...runtime, ...domain });
   ending.prepare(runtime, jobs.close);
   const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
@@ -25,6 +27,6 @@ async function main() {
 await mainOf(import.meta, {
   usage: `npm run worker: processes the events that servers with WORKER=apart have stored. ${settingsUsage}
 
-Example: DATABASE_URL=postgres://user:password@host:5432/triport npm run worker`,
+Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run worker`,
   run: main,
 });

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
+import { serviceTitle } from '../../schemas/name.ts';
 import { servePage } from '../pages/assets.ts';
 
 const body = `<header>
-<h1><a href="/">Triport</a> console</h1>
+<h1><a href="/">${serviceTitle}</a> console</h1>
 <nav aria-label="Views">
 <a href="#events">Events</a>
 <a href="#customers">Customers</a>
@@ -25,7 +26,12 @@ Oldest waits <span id="oldest"></span>
 /** The page for operators. It holds no data: what it shows comes through the public API, with the key of its reader. */
 export const operatorConsole: FastifyPluginAsync = async app => {
   const folder = join(import.meta.dirname, 'app');
-  const send = servePage(app, '/console', { title: 'Triport console', body, shared: ['key.js'], folder });
+  const send = servePage(app, '/console', {
+    title: `${serviceTitle} console`,
+    body,
+    shared: ['key.js'],
+    folder,
+  });
   const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;
   app.get('/console', route, async (_request, reply) => send(reply));
 };

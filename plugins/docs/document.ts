@@ -1,14 +1,16 @@
 import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { serviceName, serviceTitle } from '../../schemas/name.ts';
 import { scopesOf } from '../../src/access/need.ts';
+import type { Followed } from '../../src/changes/followed.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
-import type { Followed } from '../../src/services/changes/followed.ts';
-import { inProgress } from '../../src/services/idempotency.ts';
+import { inProgress } from '../../src/records/idempotency.ts';
+import { exampleIn } from '../../src/records/resource.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
 import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
-import { featuresOf, headers, parameters, parametersOf, responseHeadersOf } from './headers.ts';
+import { featuresOf, headersFor, parameters, parametersOf, responseHeadersOf } from './headers.ts';
 
 const list = new Intl.ListFormat('en-GB');
 const descriptionOf = (
@@ -27,7 +29,7 @@ const descriptionOf = (
 `;
 
 /** A resource in the document: its name, and what a record is. */
-export type Section = Pick<Followed, 'contract'> & { nouns: string };
+export type Section = Pick<Followed, 'contract' | 'parents'> & { nouns: string; path: string };
 
 const tags = [
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
@@ -44,14 +46,14 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'API key or JWT',
-    description: 'An API key of this service (`triport_…`), or a JWT from the issuer it is configured with.',
+    description: `An API key of this service (\`${serviceName}_…\`), or a JWT from the issuer it is configured with.`,
   },
 };
 
 export const documentFor = (version: string, resources: Section[]) => ({
   openapi: '3.1.0',
   info: {
-    title: 'Triport',
+    title: serviceTitle,
     version,
     summary: 'One application backend: REST, GraphQL and payment webhooks over the same data.',
     description: descriptionOf(resources),
@@ -66,7 +68,12 @@ export const documentFor = (version: string, resources: Section[]) => ({
     })),
     ...tags,
   ],
-  components: { headers, parameters, responses: errorResponses, securitySchemes } as object,
+  components: {
+    headers: headersFor(exampleIn(resources).path),
+    parameters,
+    responses: errorResponses,
+    securitySchemes,
+  } as object,
 });
 
 export const conflictsOf = ({ config = {} }: Pick<RouteOptions, 'config'>): readonly Conflict[] => [

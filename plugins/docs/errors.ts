@@ -1,7 +1,8 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { scopes } from '../../schemas/apiKey.ts';
-import { ErrorEnvelope, Violation } from '../../schemas/error.ts';
+import { ErrorEnvelope, Violation } from '../../schemas/parts/error.ts';
+import { scopes } from '../../schemas/service/apiKey.ts';
 import { missingCredentials, missingScope } from '../../src/access/need.ts';
+import { positionGone } from '../../src/changes/position.ts';
 import { versionMismatch } from '../../src/core/conditions.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import {
@@ -16,8 +17,7 @@ import {
   unavailable,
 } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
-import { positionGone } from '../../src/services/changes/position.ts';
-import { inProgress, keyReused } from '../../src/services/idempotency.ts';
+import { inProgress, keyReused } from '../../src/records/idempotency.ts';
 import { arrivedTooLate, headersTooLarge, tooLarge, unsupportedMediaType } from '../http/errors.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
 import { always, headers, limitHeaders, referToHeaders } from './headers.ts';

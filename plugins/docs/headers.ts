@@ -1,4 +1,5 @@
 import type { RouteOptions } from 'fastify';
+import { serviceName } from '../../schemas/name.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };
@@ -22,7 +23,7 @@ export const headers = {
   WWWAuthenticate: required(
     text,
     'How to authenticate, and what was wrong (RFC 6750).',
-    'Bearer realm="triport", error="insufficient_scope", scope="write"',
+    `Bearer realm="${serviceName}", error="insufficient_scope", scope="write"`,
   ),
   RetryAfter: required(count, 'Seconds to wait before a retry.', 1),
   Location: required(text, 'The path of the record.', '/api/users/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90'),
@@ -45,9 +46,14 @@ export const headers = {
     description:
       'The `first`, `prev`, `next` and `last` page (RFC 8288); with cursors there is no `last`. At most 2,048 characters: with a long query it has only `prev` and `next`, or is absent.',
     schema: text,
-    example: '</api/posts?page=2&limit=20>; rel="next"',
   },
 };
+
+/** The headers, with the list at this path as an example. */
+export const headersFor = (path: string) => ({
+  ...headers,
+  Link: { ...headers.Link, example: `</api/${path}?page=2&limit=20>; rel="next"` },
+});
 
 /** References to these headers. */
 export const referToHeaders = (...names: string[]) =>

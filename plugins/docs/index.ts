@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
-import { componentsIn, ref } from '../../schemas/common.ts';
-import { ErrorEnvelope } from '../../schemas/error.ts';
+import { serviceTitle } from '../../schemas/name.ts';
+import { componentsIn, ref } from '../../schemas/parts/common.ts';
+import { ErrorEnvelope } from '../../schemas/parts/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { packageFile, senderOf, servePage } from '../pages/assets.ts';
@@ -43,7 +44,7 @@ export const docs = fp<Options>(async (app, options) => {
   const sendYaml = senderOf(async () => Buffer.from(String(await write(true))));
   const libraries = ['swagger-ui.css', 'swagger-ui-bundle.js'];
   const sendPage = servePage(app, '/docs/page', {
-    title: 'Triport API',
+    title: `${serviceTitle} API`,
     body: '<div id="page"></div>',
     libraries: libraries.map(name => packageFile('@fastify/swagger-ui', `static/${name}`)),
     shared: ['repair.js'],

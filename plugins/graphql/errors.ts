@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
-import type { Violation } from '../../schemas/error.ts';
+import type { Violation } from '../../schemas/parts/error.ts';
 import { type AppError, type ErrorCode, isLimit, tooMuch } from '../../src/core/errors.ts';
 import { truncate } from '../../src/core/text.ts';
 import { explain } from '../../src/database/databaseErrors.ts';

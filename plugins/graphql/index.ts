@@ -1,43 +1,45 @@
 import { join } from 'node:path';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import websocket from '@fastify/websocket';
+import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
-import { ref } from '../../schemas/common.ts';
+import { serviceTitle } from '../../schemas/name.ts';
+import { ref } from '../../schemas/parts/common.ts';
 import {
   GraphQLErrors,
-  GraphQLQuery,
-  GraphQLRequest,
-  GraphQLResult,
+  graphqlQuery,
+  graphqlRequest,
+  graphqlResult,
   mediaTypes,
-} from '../../schemas/graphql.ts';
+} from '../../schemas/service/graphql.ts';
 import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
+import type { Operations } from '../../src/records/resource.ts';
 import { discardBody } from '../http/errors.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
-import { packageFile, servePage, wantsPage } from '../pages/assets.ts';
+import { escapeHtml, packageFile, servePage, wantsPage } from '../pages/assets.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
+import { type Examples, examplesOf } from './examples.ts';
 import type { Options } from './execution/endpoint.ts';
 
 const route = routesOf('GraphQL');
-const as = (schema: typeof GraphQLResult | typeof GraphQLErrors, description: string) => {
-  const media = { schema: ref(schema as typeof GraphQLResult) };
+const as = (schema: TSchema, description: string) => {
+  const media = { schema: ref(schema) };
   return { description, content: Object.fromEntries(mediaTypes.map(type => [type, media])) };
 };
-const result = as(
-  GraphQLResult,
-  'The result. With `application/json` also the refusal of a document: then there is no `data`.',
-);
+const resultOf = (schema: TSchema) =>
+  as(schema, 'The result. With `application/json` also the refusal of a document: then there is no `data`.');
 const refusal = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
 const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(status => [status, refusal]));
 
 const protocol = 'graphql-transport-ws';
 
 /** The browser tool. */
-const toolPage = {
-  title: 'Triport GraphQL',
-  body: '<main><h1>GraphQL</h1><div id="tool"></div></main>',
+const toolPage = (tabs: Examples['tabs']) => ({
+  title: `${serviceTitle} GraphQL`,
+  body: `<main><h1>GraphQL</h1><div id="tool" data-tabs="${escapeHtml(JSON.stringify(tabs))}"></div></main>`,
   // GraphiQL 3 is the last with a browser bundle; it needs React 18.
   libraries: [
     packageFile('graphiql', 'graphiql.min.css'),
@@ -47,24 +49,30 @@ const toolPage = {
   ],
   shared: ['key.js', 'repair.js'],
   folder: join(import.meta.dirname, 'tool'),
-};
+});
 
-const post = {
+const post = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultOf>) => ({
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: true },
     description:
       'The schema is in `schema.graphql` and, for a browser, in the tool at this path. A subscription needs `Accept: text/event-stream`; its results are events named `next`.',
-    body: ref(GraphQLRequest),
+    body: ref(request),
     response: { 200: result, ...refusals(400, 401, 403, 409, 413, 415, 422, 429, 500, 503) },
   }),
   preValidation: async ({ body }: FastifyRequest) => {
     if (Array.isArray(body))
       throw new AppError('bad_request', 'Batches are not supported. Send one operation in each request.');
   },
-};
+});
 
-export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings } = options;
+/** The endpoint, and the browser tool with examples about these resources. */
+export const graphql: FastifyPluginAsyncTypebox<Options & { resources: Operations[] }> = async (
+  app,
+  options,
+) => {
+  const { settings, resources } = options;
+  const examples = examplesOf(resources);
+  const result = resultOf(graphqlResult(examples.data));
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
   const origins = listOf(settings.CORS_ORIGINS);
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
@@ -99,11 +107,11 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     (await import('./execution/sockets.ts')).openSockets(await endpoint()),
   );
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
-  const tool = hasTool && servePage(app, '/graphql/tool', toolPage);
+  const tool = hasTool && servePage(app, '/graphql/tool', toolPage(examples.tabs));
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
-  app.post('/graphql', post, async (request, reply) => {
+  app.post('/graphql', post(graphqlRequest(examples.query), result), async (request, reply) => {
     const { body } = request;
     return (await endpoint()).answer(request, reply, body);
   });
@@ -115,7 +123,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options> = async (app, options) 
     },
     description:
       'The same as by POST. Without `query`, a browser gets the interactive tool. With `Upgrade: websocket`, the protocol `graphql-transport-ws` for subscriptions.',
-    querystring: GraphQLQuery,
+    querystring: graphqlQuery(examples.query),
     response: { 200: result, ...refusals(400, 401, 403, 405, 429, 500, 503) },
   });
   app.route({

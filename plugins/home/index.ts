@@ -1,13 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ref } from '../../schemas/common.ts';
-import { Home } from '../../schemas/service.ts';
+import { serviceName, serviceTitle } from '../../schemas/name.ts';
+import { ref } from '../../schemas/parts/common.ts';
+import { homeOf } from '../../schemas/service/service.ts';
 import { explain } from '../../src/database/databaseErrors.ts';
-import { type AnyResource, countRecords } from '../../src/services/resource.ts';
+import { type AnyResource, countRecords } from '../../src/records/resource.ts';
 import { readContext } from '../http/context.ts';
 import { vary } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
 import { servePage, wantsPage } from '../pages/assets.ts';
+
+interface Link {
+  name: string;
+  path: string;
+  text: string;
+}
 
 interface Options {
   version: string;
@@ -16,11 +23,13 @@ interface Options {
   resources: { plural: string; path: string }[];
   /** Those whose records are counted. */
   counted: AnyResource[];
+  /** Other pages than those of the service. */
+  pages: Link[];
 }
 
 const route = routesOf('Service');
 const description = 'One application backend: REST, GraphQL and signed payment webhooks over the same data.';
-export const pages = [
+export const pages: Link[] = [
   { name: 'docs', path: '/docs', text: 'Read the API, and try it in the browser' },
   { name: 'graphql', path: '/api/graphql', text: 'Explore the same data over GraphQL' },
   { name: 'console', path: '/console', text: 'Events, customers, keys and the audit log, for operators' },
@@ -33,8 +42,10 @@ const access = `<p>This service requires a key. Its administrator creates the fi
 
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { version, open, resources, counted } = options;
-  const links = [...pages, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
-  const send = servePage(app, '/home', { title: 'Triport', body: '' });
+  const all = [...pages, ...options.pages];
+  const links = [...all, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
+  const example = Object.fromEntries(counted.map(({ plural }, i) => [plural, 2 * i + 1]));
+  const send = servePage(app, '/home', { title: serviceTitle, body: '' });
 
   /**
    * Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages.
@@ -50,9 +61,9 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   }
 
   const bodyOf = (counts: Record<string, number> = {}) => `<main>
-<h1>Triport</h1>
+<h1>${serviceTitle}</h1>
 <p>${description} Payment events are stored before they are acknowledged, and each takes effect once.
-<ul>${pages.map(({ path, text }) => `\n<li><a href="${path}">${path}</a> ${text}`).join('')}</ul>
+<ul>${all.map(({ path, text }) => `\n<li><a href="${path}">${path}</a> ${text}`).join('')}</ul>
 <p>${counted.map(resource => countHtml(resource, counts[resource.plural])).join(' ')}
 ${open ? '' : access}
 <p>Version ${version}
@@ -63,14 +74,14 @@ ${open ? '' : access}
     route('getHome', 'Describe the service', 'public', {
       config: { identified: true },
       description: 'JSON, or a page if `Accept` includes `text/html`. With counts for callers who may read.',
-      response: { 200: ref(Home) },
+      response: { 200: ref(homeOf(example)) },
     }),
     async (request, reply) => {
       const counts = await countsFor(request);
       if (wantsPage(request.headers.accept)) return send(reply as FastifyReply, bodyOf(counts));
       vary(reply, 'accept');
       const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
-      return { name: 'triport', version, description, links: paths, ...(counts && { counts }) };
+      return { name: serviceName, version, description, links: paths, ...(counts && { counts }) };
     },
   );
 };

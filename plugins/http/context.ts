@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Transport } from '../../schemas/audit.ts';
-import { Budget, type Payer } from '../../src/access/budget.ts';
+import type { Transport } from '../../schemas/service/audit.ts';
 import type { Context } from '../../src/access/context.ts';
+import { Budget, type Payer } from '../../src/access/limits/budget.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { Shares } from '../../src/core/shares.ts';
 import type { Connection } from '../../src/database/connection.ts';

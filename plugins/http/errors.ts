@@ -3,7 +3,8 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ErrorEnvelope } from '../../schemas/error.ts';
+import { serviceName } from '../../schemas/name.ts';
+import type { ErrorEnvelope } from '../../schemas/parts/error.ts';
 import { AppError, refusal, statusOf } from '../../src/core/errors.ts';
 import { explain, reasonForLog } from '../../src/database/databaseErrors.ts';
 import { setHeaders } from './headers.ts';
@@ -71,11 +72,13 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
   const { reason, scope, retryAfter, version } = details as Record<string, unknown>;
   switch (code) {
     case 'unauthenticated':
-      return { 'www-authenticate': `Bearer realm="triport"${reason ? `, error="${reason}"` : ''}` };
+      return { 'www-authenticate': `Bearer realm="${serviceName}"${reason ? `, error="${reason}"` : ''}` };
     case 'forbidden':
       // Only a scope that is missing is a matter of the credentials (RFC 6750).
       if (scope === undefined) return {};
-      return { 'www-authenticate': `Bearer realm="triport", error="insufficient_scope", scope="${scope}"` };
+      return {
+        'www-authenticate': `Bearer realm="${serviceName}", error="insufficient_scope", scope="${scope}"`,
+      };
     case 'version_mismatch':
       return version === undefined ? {} : { etag: tagOf(Number(version)) };
     case 'rate_limited':

@@ -5,9 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '../../schemas/settings.ts';
 import { need } from '../../src/access/need.ts';
+import type { Follower } from '../../src/changes/follow.ts';
 import { AppError, invalidToken } from '../../src/core/errors.ts';
 import { explain } from '../../src/database/databaseErrors.ts';
-import type { Follower } from '../../src/services/changes/follow.ts';
 import type { Metrics } from '../../src/telemetry/metrics.ts';
 import { workOnDear } from './context.ts';
 

@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { serviceName } from '../../schemas/name.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,7 +23,7 @@ declare module 'fastify' {
  * out of the traces. Registered only when tracing is on.
  */
 export default fp(async app => {
-  const tracer = trace.getTracer('triport');
+  const tracer = trace.getTracer(serviceName);
   app.decorateRequest('traced', null);
 
   app.addHook('onRequest', (request, reply, done) => {

@@ -79,6 +79,10 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
   };
 }
 
+/** Text in the body of a page, or in an attribute of it. */
+export const escapeHtml = (text: string) =>
+  text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+
 const documentOf = (title: string, head: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/apiKey.ts';
-import { AuditList, auditQuery } from '../../schemas/audit.ts';
-import { idInPath, ref, strict } from '../../schemas/common.ts';
-import { createKey, getKey, keyList, revokeKey } from '../../src/services/apiKeys.ts';
-import { auditList } from '../../src/services/audit.ts';
+import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/service/apiKey.ts';
+import { AuditList, auditQuery } from '../../schemas/service/audit.ts';
+import { createKey, getKey, keyList, revokeKey } from '../../src/people/apiKeys.ts';
+import { auditList } from '../../src/records/audit.ts';
 import { readContext } from '../http/context.ts';
 import { refuseKey } from '../http/requests/idempotency.ts';
 import { routesOf } from '../http/routes.ts';

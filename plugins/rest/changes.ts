@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
-import { changesHeaders, changesQuery } from '../../schemas/change.ts';
-import { ref } from '../../schemas/common.ts';
+import { ref } from '../../schemas/parts/common.ts';
+import { changesHeaders, changesQuery } from '../../schemas/service/change.ts';
+import type { Feed } from '../../src/changes/feed.ts';
+import { type Choice, follow, type News } from '../../src/changes/follow.ts';
+import type { Followed } from '../../src/changes/followed.ts';
+import type { Change } from '../../src/changes/pages.ts';
+import type { SentPosition } from '../../src/changes/position.ts';
 import { invalid } from '../../src/core/errors.ts';
 import { keptIn } from '../../src/core/kept.ts';
-import type { Feed } from '../../src/services/changes/feed.ts';
-import { type Choice, follow, type News } from '../../src/services/changes/follow.ts';
-import type { Followed } from '../../src/services/changes/followed.ts';
-import type { Change } from '../../src/services/changes/pages.ts';
-import type { SentPosition } from '../../src/services/changes/position.ts';
+import { exampleIn } from '../../src/records/resource.ts';
 import { serializerOf } from '../http/requests/parsing.ts';
 import { routesOf } from '../http/routes.ts';
 import { retryIn, sendEvents, serviceEnds } from '../http/streams.ts';
@@ -17,7 +18,9 @@ import { retryIn, sendEvents, serviceEnds } from '../http/streams.ts';
 const chunk = 16_384;
 
 const route = routesOf('Changes');
-const description = `Server-sent events: one for each committed change of a record, in the order of the commits. \`event\` is its name, such as \`post.change\`, \`data\` a \`Change\`, and \`id\` the position after it.
+const describe = (
+  example: string,
+) => `Server-sent events: one for each committed change of a record, in the order of the commits. \`event\` is its name, such as \`${example}.change\`, \`data\` a \`Change\`, and \`id\` the position after it.
 
 The stream begins with an \`id\` without data, and repeats it every 15 seconds. A client that sends the last \`id\` as \`Last-Event-ID\`, or as \`after\`, gets every change since then once, from any instance. Apply a record by its own \`version\`, which may be newer than that of the event.`;
 
@@ -32,7 +35,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<{ feed: Feed; change: TSche
   app.get(
     '/changes',
     route('followChanges', 'Follow the changes', 'read or own', {
-      description,
+      description: describe(exampleIn(followed).name),
       querystring: changesQuery(followed),
       headers: changesHeaders,
       response: {

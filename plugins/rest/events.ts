@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/common.ts';
+import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
 import {
   Backlog,
   Dismissed,
@@ -9,7 +9,7 @@ import {
   ReplayFilter,
   WebhookEventDetail,
   WebhookEventList,
-} from '../../schemas/webhookEvent.ts';
+} from '../../schemas/service/webhookEvent.ts';
 import { getBacklog } from '../../src/webhooks/backlog.ts';
 import {
   actOnEvent,

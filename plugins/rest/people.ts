@@ -1,27 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/common.ts';
+import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
 import {
   Identity,
   IdentityChoice,
   IdentityList,
   IdentityName,
   IdentityQuery,
-} from '../../schemas/identity.ts';
-import { user } from '../../schemas/user.ts';
+} from '../../schemas/service/identity.ts';
 import type { Context } from '../../src/access/context.ts';
 import {
   addIdentity,
   getMe,
   identityTaken,
   listIdentities,
+  type People,
   personExists,
   registerMe,
   removeIdentity,
-} from '../../src/services/identities.ts';
-import { users } from '../../src/services/users.ts';
+} from '../../src/people/identities.ts';
 import { readContext } from '../http/context.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendDeleted, sendPage, sendRecord, sendResult } from './replies.ts';
+import { conflictsOf } from './resource.ts';
 
 const route = routesOf('People');
 const config = { record: 'user' };
@@ -30,73 +30,79 @@ const params = strict({ user_id: idInPath('user') });
 const identities = '/users/:user_id/identities';
 
 /** The user who signed in, and which tokens stand for whom. */
-export const peopleRoutes: FastifyPluginAsyncTypebox = async app => {
-  app.get(
-    '/me',
-    route('getMe', 'Get the user who signed in', 'own', {
-      config: versioned,
-      description: 'A token whose user has not registered gets a 404 with the code `no_person`.',
-      response: { 200: ref(user.record) },
-    }),
-    async (request, reply) => sendRecord(reply, await getMe(readContext(request))),
-  );
-  app.post(
-    '/me',
-    route('registerMe', 'Register', 'own', {
-      config: {
-        ...versioned,
-        conflicts: [personExists, ...users.create.conflicts()],
-        idempotencyKey: true,
+export const peopleRoutes =
+  (people: People): FastifyPluginAsyncTypebox =>
+  async app => {
+    const { record, create } = people.resource.contract;
+    app.get(
+      '/me',
+      route('getMe', 'Get the user who signed in', 'own', {
+        config: versioned,
+        description: 'A token whose user has not registered gets a 404 with the code `no_person`.',
+        response: { 200: ref(record) },
+      }),
+      async (request, reply) => sendRecord(reply, await getMe(readContext(request), people)),
+    );
+    app.post(
+      '/me',
+      route('registerMe', 'Register', 'own', {
+        config: {
+          ...versioned,
+          conflicts: [personExists, ...conflictsOf(people.create)],
+          idempotencyKey: true,
+        },
+        description: 'Creates the user whom the token stands for from now on. For tokens only.',
+        body: ref(create),
+        response: { 201: ref(record) },
+      }),
+      async ({ body }, reply) =>
+        sendCreated(reply, context => registerMe(context, people, body), '/api/users'),
+    );
+    app.get(
+      identities,
+      route('listIdentities', 'List the identities of a user', 'admin', {
+        config,
+        description: 'The newest first, by cursor.',
+        params,
+        querystring: IdentityQuery,
+        response: { 200: ref(IdentityList) },
+      }),
+      async (request, reply) => {
+        const { params, query } = request;
+        return sendPage(reply, await listIdentities(readContext(request), people, params.user_id, query));
       },
-      description: 'Creates the user whom the token stands for from now on. For tokens only.',
-      body: ref(user.create),
-      response: { 201: ref(user.record) },
-    }),
-    async ({ body }, reply) => sendCreated(reply, context => registerMe(context, body), '/api/users'),
-  );
-  app.get(
-    identities,
-    route('listIdentities', 'List the identities of a user', 'admin', {
-      config,
-      description: 'The newest first, by cursor.',
-      params,
-      querystring: IdentityQuery,
-      response: { 200: ref(IdentityList) },
-    }),
-    async (request, reply) => {
-      const { params, query } = request;
-      return sendPage(reply, await listIdentities(readContext(request), params.user_id, query));
-    },
-  );
-  app.post(
-    identities,
-    route('addIdentity', 'Link an identity to a user', 'admin', {
-      config: { ...config, conflicts: [identityTaken], idempotencyKey: true },
-      description: 'Its tokens stand for the user within 5 seconds. The same again is a 200.',
-      params,
-      body: ref(IdentityName),
-      response: { 200: ref(Identity), 201: ref(Identity) },
-    }),
-    async (request, reply) => {
-      const { params, body } = request;
-      const add = async (context: Context) => {
-        const { identity, isNew } = await addIdentity(context, params.user_id, body);
-        reply.code(isNew ? 201 : 200);
-        return identity;
-      };
-      return sendResult(reply, add, targetOf(request).pathname);
-    },
-  );
-  app.delete(
-    identities,
-    route('removeIdentity', 'Unlink an identity', 'admin', {
-      config,
-      description: 'Its tokens stand for nobody within 5 seconds.',
-      params,
-      querystring: IdentityChoice,
-      response: { 204: deleted },
-    }),
-    async ({ params, query }, reply) =>
-      sendDeleted(reply, (context, condition) => removeIdentity(context, params.user_id, query, condition)),
-  );
-};
+    );
+    app.post(
+      identities,
+      route('addIdentity', 'Link an identity to a user', 'admin', {
+        config: { ...config, conflicts: [identityTaken], idempotencyKey: true },
+        description: 'Its tokens stand for the user within 5 seconds. The same again is a 200.',
+        params,
+        body: ref(IdentityName),
+        response: { 200: ref(Identity), 201: ref(Identity) },
+      }),
+      async (request, reply) => {
+        const { params, body } = request;
+        const add = async (context: Context) => {
+          const { identity, isNew } = await addIdentity(context, people, params.user_id, body);
+          reply.code(isNew ? 201 : 200);
+          return identity;
+        };
+        return sendResult(reply, add, targetOf(request).pathname);
+      },
+    );
+    app.delete(
+      identities,
+      route('removeIdentity', 'Unlink an identity', 'admin', {
+        config,
+        description: 'Its tokens stand for nobody within 5 seconds.',
+        params,
+        querystring: IdentityChoice,
+        response: { 204: deleted },
+      }),
+      async ({ params, query }, reply) =>
+        sendDeleted(reply, (context, condition) =>
+          removeIdentity(context, people, params.user_id, query, condition),
+        ),
+    );
+  };

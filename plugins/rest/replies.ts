@@ -2,14 +2,14 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../src/access/context.ts';
 import { type Condition, requireVersion } from '../../src/core/conditions.ts';
-import { withIdempotencyKey } from '../../src/services/idempotency.ts';
+import { withIdempotencyKey } from '../../src/records/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
   linkHeader,
   type Page,
   pagesAround,
-} from '../../src/services/lists/pages.ts';
+} from '../../src/records/lists/pages.ts';
 import { writeContext } from '../http/context.ts';
 import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
 import { readKey } from '../http/requests/idempotency.ts';

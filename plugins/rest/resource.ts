@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
-import { idInPath, ref, strict } from '../../schemas/common.ts';
-import { Removal } from '../../schemas/contract.ts';
+import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
+import { Removal } from '../../schemas/parts/contract.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { capitalize, withArticle } from '../../src/core/text.ts';
-import type { Operations } from '../../src/services/resource.ts';
+import type { Operations } from '../../src/records/resource.ts';
 import { readContext } from '../http/context.ts';
 import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
 /** The 409s that an operation throws. */
-const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
+export const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
 
 /**
  * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it

@@ -1,17 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref, strict, string } from '../../schemas/common.ts';
+import { ref, strict, string } from '../../schemas/parts/common.ts';
 import {
   Subscription,
   SubscriptionChoice,
   SubscriptionList,
   SubscriptionQuery,
-} from '../../schemas/subscription.ts';
+} from '../../schemas/service/subscription.ts';
 import { orNotFound } from '../../src/core/errors.ts';
-import {
-  findSubscription,
-  severalProviders,
-  subscriptionList,
-} from '../../src/services/subscriptions/read.ts';
+import { findSubscription, severalProviders, subscriptionList } from '../../src/subscriptions/read.ts';
 import { readContext } from '../http/context.ts';
 import { routesOf } from '../http/routes.ts';
 import { sendPage, sendRecord } from './replies.ts';

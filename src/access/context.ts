@@ -1,8 +1,8 @@
-import type { Transport } from '../../schemas/audit.ts';
+import type { Transport } from '../../schemas/service/audit.ts';
 import { type Actor, system } from '../core/actor.ts';
 import type { Writer } from '../database/write.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Budget } from './budget.ts';
+import type { Budget } from './limits/budget.ts';
 
 /** Everything a service function gets besides its input. */
 export interface Context extends Writer {

@@ -1,4 +1,4 @@
-import type { Scope } from '../../schemas/apiKey.ts';
+import type { Scope } from '../../schemas/service/apiKey.ts';
 import { AppError, refusal } from '../core/errors.ts';
 import type { Context } from './context.ts';
 

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { ProviderSettings } from '../../schemas/provider.ts';
+import { ProviderSettings } from '../../schemas/service/provider.ts';
 import { compileCheck } from '../core/validation.ts';
 import { isPreset, type Preset, type PresetName, presets } from './presets.ts';
 

@@ -1,8 +1,8 @@
 import type { IntegerOptions, StringOptions, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
-import { anyJson, componentsIn, idPattern, wholeText } from '../../schemas/common.ts';
-import type { Violation } from '../../schemas/error.ts';
+import { anyJson, componentsIn, idPattern, wholeText } from '../../schemas/parts/common.ts';
+import type { Violation } from '../../schemas/parts/error.ts';
 import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 
@@ -52,7 +52,8 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
   for (const [id, component] of componentsIn(schema))
-    if (ajv.schemas[id]?.schema !== component) ajv.addSchema(component);
+    // Another application of this process may have one of the same name.
+    if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>
     validate(value) ? undefined : violations(validate.errors ?? [], part);

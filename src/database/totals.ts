@@ -24,7 +24,7 @@ const portions = { postgres: 20_000, embedded: 5000 };
 const [pause, shortPause, many] = [1000, 100, 500];
 
 /**
- * Moves changes from the log to the totals (drizzle/migrations/0003_totals.sql), again and again until it is stopped.
+ * Moves changes from the log to the totals (drizzle/migrations/0000_totals.sql), again and again until it is stopped.
  */
 export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
   const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);

@@ -7,6 +7,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { serviceName } from '../../schemas/name.ts';
 import { enableTracing } from './tracing.ts';
 
 /**
@@ -15,7 +16,7 @@ import { enableTracing } from './tracing.ts';
  */
 export function startTracing(version: string): () => Promise<void> {
   const service = resourceFromAttributes({
-    'service.name': 'triport',
+    'service.name': serviceName,
     'service.version': version,
     // Servers and workers have the same name.
     'service.instance.id': `${hostname()}:${process.pid}`,

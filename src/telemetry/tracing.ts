@@ -8,6 +8,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { serviceName } from '../../schemas/name.ts';
 import { databaseFailure } from '../database/databaseErrors.ts';
 
 /** Undefined while tracing is off. */
@@ -15,7 +16,7 @@ let tracer: Tracer | undefined;
 
 /** Called once by otel.ts, before anything else starts. */
 export function enableTracing(): void {
-  tracer = trace.getTracer('triport');
+  tracer = trace.getTracer(serviceName);
 }
 export const isTracing = () => tracer !== undefined;
 

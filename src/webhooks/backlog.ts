@@ -1,6 +1,6 @@
 import { count, inArray } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import type { Backlog } from '../../schemas/webhookEvent.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
+import type { Backlog } from '../../schemas/service/webhookEvent.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { type Connection, orm } from '../database/connection.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { longestCustomer } from '../../schemas/subscription.ts';
-import { longestShown } from '../../schemas/webhookEvent.ts';
+import { longestCustomer } from '../../schemas/service/subscription.ts';
+import { longestShown } from '../../schemas/service/webhookEvent.ts';
 import type { Preset, Source } from '../config/presets.ts';
 import { fits, truncateForColumn } from '../core/text.ts';
 import type { Headers } from './signature.ts';

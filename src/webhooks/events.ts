@@ -1,5 +1,5 @@
 import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
 import {
   dismissible,
   type EventQuery,
@@ -7,7 +7,7 @@ import {
   replayable,
   type WebhookEvent,
   type WebhookEventDetail,
-} from '../../schemas/webhookEvent.ts';
+} from '../../schemas/service/webhookEvent.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { conflict } from '../core/conflicts.ts';
@@ -16,8 +16,8 @@ import { isId, lowestId } from '../core/ids.ts';
 import { orm } from '../database/connection.ts';
 import { deleteBatch } from '../database/statements/deleteBatch.ts';
 import { inTransaction } from '../database/write.ts';
-import { recordWrites } from '../services/audit.ts';
-import { PagedList } from '../services/lists/pagedList.ts';
+import { recordWrites } from '../records/audit.ts';
+import { PagedList } from '../records/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
 import { dequeue, enqueue, lockInQueue } from './queue.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import { sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
+import { webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '../access/context.ts';
 import type { Provider } from '../config/providers.ts';
 import { newRecord } from '../core/ids.ts';
@@ -15,7 +15,7 @@ import { oneAtATime } from '../database/turns.ts';
 import { write } from '../database/write.ts';
 import { traceparent } from '../telemetry/tracing.ts';
 import { parseBody, readEnvelope } from './envelope.ts';
-import { type Handlers, handlerFor } from './handlers/handler.ts';
+import { type Handlers, handlerFor } from './handler.ts';
 import { eventKeyOf } from './queue.ts';
 import type { Headers } from './signature.ts';
 

@@ -1,5 +1,5 @@
 import { eq, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { truncateForColumn } from '../core/text.ts';
@@ -8,10 +8,10 @@ import { databaseFailure } from '../database/databaseErrors.ts';
 import { arrayText } from '../database/statements/insertRows.ts';
 import { statement } from '../database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '../database/write.ts';
-import type { StatusEvent } from '../services/subscriptions/applyEvents.ts';
-import { changeSubscriptions } from '../services/subscriptions/changeSubscriptions.ts';
+import type { StatusEvent } from '../subscriptions/applyEvents.ts';
+import { changeSubscriptions } from '../subscriptions/changeSubscriptions.ts';
 import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
-import { type Handlers, handlerFor, type IncomingEvent, incomingColumns } from './handlers/handler.ts';
+import { type Handlers, handlerFor, type IncomingEvent, incomingColumns } from './handler.ts';
 import {
   type Batch,
   claimEvents,

@@ -1,6 +1,6 @@
 import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
-import { webhookBatches, webhookQueue } from '../../drizzle/tables/webhookQueue.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
+import { webhookBatches, webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { newId } from '../core/ids.ts';

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { SignatureScheme } from '../../schemas/provider.ts';
-import { openMemoryStore } from '../access/rateLimitStore.ts';
+import type { SignatureScheme } from '../../schemas/service/provider.ts';
+import { openMemoryStore } from '../access/limits/rateLimitStore.ts';
 import type { Provider } from '../config/providers.ts';
 import { isStorableJson } from '../core/validation.ts';
 

@@ -6,8 +6,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { watchService } from '../telemetry/watch.ts';
 import type { Calls } from './calls.ts';
-import type { Handlers, IncomingEvent } from './handlers/handler.ts';
-import { handlers as allHandlers } from './handlers/index.ts';
+import type { Handlers, IncomingEvent } from './handler.ts';
 import { giveUp, processBatch } from './processing.ts';
 import { type Batch, maxBatch, workOnBatch } from './queue.ts';
 
@@ -17,7 +16,7 @@ export interface WorkerDependencies {
   calls: Calls;
   metrics: Metrics;
   log: Log;
-  handlers?: Handlers;
+  handlers: Handlers;
   now?: () => Date;
   retryDelay?: number;
 }
@@ -32,7 +31,7 @@ const endWithin = 5000;
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
 export function startWorker(dependencies: WorkerDependencies, context: Context) {
   const { settings, database, calls, metrics, log } = dependencies;
-  const { handlers = allHandlers, retryDelay = 5 } = dependencies;
+  const { handlers, retryDelay = 5 } = dependencies;
   const check =
     settings.NODE_ENV === 'development' || settings.NODE_ENV === 'test' ? failIfMarked : undefined;
   // A transaction of the worker may hold the only connection for writes.

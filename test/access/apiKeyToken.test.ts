@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { isWellFormed, makeToken } from '../../src/access/apiKeyToken.ts';
+import { isWellFormed, makeToken } from '../../src/access/credentials/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
 import { seed } from '../helper/values/random.ts';
 

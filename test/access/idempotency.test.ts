@@ -4,7 +4,7 @@ import { bearer, makeKey, openIssuer } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, select } from '../helper/database.ts';
 import { isReplayed, keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/records.ts';
+import { newPerson } from '../helper/resources/records.ts';
 
 const database = await openTestDatabase(t);
 const required = { AUTH_MODE: 'required' } as const;

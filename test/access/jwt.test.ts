@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import type { JWTPayload } from 'jose';
 import { pino } from 'pino';
 import t from 'tap';
-import { openTokenVerifier } from '../../src/access/jwt.ts';
+import { openTokenVerifier } from '../../src/access/credentials/jwt.ts';
 import { bearer, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, testLog } from '../helper/database.ts';

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { openKeyRing } from '../../src/access/keyRing.ts';
+import { openKeyRing } from '../../src/access/credentials/keyRing.ts';
 import { orm } from '../../src/database/connection.ts';
-import { getKey, revokeKey } from '../../src/services/apiKeys.ts';
+import { getKey, revokeKey } from '../../src/people/apiKeys.ts';
 import { bearer, inside, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase, watchStatements } from '../helper/database.ts';

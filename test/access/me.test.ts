@@ -3,7 +3,7 @@ import { bearer, makeKey, makeUser, openIssuer } from '../helper/access.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/records.ts';
+import { newPerson } from '../helper/resources/records.ts';
 
 const database = await openTestDatabase(t);
 const issuer = await openIssuer(t);

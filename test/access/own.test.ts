@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Need } from '../../src/access/need.ts';
-import { post } from '../../src/services/posts.ts';
+import { post } from '../../src/domain/posts.ts';
 import { backend, hold } from '../helper/database.ts';
-import { buildOwned, cellsOf, expected, nameOf, ownedResources } from '../helper/owned.ts';
-import { completeResources, makeRecord, newBody, newChange } from '../helper/records.ts';
+import { buildOwned, cellsOf, expected, nameOf, ownedResources } from '../helper/resources/owned.ts';
+import { completeResources, makeRecord, newBody, newChange } from '../helper/resources/records.ts';
 
 const { app, send, call, newToken, prepare, database } = await buildOwned(t);
 const onPostgres = backend === 'postgres' ? {} : { skip: 'the embedded database has one connection' };

@@ -1,9 +1,9 @@
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
 import { schemaText } from '../../plugins/graphql/schema.ts';
-import { graphqlParts } from '../../src/resources.ts';
-import { buildOwned, cellsOf, expected, nameOf } from '../helper/owned.ts';
-import { completeResources } from '../helper/records.ts';
+import { domain } from '../../src/domain/index.ts';
+import { buildOwned, cellsOf, expected, nameOf } from '../helper/resources/owned.ts';
+import { completeResources } from '../helper/resources/records.ts';
 
 const { send, prepare } = await buildOwned(t);
 
@@ -13,7 +13,7 @@ async function ask(headers: Record<string, string>, query: string, variables: ob
 }
 
 t.test('every field is in the tests below, or reads nothing that belongs to anybody', async t => {
-  const schema = buildSchema(schemaText(graphqlParts));
+  const schema = buildSchema(schemaText(domain.fields));
   const known = completeResources.flatMap(({ name, plural, title }) => [
     ...[name, plural, `${plural}Count`, `${plural}Connection`],
     ...['create', 'replace', 'update', 'delete'].map(verb => verb + title),

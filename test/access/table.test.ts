@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { ladder } from '../../schemas/apiKey.ts';
-import { makeToken } from '../../src/access/apiKeyToken.ts';
-import { createKey, revokeKey } from '../../src/services/apiKeys.ts';
+import { ladder } from '../../schemas/service/apiKey.ts';
+import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
+import { createKey, revokeKey } from '../../src/people/apiKeys.ts';
 import { bearer, inside, makeKey, makeUser, openIssuer, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';

@@ -6,7 +6,7 @@ import { bearer, makeKey, seconds } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { listen, openEvents, openFeed } from '../helper/eventStream.ts';
-import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
 type Result = any;

@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { makeFeed, type OnDear } from '../../src/changes/feed.ts';
+import { follow } from '../../src/changes/follow.ts';
+import type { Followed } from '../../src/changes/followed.ts';
+import { readPage } from '../../src/changes/pages.ts';
 import { type Actor, anyone } from '../../src/core/actor.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/database/database.ts';
-import { followed } from '../../src/resources.ts';
-import { recordWrites } from '../../src/services/audit.ts';
-import { makeFeed, type OnDear } from '../../src/services/changes/feed.ts';
-import { follow } from '../../src/services/changes/follow.ts';
-import type { Followed } from '../../src/services/changes/followed.ts';
-import { readPage } from '../../src/services/changes/pages.ts';
-import { posts } from '../../src/services/posts.ts';
+import { domain } from '../../src/domain/index.ts';
+import { posts } from '../../src/domain/posts.ts';
+import { recordWrites } from '../../src/records/audit.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, hold, testLog } from '../helper/database.ts';
 import { openFeed } from '../helper/eventStream.ts';
 import { until } from '../rig/process.ts';
+
+const { followed } = domain;
 
 t.test(
   'a transaction that began early and commits late is neither skipped nor waited for',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
-import { makeToken } from '../../src/access/apiKeyToken.ts';
+import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
 import { newId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
 import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { recordWrites } from '../../src/services/audit.ts';
+import { recordWrites } from '../../src/records/audit.ts';
 import { inside } from '../helper/access.ts';
 import { openFeed } from '../helper/eventStream.ts';
 

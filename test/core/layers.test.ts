@@ -1,24 +1,33 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
+import { domain } from '../../src/domain/index.ts';
 
 /** The layers of ARCHITECTURE.md from the bottom up. */
 const layers = [
-  { layer: 1, files: /^schemas\// },
-  { layer: 2, files: /^drizzle\// },
-  { layer: 3, files: /^src\/(core|config|database|telemetry)\// },
-  { layer: 4, files: /^src\/(access|services|webhooks)\// },
-  { layer: 5, files: /^(plugins\/|src\/jobs\.ts$)/ },
-  { layer: 6, files: /^src\/(app|resources)\.ts$/ },
-  { layer: 7, files: /^(src\/(main|worker|command)\.ts$|src\/process\/|scripts\/)/ },
+  /^schemas\//,
+  /^drizzle\//,
+  /^src\/core\//,
+  /^src\/(config|database|telemetry)\//,
+  /^src\/access\//,
+  /^src\/records\//,
+  /^src\/changes\//,
+  /^src\/people\//,
+  /^src\/subscriptions\//,
+  /^src\/webhooks\//,
+  /^(plugins\/|src\/jobs\.ts$)/,
+  /^src\/compose\.ts$/,
+  /^src\/domain\//,
+  /^src\/app\.ts$/,
+  /^(src\/(main|worker|command)\.ts$|src\/process\/|scripts\/)/,
   // No command of the service needs a test.
-  { layer: 8, files: /^test\/rig\// },
+  /^test\/rig\//,
 ];
-const layerOf = (file: string) => layers.find(({ files }) => files.test(file))?.layer ?? 0;
-const forbidden: Record<number, RegExp> = {
-  1: /^(?!@sinclair\/typebox$)/,
-  4: /^(@?fastify|mercurius|graphql|node:http)/,
-};
+const top = layers.length - 2;
+const layerOf = (file: string) => layers.findIndex(layer => layer.test(file));
+/** What knows no framework. */
+const isRule = (file: string) => /^src\/(access|records|changes|people|subscriptions|webhooks)\//.test(file);
+const framework = /^(@?fastify|mercurius|graphql|node:http)/;
 /** What knows no database and no framework. */
 const isCore = (file: string) => /^(schemas|src\/core)\//.test(file);
 /** A transport never imports another one. */
@@ -35,21 +44,40 @@ const importsOf = (file: string) =>
 t.test('imports go down, never up, and every file has a layer', async t => {
   for (const file of sources) {
     const layer = layerOf(file);
-    t.ok(layer, `${file} belongs to a layer`);
+    t.ok(layer >= 0, `${file} belongs to a layer`);
     for (const name of importsOf(file)) {
       if (!name.startsWith('.')) {
-        t.notOk(forbidden[layer]?.test(name), `${file} in layer ${layer} must not import ${name}`);
+        const isForbidden = layer === 0 ? name !== '@sinclair/typebox' : isRule(file) && framework.test(name);
+        t.notOk(isForbidden, `${file} must not import ${name}`);
         continue;
       }
       const target = normalize(join(dirname(file), name));
-      t.ok(
-        layerOf(target) <= layer,
-        `${file} (layer ${layer}) imports ${target}: move it to layer ${layerOf(target)}`,
-      );
+      t.ok(layerOf(target) <= layer, `${file} imports ${target}, which is above it`);
       t.notOk(isCore(file) && !isCore(target), `${file} knows nothing but the core: not ${target}`);
       const [transport, other] = [transportOf(file), transportOf(target)];
       t.notOk(transport && other && transport !== other, `${file} imports from another transport: ${target}`);
     }
+  }
+});
+
+/** What differs from one application to the next. */
+const isYours = (file: string) => /^(src\/domain\/|(schemas|drizzle\/tables)\/\w+\.ts$)/.test(file);
+/** Each application has them, under these names. */
+const fixed = ['schemas/name.ts', 'schemas/settings.ts'];
+const composing = ['src/app.ts', 'src/main.ts', 'src/worker.ts'];
+
+t.test('the service names no resource of the application', async t => {
+  // `users` are people, whom the service knows.
+  const paths = domain.resources.map(({ resource }) => resource.path).filter(path => path !== 'users');
+  const words = new RegExp(`\\b(posts|Post|authorId)\\b|/api/(${paths.join('|')})\\b`);
+  const own = globSync('{schemas,drizzle,src,plugins}/**/*.{ts,js,css}').filter(file => !isYours(file));
+  const migrations = globSync('drizzle/migrations/*_{totals,webhooks,access}.sql');
+  t.equal(migrations.length, 3);
+  for (const file of [...own, ...migrations, 'drizzle/spread.sql']) {
+    t.notMatch(readFileSync(file, 'utf8'), words, file);
+    const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));
+    const found = targets.find(target => isYours(target) && !fixed.includes(target));
+    t.notOk(!composing.includes(file) && found, `${file} is given what is in ${found}`);
   }
 });
 
@@ -67,6 +95,6 @@ t.test('no imports go in a circle', async t => {
 });
 
 t.test('only the process layer reads the environment', async t => {
-  for (const file of sources.filter(file => layerOf(file) < 7 && file !== 'src/config/settings.ts'))
+  for (const file of sources.filter(file => layerOf(file) < top && file !== 'src/config/settings.ts'))
     t.notMatch(readFileSync(file, 'utf8'), /process\.env/, file);
 });

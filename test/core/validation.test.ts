@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
-import { strict, text } from '../../schemas/common.ts';
+import { strict, text } from '../../schemas/parts/common.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 
 const url = Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' });

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
 import { orm } from '../../src/database/connection.ts';
-import { users as people } from '../../src/services/users.ts';
+import { users as people } from '../../src/domain/users.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, hold, lockUser } from '../helper/database.ts';
 import { keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/records.ts';
+import { newPerson } from '../helper/resources/records.ts';
 import { until } from '../rig/process.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.

@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { type Connection, orm } from '../../src/database/connection.ts';
 import { recordById } from '../../src/database/statements/recordById.ts';
 import { inTransaction } from '../../src/database/write.ts';
-import { user as kind, users as people } from '../../src/services/users.ts';
+import { user as kind, users as people } from '../../src/domain/users.ts';
 import { inside } from '../helper/access.ts';
 import { backend, countRows, openTestDatabase } from '../helper/database.ts';
 import { noDatabase } from '../helper/noDatabase.ts';

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
 import { schemaNameOf } from '../../plugins/docs/errors.ts';
-import type { ErrorEnvelope } from '../../schemas/error.ts';
+import type { ErrorEnvelope } from '../../schemas/parts/error.ts';
 import { build } from '../helper/app.ts';
 
 const { app, call } = await build(t);

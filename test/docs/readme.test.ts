@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { Settings } from '../../schemas/settings.ts';
 import { makeKey, openIssuer } from '../helper/access.ts';
 import { backend } from '../helper/database.ts';
-import { buildReceiver, secret } from '../helper/webhooks.ts';
+import { buildReceiver, secret } from '../helper/events/webhooks.ts';
 import { missing, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
 import t from 'tap';
-import { changeSubscriptions } from '../../src/services/subscriptions/changeSubscriptions.ts';
+import { changeSubscriptions } from '../../src/subscriptions/changeSubscriptions.ts';
 import { inside } from '../helper/access.ts';
+import { statusEvent } from '../helper/events/webhooks.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
-import { statusEvent } from '../helper/webhooks.ts';
 
 t.test('the schema has the types and operations of the contract exactly', async t => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));

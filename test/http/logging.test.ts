@@ -7,8 +7,8 @@ import { openLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { countsOf } from '../helper/events/webhooks.ts';
 import { exchange, parse, request } from '../helper/http.ts';
-import { countsOf } from '../helper/webhooks.ts';
 
 const database = await openTestDatabase(t);
 

@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Database } from '../../src/database/database.ts';
 import { build } from '../helper/app.ts';
 import { hold } from '../helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent } from '../helper/events/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 /** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */

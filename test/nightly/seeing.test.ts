@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { paymentEvent } from '../helper/webhooks.ts';
+import { paymentEvent } from '../helper/events/webhooks.ts';
 import { ask, json } from '../rig/cluster/ask.ts';
 import type { Cluster } from '../rig/cluster/cluster.ts';
 import { queryPostgres } from '../rig/cluster/postgres.ts';

@@ -2,13 +2,13 @@
 import t, { type Test } from 'tap';
 import { getTableColumns } from '../../drizzle/orm.ts';
 import { posts as table } from '../../drizzle/tables/posts.ts';
-import { Budget } from '../../src/access/budget.ts';
+import { Budget } from '../../src/access/limits/budget.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import { rowMapper } from '../../src/database/statements/statement.ts';
 import { inLongTransaction } from '../../src/database/write.ts';
-import { PagedList } from '../../src/services/lists/pagedList.ts';
-import { ownFilter } from '../../src/services/lists/rules.ts';
+import { PagedList } from '../../src/records/lists/pagedList.ts';
+import { ownFilter } from '../../src/records/lists/rules.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, isDistributed, openTestDatabase } from '../helper/database.ts';

@@ -1,11 +1,11 @@
 // runs: long, on embedded
 import fc from 'fast-check';
 import t from 'tap';
-import { post } from '../../src/services/posts.ts';
-import type { AnyResource } from '../../src/services/resource.ts';
-import { user } from '../../src/services/users.ts';
+import { post } from '../../src/domain/posts.ts';
+import { user } from '../../src/domain/users.ts';
+import type { AnyResource } from '../../src/records/resource.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
-import { completeResources, makeRecord } from '../helper/records.ts';
+import { completeResources, makeRecord } from '../helper/resources/records.ts';
 import { anyName, Draw, type Schema, strange } from '../helper/values/draw.ts';
 
 interface Parameter {

@@ -1,18 +1,18 @@
 import t, { type Test } from 'tap';
 import { inArray, type PgTable, sql } from '../../drizzle/orm.ts';
-import { apiKeys } from '../../drizzle/tables/apiKeys.ts';
-import { auditLog } from '../../drizzle/tables/auditLog.ts';
-import { identities } from '../../drizzle/tables/identities.ts';
 import { posts } from '../../drizzle/tables/posts.ts';
-import { subscriptions } from '../../drizzle/tables/subscriptions.ts';
+import { apiKeys } from '../../drizzle/tables/service/apiKeys.ts';
+import { auditLog } from '../../drizzle/tables/service/auditLog.ts';
+import { identities } from '../../drizzle/tables/service/identities.ts';
+import { subscriptions } from '../../drizzle/tables/service/subscriptions.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
 import { users } from '../../drizzle/tables/users.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import { orm } from '../../src/database/connection.ts';
-import { recordResources } from '../../src/resources.ts';
-import type { AnyResource } from '../../src/services/resource.ts';
+import { domain } from '../../src/domain/index.ts';
+import type { AnyResource } from '../../src/records/resource.ts';
 import { build } from '../helper/app.ts';
-import { newBody } from '../helper/records.ts';
+import { newBody } from '../helper/resources/records.ts';
 import { any, below, seed } from '../helper/values/random.ts';
 
 const { app, call, newUser, database } = await build(t);
@@ -64,7 +64,7 @@ async function listOf(resource: AnyResource): Promise<[string, List]> {
 
 /** How the records of each list come into being, with `id` as the name of the record to a client. */
 const lists: Record<string, List> = {
-  ...Object.fromEntries(await Promise.all(recordResources.map(listOf))),
+  ...Object.fromEntries(await Promise.all(domain.records.map(listOf))),
   '/api/users': {
     table: users,
     row: base => ({ ...base, name: text(), email: `${any(['u', 'U'])}${hex(9)}@example.com` }),

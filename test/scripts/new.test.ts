@@ -90,12 +90,12 @@ const files = () => {
 
 t.test('what a step refuses is said in a sentence, and everything is as it was', async t => {
   // Work that is in no commit stays, too.
-  appendFileSync(join(folder, 'src/resources.ts'), '// Begun.\n');
+  appendFileSync(join(folder, 'src/domain/resources.ts'), '// Begun.\n');
   const before = files();
   for (const [given, reason] of [
     [
       'record --fields text',
-      'The file src/services/records.ts already exists: choose another name or --plural.',
+      'The file src/records/records.ts already exists: choose another name or --plural.',
     ],
     ['class --fields text', 'export const class = '],
     [

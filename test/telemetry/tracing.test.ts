@@ -5,8 +5,8 @@ import { readSettings } from '../../src/config/settings.ts';
 import { startTraces } from '../../src/process/traces.ts';
 import { openLog } from '../../src/telemetry/log.ts';
 import { build } from '../helper/app.ts';
+import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
 import { openCollector, type Span } from '../helper/servers/collector.ts';
-import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);

@@ -2,13 +2,13 @@ import { type AddressInfo, connect } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import t, { type Test } from 'tap';
 import { eq } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
 import { orm } from '../../src/database/connection.ts';
-import { payloadReader } from '../../src/webhooks/handlers/payloads.ts';
+import { payloadReader } from '../../src/webhooks/payloads.ts';
 import { inside } from '../helper/access.ts';
 import { openTestDatabase } from '../helper/database.ts';
+import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/events/webhooks.ts';
 import { request } from '../helper/http.ts';
-import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/webhooks.ts';
 import { ask } from '../rig/cluster/ask.ts';
 import { until } from '../rig/process.ts';
 

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { webhookEvents } from '../../drizzle/tables/webhookEvents.ts';
+import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import type { Database } from '../../src/database/database.ts';
 import { inside } from '../helper/access.ts';
 import { countRows, openTestDatabase } from '../helper/database.ts';
-import { buildReceiver, paymentEvent, receive } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent, receive } from '../helper/events/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 t.test('a real payment event activates the subscription', async t => {

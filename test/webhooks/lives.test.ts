@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { AuditEntry } from '../../schemas/audit.ts';
-import type { WebhookEvent } from '../../schemas/webhookEvent.ts';
+import type { AuditEntry } from '../../schemas/service/audit.ts';
+import type { WebhookEvent } from '../../schemas/service/webhookEvent.ts';
 import { inside } from '../helper/access.ts';
 import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
+import { buildReceiver, workThrough, workTogether } from '../helper/events/webhooks.ts';
 import { randomFrom, seed, shuffle } from '../helper/values/random.ts';
-import { buildReceiver, workThrough, workTogether } from '../helper/webhooks.ts';
 
 t.test('a real life of a subscription ends the same in order, in reverse and shuffled', async t => {
   const { call, deliver, eventually, restart } = await buildReceiver(t);

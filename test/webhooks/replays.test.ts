@@ -5,7 +5,7 @@ import { orm } from '../../src/database/connection.ts';
 import { actOnEvent, actOnEvents, dismissal, replay, trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
-import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const skip =

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { signatureSchemes } from '../../schemas/provider.ts';
+import { signatureSchemes } from '../../schemas/service/provider.ts';
 import { type Provider, readProviders } from '../../src/config/providers.ts';
 import type { Headers } from '../../src/webhooks/signature.ts';
 import { sign, verify } from '../../src/webhooks/signature.ts';

@@ -8,7 +8,7 @@ import { trimEvents } from '../../src/webhooks/events.ts';
 import { inside } from '../helper/access.ts';
 import { backend, isDistributed, select } from '../helper/database.ts';
 import { oldRows } from '../helper/events/oldRows.ts';
-import { buildReceiver, paymentEvent } from '../helper/webhooks.ts';
+import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
 import { until } from '../rig/process.ts';
 
 const skip =

@@ -8,7 +8,7 @@ import {
   parse,
   type Token,
 } from 'graphql';
-import type { GraphQLRequest } from '../../../schemas/graphql.ts';
+import type { GraphQLRequest } from '../../../schemas/service/graphql.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import { setBoundedText } from '../../../src/core/kept.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';

@@ -13,9 +13,9 @@ import {
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
 import type { Settings } from '../../../schemas/settings.ts';
+import type { Feed } from '../../../src/changes/feed.ts';
+import type { Follower } from '../../../src/changes/follow.ts';
 import { explain } from '../../../src/database/databaseErrors.ts';
-import type { Feed } from '../../../src/services/changes/feed.ts';
-import type { Follower } from '../../../src/services/changes/follow.ts';
 import { inChildSpan } from '../../../src/telemetry/tracing.ts';
 import { openChanges } from '../changes.ts';
 import type { Operation } from '../documents/reader.ts';

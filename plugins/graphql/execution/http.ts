@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
-import { type GraphQLRequest, mediaTypes } from '../../../schemas/graphql.ts';
+import { type GraphQLRequest, mediaTypes } from '../../../schemas/service/graphql.ts';
 import { invalid, statusOf } from '../../../src/core/errors.ts';
 import { explain } from '../../../src/database/databaseErrors.ts';
 import { errorHeadersOf, translate } from '../../http/errors.ts';

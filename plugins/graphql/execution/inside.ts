@@ -7,8 +7,8 @@ import {
   OperationTypeNode,
   responsePathAsArray,
 } from 'graphql';
-import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
+import type { Budget } from '../../../src/access/limits/budget.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import type { Estimate } from '../documents/reader.ts';
 import { truncated } from '../errors.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Budget } from '../../../src/access/budget.ts';
 import type { Context } from '../../../src/access/context.ts';
+import type { Budget } from '../../../src/access/limits/budget.ts';
 import { onFirstUse } from '../../../src/core/kept.ts';
 import { Shares } from '../../../src/core/shares.ts';
 import { dearContext, readContext } from '../../http/context.ts';

@@ -1,7 +1,7 @@
-import { pageLimit } from '../../../schemas/lists.ts';
+import { pageLimit } from '../../../schemas/parts/lists.ts';
 import { capitalize, withArticle } from '../../../src/core/text.ts';
-import type { Slice } from '../../../src/services/lists/pages.ts';
-import { wrongParameter } from '../../../src/services/lists/rules.ts';
+import type { Slice } from '../../../src/records/lists/pages.ts';
+import { wrongParameter } from '../../../src/records/lists/rules.ts';
 import type { SchemaPart } from '../schema.ts';
 import { type Arguments, type listQuery, type Query, withoutNulls } from './inputs.ts';
 

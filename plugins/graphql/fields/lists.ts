@@ -1,9 +1,9 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Followed } from '../../../src/services/changes/followed.ts';
-import type { Slice } from '../../../src/services/lists/pages.ts';
-import { bookkeeping } from '../../../src/services/lists/rules.ts';
-import type { AnyResource, Relation } from '../../../src/services/resource.ts';
+import type { Followed } from '../../../src/changes/followed.ts';
+import type { Slice } from '../../../src/records/lists/pages.ts';
+import { bookkeeping } from '../../../src/records/lists/rules.ts';
+import type { AnyResource, Relation } from '../../../src/records/resource.ts';
 import type { OperationContext, Resolver, SchemaPart } from '../schema.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { listQuery, oncePerField, type Query } from './inputs.ts';

@@ -1,10 +1,10 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { anyJson, idPattern } from '../../../schemas/common.ts';
+import { anyJson, idPattern } from '../../../schemas/parts/common.ts';
 import { capitalize } from '../../../src/core/text.ts';
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 
-/** The type of a member. One of several words is an enum: the `status` of a `Post` is a `PostStatus`. */
+/** The type of a member. One of several words is an enum: the `state` of an `Order` is an `OrderState`. */
 function typeOf(record: string, member: string, schema: TSchema): string {
   if (schema.enum) return `${record}${capitalize(member)}`;
   if (schema.pattern === idPattern) return 'ID';

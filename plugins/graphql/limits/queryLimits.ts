@@ -15,7 +15,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { pageLimit } from '../../../schemas/lists.ts';
+import { pageLimit } from '../../../schemas/parts/lists.ts';
 import type { Settings } from '../../../schemas/settings.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import type { Estimate, Operation } from '../documents/reader.ts';

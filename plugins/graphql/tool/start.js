@@ -2,41 +2,6 @@
 import { credentials, fetchWithKey } from './key.js';
 import { repair } from './repair.js';
 
-const query = `# Ctrl-Enter runs the query, Ctrl-Space suggests fields.
-query FirstLook {
-  usersCount
-  users(limit: 5) {
-    id
-    name
-    posts(limit: 3) {
-      title
-    }
-  }
-}
-`;
-const mutation = `# Creates a user. The variables are below.
-# Running it twice is refused: the address is taken.
-mutation CreateUser($input: UserCreateInput!) {
-  createUser(input: $input) {
-    id
-    name
-  }
-}
-`;
-const variables = JSON.stringify({ input: { name: 'Ada Lovelace', email: 'ada@example.com' } }, null, 2);
-
-const subscription = `# Shows each change of a post when it is committed, until you stop it.
-subscription Follow {
-  postChanged {
-    action
-    changed
-    post {
-      title
-    }
-  }
-}
-`;
-
 const send = GraphiQL.createFetcher({
   url: '/api/graphql',
   subscriptionUrl: `${location.origin.replace('http', 'ws')}/api/graphql`,
@@ -54,7 +19,7 @@ const tool = document.getElementById('tool');
 ReactDOM.createRoot(tool).render(
   React.createElement(GraphiQL, {
     fetcher,
-    defaultTabs: [{ query }, { query: mutation, variables }, { query: subscription }],
+    defaultTabs: JSON.parse(tool.dataset.tabs),
     // The tool would keep the headers in its history, in the storage of the browser.
     isHeadersEditorEnabled: false,
     defaultEditorToolsVisibility: matchMedia('(min-width: 701px)').matches && 'variables',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { need } from '../../../src/access/need.ts';
 import { invalid } from '../../../src/core/errors.ts';
-import type { KeyedRequest } from '../../../src/services/idempotency.ts';
+import type { KeyedRequest } from '../../../src/records/idempotency.ts';
 import { targetOf } from '../routes.ts';
 
 declare module 'fastify' {

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { componentsIn, strict } from '../../../schemas/common.ts';
+import { componentsIn, strict } from '../../../schemas/parts/common.ts';
 import { type AppError, invalid } from '../../../src/core/errors.ts';
 import { keptIn } from '../../../src/core/kept.ts';
 import { compileCheck } from '../../../src/core/validation.ts';

@@ -3,7 +3,7 @@ import { capitalize, withArticle } from '../../../src/core/text.ts';
 
 /** What a word of `--fields` means in the files of a resource. */
 export interface FieldType {
-  /** The function of schemas/common.ts that makes the member, and its arguments, given the name in plain English. */
+  /** The function of schemas/parts/common.ts that makes the member, and its arguments, given the name in plain English. */
   member: string;
   args: (words: string) => string;
   /** The function that makes the column. */

@@ -6,8 +6,8 @@ import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 export const filesOf = (plan: Plan): Record<string, string> => ({
   [`schemas/${plan.name}.ts`]: schemaFile(plan),
   [`drizzle/tables/${plan.plural}.ts`]: tableFile(plan),
-  [`src/services/${plan.plural}.ts`]: serviceFile(plan),
-  [`test/resources/${plan.plural}.test.ts`]: testFile(plan),
+  [`src/domain/${plan.plural}.ts`]: serviceFile(plan),
+  [`test/domain/${plan.plural}.test.ts`]: testFile(plan),
 });
 
 /** What clients send and get. */
@@ -27,8 +27,8 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
     ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
   ];
   return `import type { Static } from '@sinclair/typebox';
-import { boolean, date, Id, json, number, oneOf, text, time, wholeNumber } from './common.ts';
-import { contractOf, orDefault, orNull } from './contract.ts';
+import { boolean, date, Id, json, number, oneOf, text, time, wholeNumber } from './parts/common.ts';
+import { contractOf, orDefault, orNull } from './parts/contract.ts';
 
 export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
   members: { ${members.join(', ')} },
@@ -134,9 +134,9 @@ function serviceFile(plan: Plan): string {
   const options = rules.length > 0 ? `, { ${rules.join(', ')} }` : '';
   return `import { ${plural} as table } from '../../drizzle/tables/${plural}.ts';
 import { ${name} as contract } from '../../schemas/${name}.ts';
-import { removalOf } from './deletions.ts';
-import { changesOf, creationOf } from './records.ts';
-import { type Operations, resourceOf } from './resource.ts';
+import { removalOf } from '../records/deletions.ts';
+import { changesOf, creationOf } from '../records/records.ts';
+import { type Operations, resourceOf } from '../records/resource.ts';
 ${importsOf(plan, ({ name }) => name)}
 
 export const ${name} = resourceOf('${plural}', contract, table${options});
@@ -157,17 +157,16 @@ function belongingOf({ name, plural }: Plan, { member, resource, children }: Par
 
 /** What every resource promises. Tests of its own rules can follow. */
 const testFile = ({ plural }: Plan): string => `import t from 'tap';
-import { ${plural} } from '../../src/services/${plural}.ts';
-import { testResource } from '../helper/testResource.ts';
+import { ${plural} } from '../../src/domain/${plural}.ts';
+import { testResource } from '../helper/resources/testResource.ts';
 
 testResource(t, ${plural});
 `;
 
-/** The list of resources with the new one, after the records that clients write. */
+/** The list of resources with the new one at its end. */
 export function withResource({ plural }: Plan, list: string): string {
   const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
-  const end = /(?: *\/\/.*\n)?.*resource: subscription,/;
-  if (!end.test(list))
-    throw new OperatorError('src/resources.ts has no entry of subscriptions to write before');
-  return `import { ${plural} } from './services/${plural}.ts';\n${list.replace(end, found => entry + found)}`;
+  const end = /^];$/m;
+  if (!end.test(list)) throw new OperatorError('src/domain/resources.ts has no line ]; to write before');
+  return `import { ${plural} } from './${plural}.ts';\n${list.replace(end, found => entry + found)}`;
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../../../src/command.ts';
 import { capitalize, wordsOf } from '../../../src/core/text.ts';
-import { recordResources } from '../../../src/resources.ts';
+import { domain } from '../../../src/domain/index.ts';
 import { type FieldType, typeNamed } from './fieldTypes.ts';
 
 export interface Field {
@@ -98,7 +98,7 @@ function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
   const isOptional = text.endsWith('?');
   const [name = '', kind = name] = text.replace(/\?$/, '').split('=');
   requireName(name);
-  const known = [...recordResources, self];
+  const known = [...domain.records, self];
   const resource = known.find(each => each.name === kind);
   if (!resource)
     throw new UsageError(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WebhookEvent } from '../../../schemas/webhookEvent.ts';
+import type { WebhookEvent } from '../../../schemas/service/webhookEvent.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { printableLines } from '../../../src/core/text.ts';
 import { type EventList, filtersOf, lineOf, refuseArgument, type Session } from './session.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { longestEventId } from '../../../schemas/webhookEvent.ts';
+import { longestEventId } from '../../../schemas/service/webhookEvent.ts';
 import { UsageError } from '../../../src/command.ts';
 import type { Source } from '../../../src/config/presets.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
@@ -7,8 +7,8 @@ import { keptSecrets } from '../../../src/config/secrets.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { newId } from '../../../src/core/ids.ts';
 import { printable, printableJson } from '../../../src/core/text.ts';
-import { handlerFor } from '../../../src/webhooks/handlers/handler.ts';
-import { handlers } from '../../../src/webhooks/handlers/index.ts';
+import { handlers } from '../../../src/domain/handlers/index.ts';
+import { handlerFor } from '../../../src/webhooks/handler.ts';
 import { orUndefined } from '../serviceClient.ts';
 import { eventFromFile, sampleEvent } from './sampleEvent.ts';
 import type { EventList, Session } from './session.ts';

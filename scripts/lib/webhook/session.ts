@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type { WebhookEvent, WebhookEventList } from '../../../schemas/webhookEvent.ts';
+import type { WebhookEvent, WebhookEventList } from '../../../schemas/service/webhookEvent.ts';
 import { type Arguments, type Io, UsageError } from '../../../src/command.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { isId } from '../../../src/core/ids.ts';

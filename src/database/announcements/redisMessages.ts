@@ -1,7 +1,8 @@
+import { serviceName } from '../../../schemas/name.ts';
 import type { Messages } from '../database.ts';
 import { connectRedis } from '../redisClient.ts';
 
-const channel = 'triport:messages';
+const channel = `${serviceName}:messages`;
 
 /** Messages through Redis. While it is out of reach there are none. */
 export function openRedisMessages(url: string): Messages & { close: () => void } {

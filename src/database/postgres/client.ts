@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { serviceName } from '../../../schemas/name.ts';
 import type { Settings } from '../../../schemas/settings.ts';
 import { statementTimeout } from '../../config/timeouts.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -29,13 +30,13 @@ export const serverOf = (settings: Settings): Server => ({
 type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 
 /** Settings that a pooler keeps for each client. */
-const carried = { application_name: 'triport', TimeZone: 'UTC' };
+const carried = { application_name: serviceName, TimeZone: 'UTC' };
 
 /**
  * A setting that no pooler passes on: it refuses the settings of a session, or drops those that it was told to
  * ignore.
  */
-const mark = 'triport.session';
+const mark = `${serviceName}.session`;
 
 const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
@@ -81,7 +82,7 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
 
 /** One connection that is used only for health checks, and for notifications of the channel that it listens to. */
 export function connectProbe(server: Server, onMessage: (message: string) => void): Pool {
-  const connection = { application_name: 'triport probe' };
+  const connection = { application_name: `${serviceName} probe` };
   // The driver's types lack this option.
   const onnotify = (_channel: string, message: string) => onMessage(message);
   const options = { max_lifetime: null, connection, onnotify };

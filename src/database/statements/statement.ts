@@ -62,7 +62,7 @@ export function rowsOf(query: SQLWrapper) {
 
 /**
  * Turns rows into records. How to read each column is decided once: Drizzle decides it for each value, which for 20
- * posts takes as long as Postgres takes to find them.
+ * records takes as long as Postgres takes to find them.
  */
 export function rowMapper<C extends Columns>(columns: C): (row: unknown[]) => Row<C> {
   const readers = Object.entries(columns).map(([name, column]) => ({ name, read: readerOf(column) }));

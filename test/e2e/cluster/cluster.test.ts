@@ -1,7 +1,7 @@
 // runs: late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { paymentEvent } from '../../helper/webhooks.ts';
+import { paymentEvent } from '../../helper/events/webhooks.ts';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';
 import { ask } from '../../rig/cluster/ask.ts';
 import { has, openCluster } from '../../rig/openCluster.ts';

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { makeUser } from '../../helper/access.ts';
-import { paymentEvent } from '../../helper/webhooks.ts';
+import { paymentEvent } from '../../helper/events/webhooks.ts';
 import { inBothLooks, rowsOf, rowWith } from '../../rig/pages/browser.ts';
 import { startOperated } from '../../rig/pages/operated.ts';
 

@@ -1,7 +1,8 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { addIdentity } from '../../../src/services/identities.ts';
+import { users } from '../../../src/domain/users.ts';
+import { addIdentity } from '../../../src/people/identities.ts';
 import { inside, makeKey, makeUser } from '../../helper/access.ts';
 import { accessibilityProblems, rowsOf, rowWith } from '../../rig/pages/browser.ts';
 import { startOperated } from '../../rig/pages/operated.ts';
@@ -68,7 +69,10 @@ t.test('a key is created, shown once, works, is revoked, and the audit log leads
 
 t.test('a user is shown with identities, and a key with its user', async t => {
   const { id } = await makeUser(database, { name: 'Grace Hopper' });
-  await addIdentity(inside(database), id, { issuer: 'https://login.example.com', subject: 'auth0|grace' });
+  await addIdentity(inside(database), users, id, {
+    issuer: 'https://login.example.com',
+    subject: 'auth0|grace',
+  });
   await makeKey(database, ['own'], { userId: id, name: 'phone' });
   const { page } = await visit('#users');
   await enterKey(page, key);

@@ -17,7 +17,7 @@ t.test(
       remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',
     })) {
       await succeeds(t, `npm run new -- ${given}`, folder);
-      tests.push(`test/resources/${plural}.test.ts`);
+      tests.push(`test/domain/${plural}.test.ts`);
     }
     // The guides check a project that has got a resource.
     await succeeds(t, `npm test -- postgres ${tests.join(' ')}`, folder);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openEvents } from '../../helper/eventStream.ts';
-import { paymentEvent } from '../../helper/webhooks.ts';
+import { paymentEvent } from '../../helper/events/webhooks.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import type { Part } from '../../rig/cluster/part.ts';
 import { has, openBalancer } from '../../rig/openCluster.ts';

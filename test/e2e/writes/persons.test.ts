@@ -1,6 +1,6 @@
 import t from 'tap';
 import { bearer, openIssuer } from '../../helper/access.ts';
-import { newPerson } from '../../helper/records.ts';
+import { newPerson } from '../../helper/resources/records.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { startPair } from '../../rig/pair.ts';
 import { until } from '../../rig/process.ts';

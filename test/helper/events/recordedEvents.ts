@@ -5,7 +5,7 @@ import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
-import { secret, signatureOf } from '../webhooks.ts';
+import { secret, signatureOf } from './webhooks.ts';
 
 /** A true body of each provider. */
 const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);

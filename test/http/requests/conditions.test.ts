@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { changeSubscriptions } from '../../../src/services/subscriptions/changeSubscriptions.ts';
+import { changeSubscriptions } from '../../../src/subscriptions/changeSubscriptions.ts';
 import { bearer, inside, makeKey } from '../../helper/access.ts';
 import { type Answer, build, type Call } from '../../helper/app.ts';
-import { completeResources, makeRecord, newChange } from '../../helper/records.ts';
-import { statusEvent } from '../../helper/webhooks.ts';
+import { statusEvent } from '../../helper/events/webhooks.ts';
+import { completeResources, makeRecord, newChange } from '../../helper/resources/records.ts';
 
 const { call, newUser, database } = await build(t);
 

@@ -1,17 +1,17 @@
 import t from 'tap';
 import { sql } from '../../../drizzle/orm.ts';
-import { idempotencyKeys } from '../../../drizzle/tables/idempotencyKeys.ts';
-import { webhookEvents } from '../../../drizzle/tables/webhookEvents.ts';
-import { Budget } from '../../../src/access/budget.ts';
+import { idempotencyKeys } from '../../../drizzle/tables/service/idempotencyKeys.ts';
+import { webhookEvents } from '../../../drizzle/tables/service/webhookEvents.ts';
 import { systemContext } from '../../../src/access/context.ts';
+import { Budget } from '../../../src/access/limits/budget.ts';
 import { newId } from '../../../src/core/ids.ts';
 import { type Connection, orm } from '../../../src/database/connection.ts';
-import { withIdempotencyKey } from '../../../src/services/idempotency.ts';
+import { withIdempotencyKey } from '../../../src/records/idempotency.ts';
 import { build } from '../../helper/app.ts';
 import { countRows, select, testLog } from '../../helper/database.ts';
 import { essence, isReplayed, keyed } from '../../helper/events/replays.ts';
-import { completeResources, newBody, newPerson } from '../../helper/records.ts';
-import { secret, signatureOf } from '../../helper/webhooks.ts';
+import { secret, signatureOf } from '../../helper/events/webhooks.ts';
+import { completeResources, newBody, newPerson } from '../../helper/resources/records.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
 const { app, call, newUser, newPost, database } = await build(t, { settings });

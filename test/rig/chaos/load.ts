@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { paymentEvent } from '../../helper/webhooks.ts';
+import { paymentEvent } from '../../helper/events/webhooks.ts';
 import { type Answer, ask, json } from '../cluster/ask.ts';
 import { deliver } from '../sender.ts';
 

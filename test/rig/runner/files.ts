@@ -24,10 +24,10 @@ const folders: Record<string, Suite[]> = {
   'test/http/': ['postgres'],
   'test/http/requests/': both,
   'test/nightly/': ['nightly'],
-  'test/resources/': each,
+  'test/domain/': each,
   'test/rest/': each,
   'test/scripts/': ['embedded'],
-  'test/services/subscriptions/': each,
+  'test/subscriptions/': each,
   'test/telemetry/': ['postgres'],
   'test/webhooks/': each,
 };

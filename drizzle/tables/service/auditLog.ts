@@ -1,0 +1,51 @@
+import type { AuditEntry } from '../../../schemas/service/audit.ts';
+import { instant, textByCode } from '../../columns.ts';
+import {
+  bigint,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgSequence,
+  pgTable,
+  sql,
+  text,
+  uuid,
+} from '../../orm.ts';
+
+/** The members of a record by which its changes are chosen. */
+export type Side = Record<string, unknown>;
+
+const transactionNumber = customType<{ data: string }>({ dataType: () => 'xid8' });
+export const auditLogNumber = pgSequence('audit_log_number');
+
+export const auditLog = pgTable(
+  'audit_log',
+  {
+    id: uuid().primaryKey(),
+    createdAt: instant('created_at').notNull(),
+    action: textByCode().$type<AuditEntry['action']>().notNull(),
+    recordId: textByCode('record_id').notNull(),
+    changed: text().array().notNull(),
+    actorKind: textByCode('actor_kind').$type<AuditEntry['actorKind']>().notNull(),
+    actorId: textByCode('actor_id'),
+    actorName: textByCode('actor_name').notNull(),
+    transport: textByCode().$type<AuditEntry['transport']>().notNull(),
+    address: textByCode(),
+    requestId: textByCode('request_id'),
+    details: jsonb().$type<AuditEntry['details']>(),
+    version: integer(),
+    sides: jsonb().$type<Side[]>(),
+    transaction: transactionNumber().notNull().default(sql`pg_current_xact_id()`),
+    number: bigint({ mode: 'number' }).notNull().default(sql`nextval('audit_log_number')`),
+  },
+  table => [
+    index('audit_log_action_index').on(table.action, table.id),
+    index('audit_log_transaction_index')
+      .on(table.transaction, table.number)
+      .where(sql`${table.version} is not null`),
+    index('audit_log_number_index').on(table.number).where(sql`${table.version} is not null`),
+    index('audit_log_record_index').on(table.recordId, table.id),
+    index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
+  ],
+);

@@ -1,0 +1,18 @@
+import { instant, textByCode } from '../../columns.ts';
+import { index, integer, pgTable } from '../../orm.ts';
+
+/** The requests that came with a key, and what they were answered. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    // Of the caller and the key, which may be long.
+    hash: textByCode().primaryKey(),
+    fingerprint: textByCode().notNull(),
+    createdAt: instant('created_at').notNull(),
+    // The answer, from the end of the transaction that inserts the row.
+    status: integer().notNull().default(0),
+    location: textByCode(),
+    body: textByCode().notNull().default(''),
+  },
+  table => [index('idempotency_keys_created_at_index').on(table.createdAt)],
+);

@@ -1,0 +1,110 @@
+import {
+  type Static,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox';
+import { readOnly, strict } from './common.ts';
+import { listOf, listParameters, only } from './lists.ts';
+
+/** A member that bodies may leave out. */
+export const orDefault = <T extends TSchema>(member: T, value: Static<T>) =>
+  Type.Unsafe<Static<T>>({ ...member, default: value }) as MayBeAbsent<Static<T>>;
+
+/** A member that may be null, which it is when a body leaves it out. */
+export const orNull = <T extends TSchema>(member: T) =>
+  Type.Unsafe<Static<T> | null>({
+    ...member,
+    type: [member.type, 'null'].flat(),
+    ...(member.enum && { enum: [...member.enum, null] }),
+    default: null,
+  }) as MayBeAbsent<Static<T> | null>;
+
+type MayBeAbsent<T> = TUnsafe<T> & { default: T };
+type Body<M extends TProperties> = {
+  [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
+};
+
+/**
+ * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
+ * `createdAt`. A filter is described, such as "Only those with this name.", and compares the member of its name, or the one
+ * with `Id` behind it.
+ */
+export function contractOf<
+  M extends TProperties,
+  const S extends (keyof M & string) | 'updatedAt' = never,
+  F extends string = never,
+>(
+  name: string,
+  description: string,
+  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
+) {
+  refuseTaken(`a member of ${name}`, members, readOnly, 'every record has one');
+  refuseTaken(`a filter of ${name}`, filters, inLists, 'every list has a parameter of this name');
+  const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
+  const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
+  const body = withEach(members, inBody) as Body<M>;
+  const { id, ...rest } = readOnly;
+  const record = strict({ id, ...stored, ...rest }, { $id: name, description });
+  const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
+  const filterOf = (description: string, by: string) => {
+    const member = stored[by] ?? stored[`${by}Id`];
+    if (!member) throw new Error(`${name} has no member for the filter "${by}".`);
+    return only(member, description);
+  };
+  return {
+    record,
+    create: strict(body, { $id: `${name}Create`, description: `A new ${noun}.` }),
+    replace: strict(
+      { ...body, ...Type.Partial(Type.Object(readOnly)).properties },
+      { $id: `${name}Replace`, description: `A complete ${noun}. The response of a GET is accepted.` },
+    ),
+    // Without defaults, which would overwrite members that are absent.
+    update: strict(Type.Partial(Type.Object({ ...stored, ...readOnly })).properties, {
+      $id: `${name}Update`,
+      description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
+    }),
+    query: strict({ ...listParameters(sortedBy), ...withEach(filters, filterOf) }),
+    list: listOf(record as TObject, `${name}List`),
+    sorts: sortedBy,
+    filters: Object.keys(filters) as F[],
+  };
+}
+
+/** Only GraphQL has `first` and `last`. */
+const inLists = { ...listParameters([]), first: true, last: true };
+
+/** Refuses names that mean something else in the same place: one would silently take the place of the other. */
+function refuseTaken(what: string, names: object, taken: object, reason: string): void {
+  const found = Object.keys(names).find(name => Object.hasOwn(taken, name));
+  if (found) throw new Error(`'${found}' cannot be ${what}: ${reason}.`);
+}
+
+const withEach = <K extends string, V, T>(object: Record<K, V>, change: (value: V, name: K) => T) =>
+  Object.fromEntries(
+    Object.entries<V>(object).map(([name, value]) => [name, change(value, name as K)]),
+  ) as Record<K, T>;
+
+function inBody(member: TSchema): TSchema {
+  if (!('default' in member)) return member;
+  const value = typeof member.default === 'string' ? member.default : JSON.stringify(member.default);
+  const description = `${member.description?.replace(/\.$/, '')}; \`${value}\` when absent.`;
+  return Type.Optional({ ...member, description } as TSchema);
+}
+
+/**
+ * The most records of one relation that are deleted with a parent: one transaction within a fraction of the request
+ * timeout.
+ */
+export const maxCascade = 10_000;
+
+export const Removal = strict({
+  cascade: Type.Boolean({
+    default: false,
+    description: `Also delete what belongs to the record, up to ${maxCascade.toLocaleString('en')} records of each relation. Without it, a record that others belong to may be a 409.`,
+  }),
+});
+export type Removal = Static<typeof Removal>;

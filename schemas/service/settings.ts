@@ -1,0 +1,129 @@
+import { type StringOptions, Type } from '@sinclair/typebox';
+
+type Range = [minimum: number, maximum: number];
+export const whole = ([minimum, maximum]: Range, value: number, description: string) =>
+  Type.Integer({ minimum, maximum, default: value, description });
+export const optionalWhole = ([minimum, maximum]: Range, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
+export const text = (value: string, description: string, options: StringOptions = {}) =>
+  Type.String({ ...options, default: value, description });
+export const optional = (description: string, options: StringOptions = {}) =>
+  Type.Optional(Type.String({ ...options, description }));
+export const secret = (description: string, options: StringOptions = {}) =>
+  optional(description, { secret: true, ...options });
+export const oneOf = <const T extends string>(values: T[], value: T | undefined, description: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: values, ...(value && { default: value }), description });
+
+const begins = (pattern: string, words: string) => ({ pattern, patternMessage: `must start with ${words}` });
+const postgres = begins('^postgres(ql)?://', 'postgres:// or postgresql://');
+const http = begins('^https?://', 'http:// or https://');
+const redis = begins('^rediss?://', 'redis:// or rediss://');
+
+/** The settings of the service, in reading order. */
+export const serviceSettings = {
+  NODE_ENV: Type.Optional(
+    oneOf(
+      ['development', 'production', 'test'],
+      undefined,
+      '`production` refuses to start until `AUTH_MODE` is set; with the others, an event can be made to fail: see docs/webhooks.md.',
+    ),
+  ),
+  PORT: whole([0, 65535], 3000, 'The port to listen on. 0 picks a free one.'),
+  HOST: text('127.0.0.1', 'The address to listen on.', { minLength: 1 }),
+  DATABASE_URL: secret(
+    'The URL of a PostgreSQL database. Without it, an embedded PostgreSQL keeps its data in `DATA_DIR`.',
+    postgres,
+  ),
+  DATABASE_POOL_SIZE: whole(
+    [1, 100],
+    4,
+    'Connections to PostgreSQL for writes, half as many for reads, and one for reads that take long. Fewer cost less.',
+  ),
+  DATABASE_POOLER: oneOf(
+    ['none', 'transaction'],
+    'none',
+    '`transaction` if the URL leads to PgBouncer in transaction mode, which must then set time limits: see docs/running-many.md.',
+  ),
+  DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),
+  LOG_LEVEL: oneOf(
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    'info',
+    'The least severe level that is logged.',
+  ),
+  AUTH_MODE: Type.Optional(
+    oneOf(
+      ['open', 'required'],
+      undefined,
+      '`open` lets anyone call. `required` demands an API key or a token.',
+    ),
+  ),
+  AUTH_JWKS_URL: optional(
+    'The public keys of the token issuer. When set, JWTs are accepted as well as API keys.',
+    http,
+  ),
+  AUTH_ISSUER: optional('The `iss` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
+  AUTH_AUDIENCE: optional('The `aud` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
+  AUDIT_RETENTION_DAYS: whole([0, 36500], 365, 'Days the audit log is kept. 0 keeps it forever.'),
+  CORS_ORIGINS: text('', 'Other origins whose pages may call the API, separated by commas, or `*` for all.'),
+  RATE_LIMIT_MAX: optionalWhole(
+    [1, 1000000000],
+    'Requests per window for every client, instead of 600 for an API key and 300 for an address.',
+  ),
+  RATE_LIMIT_WINDOW: whole([1, 86400], 60, 'The length of the rate limit window, in seconds.'),
+  TRUST_PROXY: text(
+    '',
+    'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. A number is only safe where only the proxies can reach the port.',
+  ),
+  REDIS_URL: secret(
+    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts its own.',
+    redis,
+  ),
+  WEBHOOK_SECRETS: secret(
+    'The signing secrets of each webhook provider as JSON, an object with a list for each, the current one first. Each has 8 or more visible ASCII characters. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe`.',
+  ),
+  WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
+  WEBHOOK_RETENTION_DAYS: whole(
+    [1, 3650],
+    30,
+    'Days after which processed, ignored and dismissed events are deleted. Failed and dead events are kept.',
+  ),
+  WORKER: oneOf(
+    ['inside', 'apart'],
+    'inside',
+    'Where events are processed: `inside` this process, or `apart`, in `npm run worker`.',
+  ),
+  GRAPHQL_INTROSPECTION: oneOf(
+    ['on', 'off'],
+    'on',
+    '`off` hides the GraphQL schema and turns off the browser tool.',
+  ),
+  GRAPHQL_TRUSTED_DOCUMENTS: optional(
+    'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs.',
+    { minLength: 1 },
+  ),
+  GRAPHQL_MAX_DEPTH: whole([1, 100], 8, 'The depth of a GraphQL query, not counting introspection.'),
+  GRAPHQL_MAX_COST: whole(
+    [2500, 250000],
+    5000,
+    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of it is the limit for tokens, for nodes (fields and fragments, counted each time they are spread) and for the records of a list without a `limit`; 6 aliases are allowed for each 1,000.',
+  ),
+  REQUEST_TIMEOUT: whole([2, 60], 8, 'Seconds a request may be worked on before it is answered with 503.'),
+  MAX_IN_FLIGHT: whole(
+    [1, 1000000],
+    1000,
+    'Requests worked on at once. More are answered with 503. Each caller may have a quarter of it, and a tenth as open streams of changes.',
+  ),
+  DRAIN_SECONDS: whole(
+    [0, 600],
+    0,
+    'Seconds after SIGTERM during which `/health/ready` is 503 while requests are still served, so that a load balancer stops sending them.',
+  ),
+  METRICS_PORT: optionalWhole(
+    [0, 65535],
+    'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`.',
+    http,
+  ),
+};

@@ -1,0 +1,141 @@
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { Settings } from '../../../schemas/settings.ts';
+import { type Actor, withIncludedScopes } from '../../core/actor.ts';
+import { AppError, invalidToken, OperatorError, unavailable } from '../../core/errors.ts';
+import { setBounded } from '../../core/kept.ts';
+import type { Database } from '../../database/database.ts';
+import { reasonOf } from '../../database/databaseErrors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { watchService } from '../../telemetry/watch.ts';
+import { tokenHashOf } from './apiKeyToken.ts';
+import { readPerson } from './persons.ts';
+import { isTrusted } from './trust.ts';
+
+/** Milliseconds. A verified token is trusted for this long, or until it expires. */
+const trustedFor = 60_000;
+const keyRefreshInterval = 5 * 60_000;
+/** Milliseconds until the issuer is asked again for a key that it did not have, or while it was away. */
+const askAgainAfter = 5000;
+const maxTokens = 10_000;
+
+type Issuer = Pick<Settings, 'AUTH_JWKS_URL' | 'AUTH_ISSUER' | 'AUTH_AUDIENCE'>;
+
+/** Verifies the tokens of one issuer. While the issuer is unreachable, its last known keys stay in use. */
+export function openTokenVerifier(
+  { AUTH_JWKS_URL = '', AUTH_ISSUER = '', AUTH_AUDIENCE = '' }: Issuer,
+  { log, database }: { log: Log; database: Database },
+) {
+  let askedAt = Number.NEGATIVE_INFINITY;
+  const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: askAgainAfter,
+    timeoutDuration: 3000,
+    [customFetch]: (url, options) => {
+      // By itself it cools down only after a success.
+      if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
+        throw new OperatorError('The issuer was away a moment ago.');
+      askedAt = performance.now();
+      return fetch(url, options);
+    },
+  });
+  const checks = {
+    // No algorithms: a set of public keys verifies neither `none` nor HMAC.
+    issuer: AUTH_ISSUER,
+    audience: AUTH_AUDIENCE,
+    requiredClaims: ['exp', 'sub'],
+    /** Seconds. */
+    clockTolerance: 30,
+  };
+  /** By the hash of the token, which may be long. All times are on the monotonic clock. */
+  const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
+  let keysReadAt = 0;
+  const reading = watchService({
+    check: readKeys,
+    every: keyRefreshInterval,
+    log,
+    level: 'warn',
+    away: 'Cannot read the keys of the token issuer; the known ones stay in use.',
+    back: 'The keys of the token issuer are read again.',
+  });
+
+  /** Reads the issuer's keys again, so that withdrawn ones stop working. */
+  async function readKeys(): Promise<void> {
+    await keys.reload().catch(error => {
+      // A start may be so busy that the answer came too late: the first token has it asked again.
+      askedAt = Number.NEGATIVE_INFINITY;
+      throw explain(error);
+    });
+    keysReadAt = performance.now();
+    for (const [id, { until }] of verified) if (until < keysReadAt) verified.delete(id);
+  }
+
+  /** The caller, when the token was verified before; after a while it is verified again. */
+  function recall(token: string): Actor | Promise<Actor> | undefined {
+    const known = verified.get(tokenHashOf(token));
+    if (!known) return undefined;
+    const { actor, until, readAt } = known;
+    // The person may have changed.
+    const isKnown = !actor.person || isTrusted(readAt);
+    if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
+    // This is no guess, so the limit of lookups does not count.
+    return find(token).catch(error => {
+      if (error.code === 'unauthenticated') verified.delete(tokenHashOf(token));
+      throw error;
+    });
+  }
+
+  async function find(token: string): Promise<Actor> {
+    // From before the verification, during which its key may be withdrawn.
+    const readAt = performance.now();
+    const { payload } = await jwtVerify(token, keys, checks).catch(error => {
+      throw explain(error);
+    });
+    const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
+    const caller = actorOf(payload);
+    const until = performance.now() + Math.min(trustedFor, expiresIn);
+    const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
+    // Who has no user yet may register, and go on at once.
+    if (actor.person !== null) setBounded(verified, tokenHashOf(token), { actor, until, readAt }, maxTokens);
+    return actor;
+  }
+
+  async function withPerson(caller: Actor): Promise<Actor> {
+    if (!database.available()) throw unavailable();
+    const { issuer = '', id } = caller;
+    return { ...caller, person: await readPerson(database.reads, { issuer, subject: id ?? '' }) };
+  }
+
+  function explain(error: unknown): AppError {
+    const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
+    // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
+    if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
+      reading.failed(new OperatorError(reasonOf(error) ?? String((error as Error).cause ?? error)));
+      return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
+    }
+    log.debug({ err: error }, 'A token was refused.');
+    return invalidToken(
+      error instanceof errors.JWTExpired ? 'The token has expired.' : 'The token is not valid.',
+    );
+  }
+
+  // Closing does not wait for an issuer that is silent.
+  return { readKeys, recall, find, close: () => void reading.close() };
+}
+
+/** Subjects must fit into the audit log. */
+const usableSubject = /^[^\p{C}]{1,255}$/u;
+
+function actorOf({ iss: issuer, sub, scope, scp, exp = 0 }: JWTPayload): Actor {
+  // A number would pass the expression.
+  if (typeof sub !== 'string' || !usableSubject.test(sub))
+    throw invalidToken('The subject of the token cannot be used.');
+  const granted = [scope, scp].flat().filter(value => typeof value === 'string');
+  return {
+    kind: 'token',
+    id: sub,
+    issuer,
+    name: sub,
+    expiresAt: exp * 1000,
+    scopes: withIncludedScopes(granted.join(' ').split(' ')),
+  };
+}

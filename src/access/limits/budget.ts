@@ -1,0 +1,144 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { pageLimit } from '../../../schemas/parts/lists.ts';
+import { AppError, type Limit, tookTooLong, tooMuch } from '../../core/errors.ts';
+import { Shares } from '../../core/shares.ts';
+import type { Connection } from '../../database/connection.ts';
+
+/** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
+export interface Payer {
+  readonly account: { name: string };
+  /** When nobody waits for the result any more, by `performance.now()`. */
+  readonly deadline: number;
+  hasLeft(): boolean;
+  /** Counts points, each as a request; fails beyond the limit of the account. Fewer than none are given back. */
+  charge(points: number): Promise<void>;
+  /** How many points are left. */
+  left(): Promise<number>;
+  /** Counts so many points, or as many as are left; returns how many those were. */
+  reserve(points: number): Promise<number>;
+  /** Does what is dear on a connection that other reads do not use, one after the other for each account. */
+  onDear<T>(work: (db: Connection) => Promise<T>): Promise<T>;
+}
+
+const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
+const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
+const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
+
+/** What is made of more values keeps the process busy for more than some ten milliseconds. */
+const many = 2500;
+const turns = new Shares(1, 1);
+
+/** What one operation takes, counted while it takes it. After the first refusal nothing further is begun. */
+export class Budget {
+  readonly payer: Payer;
+  /** The points that were charged for records. */
+  #charged: number;
+  #records = 0;
+  #values = 0;
+  /** The first refusal. */
+  refusal: unknown;
+  /** The values before the last turn. */
+  #before = 0;
+  #last: Promise<unknown> | undefined;
+
+  constructor(payer: Payer, charged = 0) {
+    [this.payer, this.#charged] = [payer, charged];
+  }
+
+  /** Fails after a refusal, and when nobody waits for the result any more. */
+  check(): void {
+    if (this.refusal) throw this.refusal;
+    if (performance.now() > this.payer.deadline || this.payer.hasLeft()) this.#refuse(tookTooLong());
+  }
+
+  /**
+   * Counts records, counts and empty lists, and their values, for each time that they are in the response. A point is
+   * for as many as a page of REST has. Settles when they are paid for; undefined when they were before.
+   */
+  spend(count: number, valuesInThem: number): Promise<void> | undefined {
+    this.check();
+    this.#records += count;
+    this.#values += valuesInThem;
+    const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;
+    this.#charged += Math.max(0, points);
+    const paid = points > 0 ? this.charge(points) : undefined;
+    // What is too much was read all the same: it is charged, and nobody waits for that.
+    paid?.catch(() => {});
+    this.#keep(records, this.#records);
+    this.#keep(values, this.#values);
+    return paid;
+  }
+
+  charge(points: number): Promise<void> {
+    return this.payer.charge(points).catch(error => this.#refuse(error));
+  }
+
+  /** Does reads one after the other: in parallel, each could use up the same remainder. */
+  inSequence<T>(read: (remaining: number) => Promise<T>): Promise<T> {
+    const result = (this.#last ?? Promise.resolve()).then(() => {
+      this.check();
+      return read(records[2] - this.#records);
+    });
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  /**
+   * Waits for a turn of the event loop of its own, when what comes next has many values. After it, everything else has
+   * as long as it took: others need many turns, because each statement of a transaction is one.
+   */
+  async ownTurn({ db }: { db: Connection }): Promise<void> {
+    // A transaction that waits would hold a connection that others write on.
+    if (this.#values - this.#before <= many || db.isTransaction) return;
+    this.#before = this.#values;
+    const { account, deadline } = this.payer;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const turn = async () => {
+      await setImmediate();
+      const start = performance.now();
+      resolve();
+      await setImmediate();
+      await sleep(performance.now() - start);
+    };
+    turns.inTurn(account.name, deadline, turn).catch(reject);
+    await promise.catch(error => this.#refuse(error));
+  }
+
+  /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
+  measure(result: unknown): void {
+    const { details } = this.refusal instanceof AppError ? this.refusal : {};
+    if (details && 'code' in details && details.code === text[0]) throw this.refusal;
+    let [count, length] = [0, 0];
+    const add = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) {
+        count++;
+        length += typeof value === 'string' ? value.length + 3 : 5;
+      } else if (Array.isArray(value)) {
+        for (const item of value) add(item);
+      } else {
+        // Twice as fast as `for in`, for objects without a prototype.
+        for (const name of Object.keys(value)) {
+          length += name.length + 3;
+          add(value[name as keyof object]);
+        }
+        this.#keep(values, count);
+        this.#keep(text, length);
+      }
+    };
+    add(result);
+  }
+
+  /** The same for the text that was made. A unit of UTF-16 has at most three bytes. */
+  measureText(made: string): void {
+    if (made.length * 3 > text[2]) this.#keep(text, Buffer.byteLength(made));
+  }
+
+  #keep(limit: Limit, value: number): void {
+    if (value > limit[2]) this.#refuse(tooMuch(limit, value));
+  }
+
+  #refuse(error: unknown): never {
+    this.refusal ??= error;
+    throw this.refusal;
+  }
+}

@@ -1,0 +1,146 @@
+import { systemContext } from '../access/context.ts';
+import { setBounded } from '../core/kept.ts';
+import type { Connection } from '../database/connection.ts';
+import type { Database } from '../database/database.ts';
+import { explain } from '../database/databaseErrors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { watchService } from '../telemetry/watch.ts';
+import type { Followed } from './followed.ts';
+import { longest, type Page, readPage } from './pages.ts';
+import { keyOf, type Position, positionGone } from './position.ts';
+
+interface FeedDependencies {
+  database: Database;
+  log: Log;
+  now: () => Date;
+  /** How long the audit log is kept; 0 is for ever. */
+  keptDays: number;
+}
+
+/** Milliseconds. */
+const [lookEvery, lookAgain] = [1000, 50];
+const day = 86_400_000;
+const keptPages = 50;
+
+/** What does the work of a reader when it is the turn of its account. */
+export type OnDear = (work: (db: Connection) => Promise<Page>) => Promise<Page>;
+
+export type Feed = ReturnType<typeof makeFeed>;
+
+/**
+ * The committed changes of all resources, in the order of their commits. One look at the database serves all readers of
+ * this process: after a commit, and each second in any case. While there is no reader it does not look.
+ */
+export function makeFeed(followed: Followed[], { database, log, now, keptDays }: FeedDependencies) {
+  const context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
+  /** What wakes each. */
+  const readers = new Set<() => void>();
+  /** The newest pages by the position before them. A reader that is further behind reads its own. */
+  const pages = new Map<string, Page>();
+  let newest: Position | undefined;
+  let stop = () => {};
+  let looking: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  let soon: NodeJS.Timeout | undefined;
+
+  /** Adds a reader, which is woken when there may be something for it; returns what removes it. */
+  function join(wake: () => void): () => void {
+    readers.add(wake);
+    if (readers.size === 1) start();
+    return () => {
+      readers.delete(wake);
+      if (readers.size === 0) stop();
+    };
+  }
+
+  function start(): void {
+    const watch = watchService({
+      check: look,
+      every: lookEvery,
+      cannotTell: () => !database.available(),
+      log,
+      away: 'The changes of records cannot be read.',
+      back: 'The changes of records are read again.',
+    });
+    const unfollow = database.follow?.(() => void look().catch(() => {}));
+    stop = () => {
+      void watch.close();
+      unfollow?.();
+      newest = undefined;
+      pages.clear();
+    };
+  }
+
+  /** Settles when all is known that was committed before the call. */
+  function look(): Promise<void> {
+    // A look that has begun may have missed it; one that waits serves all who ask meanwhile.
+    next ??= looking
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        looking = lookNow();
+        return looking;
+      });
+    return next;
+  }
+
+  /** Nobody waits for a record that does not show yet: all look again a little later. */
+  function lookSoon(): void {
+    if (soon) return;
+    soon = setTimeout(() => {
+      soon = undefined;
+      const wakeAll = () => readers.forEach(wake => void wake());
+      look().then(wakeAll, wakeAll);
+    }, lookAgain).unref();
+  }
+
+  async function lookNow(): Promise<void> {
+    if (readers.size === 0) return;
+    const from = newest;
+    const page = await readPage(context, followed, from).catch(error => {
+      if (explain(error).code !== 'gone') throw error;
+      // The database was set back: readers learn it when they read, and new ones begin where it is now.
+      pages.clear();
+      return readPage(context, followed);
+    });
+    // All may have left meanwhile: the next one begins at its own time.
+    if (readers.size === 0) return;
+    newest = page.to;
+    if (page.isCut) lookSoon();
+    if (!from || page.changes.length === 0) return;
+    setBounded(pages, keyOf(from), page, keptPages);
+    for (const wake of readers) wake();
+    if (page.to.until && !page.isCut) await lookNow();
+  }
+
+  /** The newest position; that of a reader who has read everything. */
+  function position(): Position {
+    if (!newest) throw positionGone();
+    return newest;
+  }
+
+  const isNewest = (from: Position): boolean => keyOf(from) === keyOf(position());
+
+  /** The same position; with the time of now for who has read everything. */
+  const current = (from: Position): Position => (isNewest(from) ? position() : from);
+
+  /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
+  async function pageAfter(
+    from: Position,
+    onDear: OnDear,
+  ): Promise<(Page & { isKept: boolean }) | undefined> {
+    const key = keyOf(from);
+    const { seen, until } = position();
+    if (key === keyOf(position())) return undefined;
+    const kept = pages.get(key);
+    if (kept) return { ...kept, isKept: true };
+    // The next changes may have been trimmed.
+    if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
+    // Not beside other reads: a position from long ago, or one that a client made up, takes long to look up.
+    const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
+    if (page.isCut) lookSoon();
+    // It is ahead of the feed, which reads the same pages.
+    return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
+  }
+  return { followed, join, look, position, isNewest, current, pageAfter };
+}

@@ -1,0 +1,124 @@
+import type { Side } from '../../drizzle/tables/service/auditLog.ts';
+import type { Context } from '../access/context.ts';
+import { need, scopesOf } from '../access/need.ts';
+import { visible } from '../access/ownership.ts';
+import { databaseFailure, explain } from '../database/databaseErrors.ts';
+import type { Feed, OnDear } from './feed.ts';
+import type { Followed } from './followed.ts';
+import type { Change } from './pages.ts';
+import { badPosition, readPosition, type SentPosition, textOf } from './position.ts';
+
+/** Which changes somebody wants. */
+export interface Choice {
+  resources: Followed[];
+  id?: string | undefined;
+  /** What the record must have, before or after, by the names of filters of its resource, or of members. */
+  filters: Record<string, unknown>;
+}
+
+type Caller = Pick<Context, 'actor'>;
+
+/** Who follows. */
+export interface Follower {
+  /** The caller as of now: a stream identifies them again. */
+  caller: () => Caller;
+  onDear: OnDear;
+  /** Aborted when the caller may not read any more. */
+  signal: AbortSignal;
+  /** Whether the last page was of the past. */
+  isBehind: boolean;
+}
+
+/** Changes, and the position after them; or only the position, when there were none for long. */
+export interface News {
+  changes: Change[];
+  position: string;
+}
+
+/** Milliseconds. Proxies wait for longer. */
+const newsEvery = 14_000;
+/** Milliseconds until a page that could not be read is asked for again. */
+const retryAfter = 1000;
+const invalidText = '22P02';
+
+/** First the position where it begins, then the changes as they come. */
+export async function* follow(
+  feed: Feed,
+  follower: Follower,
+  choice: Choice,
+  sent: SentPosition,
+): AsyncGenerator<News, void> {
+  const { caller, onDear, signal } = follower;
+  const { resources } = choice;
+  need(caller(), (resources.length === 1 && resources[0]?.scope) || 'read or own');
+  const shown = viewOf(caller, choice);
+  let woken = Promise.withResolvers<void>();
+  let isDue = false;
+  /** Whether everything had been read once. */
+  let wasThere = false;
+  const wake = () => woken.resolve();
+  const timer = setInterval(() => {
+    isDue = true;
+    wake();
+  }, newsEvery);
+  signal.addEventListener('abort', wake);
+  /** While the database is away, there is nothing new. */
+  const waitUnlessFinal = (error: unknown): undefined => {
+    if (explain(error).code !== 'unavailable') throw error;
+    setTimeout(wake, retryAfter);
+  };
+  const leave = feed.join(wake);
+  try {
+    await feed.look();
+    let position = sent.text === undefined ? feed.position() : readPosition(sent);
+    const pageAfter = () => feed.pageAfter(position, onDear);
+    // Whether PostgreSQL accepts the snapshots that a client sent shows here.
+    let page = await pageAfter().catch(error => {
+      throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
+    });
+    yield { changes: [], position: textOf(position) };
+    for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
+      let changes: Change[] = [];
+      if (page) {
+        wasThere ||= feed.isNewest(page.to);
+        follower.isBehind = !wasThere || !page.isKept;
+        changes = page.changes.flatMap(shown);
+        position = page.to;
+      } else {
+        wasThere = true;
+        await woken.promise;
+        // Before the look that follows, so that a call during it counts.
+        woken = Promise.withResolvers();
+        position = feed.current(position);
+      }
+      if (changes.length === 0 && !isDue) continue;
+      isDue = false;
+      yield { changes, position: textOf(position) };
+    }
+  } finally {
+    clearInterval(timer);
+    leave();
+  }
+}
+
+/** The function that returns a change as the caller may see it, or nothing. */
+function viewOf(callerNow: () => Caller, { resources, id, filters }: Choice) {
+  const membersOf = new Map(
+    resources.map(({ name, parents }) => [
+      name,
+      Object.entries(filters).map(([filter, value]) => [parents[filter] ?? filter, value] as const),
+    ]),
+  );
+  return (change: Change): Change[] => {
+    const resource = resources.find(({ name }) => name === change.resource);
+    if (!resource || (id !== undefined && id !== change.id)) return [];
+    const caller = callerNow();
+    if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
+    const isSeen = (side: Side) =>
+      (membersOf.get(resource.name) ?? []).every(([name, value]) => side[name] === value) &&
+      visible(caller, resource, side);
+    if (!change.sides.some(isSeen)) return [];
+    const record = change.record && (visible(caller, resource, change.record) ?? null);
+    return [record === change.record ? change : { ...change, record }];
+  };
+}

@@ -1,0 +1,164 @@
+import { sql } from '../../drizzle/orm.ts';
+import { auditLog, type Side } from '../../drizzle/tables/service/auditLog.ts';
+import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
+import { lowestId } from '../core/ids.ts';
+import type { Connection } from '../database/connection.ts';
+import { type Row, rowsOf, statement, unknown } from '../database/statements/statement.ts';
+import type { Followed } from './followed.ts';
+import { type Position, positionGone, textOf } from './position.ts';
+
+/** A committed change of a record. */
+export interface Change {
+  resource: string;
+  id: string;
+  action: string;
+  /** Of a deletion the last one and one more. */
+  version: number;
+  changed: string[];
+  at: string;
+  /** As it is now; null when it is gone. */
+  record: { version?: number } | null;
+  /** Before and after. */
+  sides: Side[];
+  /** The position after it. */
+  position: string;
+}
+
+export interface Page {
+  changes: Change[];
+  to: Position;
+  /** Whether the record of the next change does not show yet: it is to be read again soon. */
+  isCut?: boolean;
+}
+
+const pageSize = 100;
+/**
+ * Milliseconds that an entry may be older than a position before it: by a long transaction, or by another clock. The
+ * bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
+ */
+export const longest = 3_600_000;
+
+/** Milliseconds around the time of a change in which its record may not show yet. */
+const shownWithin = 2000;
+
+const isFollowed = sql`${auditLog.version} is not null`;
+/**
+ * What is visible now, up to the newest change. Later transactions may have failed: a crash of PostgreSQL can forget
+ * those and give their numbers to others, whose changes would count as seen.
+ */
+const current = sql`(
+  select concat(least(pg_snapshot_xmin(now), next), ':', next, ':', (
+    select string_agg(xip::text, ',' order by xip) from pg_snapshot_xip(now) as xip where xip < next))::pg_snapshot
+  from pg_current_snapshot() as now, coalesce((
+    select (transaction::text::bigint + 1)::text::xid8 from ${auditLog}
+    where ${isFollowed} and transaction < pg_snapshot_xmax(now) order by transaction desc limit 1), '3') as next)`;
+/** Both snapshots, whether the first one is of another database, and the first change between them. */
+const lookUp = rowsOf(sql`
+  select until::text, pg_snapshot_xmax(seen) > pg_snapshot_xmax(pg_current_snapshot()), (
+    select min(number) from (
+      select number, transaction, id from ${auditLog}
+      where ${isFollowed} and transaction >= pg_snapshot_xmax(seen) and transaction < pg_snapshot_xmax(until)
+      union all select number, transaction, id from ${auditLog}
+      where ${isFollowed} and transaction = any (array(select pg_snapshot_xip(seen)))
+      offset 0
+    ) as later where id >= ${sql.placeholder('lowest')}::uuid and pg_visible_in_snapshot(transaction, until))
+  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, ${current}) as until,
+    coalesce(${sql.placeholder('seen')}::pg_snapshot, ${current}) as seen) as snapshots`);
+
+const { id, number, createdAt, action, recordId, changed, version, sides, transaction } = auditLog;
+const isVisibleIn = (name: string) =>
+  sql`pg_visible_in_snapshot(${transaction}, ${unknown(name, 'pg_snapshot')})`;
+const columns = { number, createdAt, action, recordId, changed, version, sides };
+const readEntries = statement(columns, (builder, columns) =>
+  builder
+    .select(columns)
+    .from(auditLog)
+    .where(
+      sql`${number} > ${unknown('after')} and ${isFollowed} and ${id} >= ${unknown('lowest', 'uuid')}
+        and not ${isVisibleIn('seen')} and ${isVisibleIn('until')}`,
+    )
+    .orderBy(number)
+    .limit(pageSize + 1),
+);
+
+/**
+ * The first changes after a position, up to a snapshot or else to now. A snapshot sees all that an earlier one sees, so
+ * their difference is exact: what a transaction wrote that took its number early and committed late is in it as soon as
+ * it is committed, and delays nobody until then. Without a position there are none, and the next one is now.
+ */
+export async function readPage(
+  context: Context,
+  followed: Followed[],
+  from?: Position,
+  upTo: string | null = null,
+): Promise<Page> {
+  need(context, 'read');
+  const { db, now } = context;
+  const { seen = null, until } = from ?? {};
+  // On the way, the later snapshot is as old as it was when the position was made.
+  const time = until && from ? from.time : now().getTime();
+  const lowest = lowestId(new Date((from?.time ?? time) - longest));
+  const next = until ?? (await nextSnapshot(db, { seen, until: upTo, lowest }));
+  if (!seen || next.after === null) return { changes: [], to: { time, seen: upTo ?? seen ?? next.seen } };
+  const entries = await readEntries(db, { seen, until: next.seen, after: next.after, lowest });
+  const isLast = entries.length <= pageSize;
+  const positionAt = (i: number): Position =>
+    isLast && i === entries.length - 1
+      ? { time, seen: next.seen }
+      : { time: from?.time ?? time, seen, until: { seen: next.seen, after: entries[i]?.number ?? 0 } };
+  const changes = entries.slice(0, pageSize).map((entry, i) => changeOf(entry, textOf(positionAt(i))));
+  const late = await addRecords(context, followed, changes);
+  if (late < 0) return { changes, to: positionAt(changes.length - 1) };
+  const to = late > 0 ? positionAt(late - 1) : (from as Position);
+  return { changes: changes.slice(0, late), to, isCut: true };
+}
+
+/** A later snapshot, and the number before the first change that it sees and the one before does not. */
+async function nextSnapshot(
+  db: Connection,
+  between: { seen: string | null; until: string | null; lowest: string },
+): Promise<{ seen: string; after: number | null }> {
+  const [[later, isLost, first] = []] = await lookUp(db, between);
+  if (isLost) throw positionGone();
+  return { seen: String(later), after: first === null ? null : Number(first) - 1 };
+}
+
+function changeOf(
+  { action: name, recordId: id, version, changed, createdAt: at, sides }: Row<typeof columns>,
+  position: string,
+): Change {
+  const [resource = '', verb = ''] = name.split('.');
+  // Whatever made the first version created the record, and an action of a handler is a change, too.
+  const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
+  return {
+    resource,
+    id,
+    action,
+    version: Number(version),
+    changed,
+    at,
+    record: null,
+    sides: sides ?? [],
+    position,
+  };
+}
+
+/** Adds the records to a page, each read once; returns where the first one is that does not show yet, or -1. */
+async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<number> {
+  const byResource = Map.groupBy(changes, ({ resource }) => resource);
+  const late = new Set<Change>();
+  const now = context.now().getTime();
+  const read = followed.map(async ({ name, readAll, showsLater }) => {
+    const own = byResource.get(name);
+    const records = own && (await readAll(context, own));
+    for (const change of own ?? []) {
+      change.record = records?.get(change.id) ?? null;
+      // One that is older may be gone, or be that of a backup.
+      const isNew = showsLater && Math.abs(now - Date.parse(change.at)) < shownWithin;
+      if (isNew && !(Number(change.record?.version) >= change.version)) late.add(change);
+    }
+  });
+  await Promise.all(read);
+  return changes.findIndex(change => late.has(change));
+}

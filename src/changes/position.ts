@@ -1,0 +1,42 @@
+import type { Violation } from '../../schemas/parts/error.ts';
+import { AppError, invalid, refusal } from '../core/errors.ts';
+
+/** How far somebody has read the changes of records. */
+export interface Position {
+  /** Milliseconds. When this was all there was. */
+  time: number;
+  /** A snapshot of the database: what it sees was read, and what it does not see is new. */
+  seen: string;
+  /** On the way to a later snapshot: that one, and the number of the last change that was read. */
+  until?: { seen: string; after: number };
+}
+
+/** Clients send it back as it is. */
+export const textOf = ({ time, seen, until }: Position): string =>
+  [time, seen, ...(until ? [until.seen, until.after] : [])].join('.');
+
+/** The same for all times of a position. */
+export const keyOf = (position: Position) => textOf({ ...position, time: 0 });
+
+const snapshot = '\\d{1,19}:\\d{1,19}:(?:\\d{1,19}(?:,\\d{1,19})*)?';
+const shape = new RegExp(`^(\\d{1,15})\\.(${snapshot})(?:\\.(${snapshot})\\.(\\d{1,15}))?$`);
+
+/** What a client sent as a position, if anything, and where. */
+export interface SentPosition extends Pick<Violation, 'in' | 'path'> {
+  text: string | undefined;
+}
+
+export function readPosition(sent: SentPosition): Position {
+  const [match, time, seen = '', later, after] = shape.exec(sent.text ?? '') ?? [];
+  if (!match) throw badPosition(sent);
+  return { time: Number(time), seen, ...(later && { until: { seen: later, after: Number(after) } }) };
+}
+
+export const badPosition = ({ in: part, path }: SentPosition) =>
+  invalid([{ in: part, path, message: 'is not a position in the changes' }]);
+
+export const positionGone = refusal(
+  'The changes after this position are not kept any more: read all records again.',
+  () =>
+    new AppError('gone', 'The changes after this position are not kept any more. Read all records again.'),
+);

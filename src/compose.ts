@@ -1,0 +1,47 @@
+import type { FastifyPluginAsync } from 'fastify';
+import { changeFields } from '../plugins/graphql/changes.ts';
+import type { SchemaPart } from '../plugins/graphql/schema.ts';
+import { subscriptionFields } from '../plugins/graphql/subscriptions.ts';
+import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
+import { changeOf } from '../schemas/service/change.ts';
+import type { Settings } from '../schemas/settings.ts';
+import type { Job } from './jobs.ts';
+import { type AnyResource, type Operations, relate } from './records/resource.ts';
+import { subscription } from './subscriptions/read.ts';
+import type { Handlers } from './webhooks/handler.ts';
+
+/** A Fastify plugin of the application, such as routes of its own. */
+type Plugin = FastifyPluginAsync<{ settings: Settings }>;
+
+/** What makes one application of this service: everything that the rest of `src` and `plugins` is given. */
+interface Domain {
+  /** In the order of the document, the GraphQL schema and the first page. */
+  resources: (Operations & { resource: AnyResource; routes: Plugin[]; fields: SchemaPart[] })[];
+  /** What becomes of events, by the preset of their provider and their type. */
+  handlers: Handlers;
+  /** Pages, and how the first page links to each. */
+  pages: { name: string; path: string; text: string; page: Plugin }[];
+  jobs: Job[];
+}
+
+/** Adds what each application has: subscriptions, and the changes of all resources. */
+export function compose({ resources, ...others }: Domain) {
+  const records = resources.map(({ resource }) => resource);
+  relate(records);
+  // Webhooks write them, so there are no operations.
+  const subscriptions = { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields };
+  const all = [...resources, subscriptions];
+  const followed = all.map(({ resource }) => resource);
+  return {
+    ...others,
+    resources,
+    /** Those with a table of their own: the audit log names them, and `/` counts them. */
+    records,
+    routes: all.flatMap(({ routes }) => routes as Plugin[]),
+    /** What each is; its changes can be followed. */
+    followed,
+    change: changeOf(followed),
+    /** The schema of GraphQL. */
+    fields: [...all.flatMap(({ fields }) => fields), ...changeFields(followed)],
+  };
+}

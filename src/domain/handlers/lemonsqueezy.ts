@@ -1,0 +1,26 @@
+import type { Handler } from '../../webhooks/handler.ts';
+import { becomesAsSaid } from '../../webhooks/status.ts';
+
+const asSaid = becomesAsSaid(
+  'data.attributes.status',
+  {
+    on_trial: 'trialing',
+    active: 'active',
+    past_due: 'past_due',
+    unpaid: 'unpaid',
+    paused: 'paused',
+    // Until the end of what is paid, the customer can still use it.
+    cancelled: 'active',
+    expired: 'canceled',
+  },
+  {
+    id: 'data.id',
+    currentPeriodEnd: ['data.attributes.ends_at', 'data.attributes.renews_at'],
+    cancelAtPeriodEnd: 'data.attributes.cancelled',
+  },
+);
+
+const types = ['created', 'updated', 'cancelled', 'resumed', 'expired', 'paused', 'unpaused'];
+
+/** Lemon Squeezy: "Webhook event types" and "The subscription object". */
+export const lemonsqueezy = new Map<string, Handler>(types.map(type => [`subscription_${type}`, asSaid]));

@@ -1,0 +1,26 @@
+import type { Handler } from '../../webhooks/handler.ts';
+import { becomesAsSaid } from '../../webhooks/status.ts';
+
+const asSaid = becomesAsSaid(
+  'payload.subscription.entity.status',
+  {
+    created: 'incomplete',
+    // The mandate is given, the first payment is due later.
+    authenticated: 'trialing',
+    active: 'active',
+    pending: 'past_due',
+    halted: 'unpaid',
+    paused: 'paused',
+    cancelled: 'canceled',
+    completed: 'canceled',
+    expired: 'incomplete_expired',
+  },
+  // It does not say whether a subscription ends with its period.
+  { id: 'payload.subscription.entity.id', currentPeriodEnd: 'payload.subscription.entity.current_end' },
+);
+
+const types =
+  'authenticated activated charged pending halted paused resumed updated cancelled completed'.split(' ');
+
+/** Razorpay: "Subscription webhook events" and "Subscription states". */
+export const razorpay = new Map<string, Handler>(types.map(type => [`subscription.${type}`, asSaid]));

@@ -1,0 +1,30 @@
+import { type SubscriptionStatus, subscriptionStatuses } from '../../../schemas/service/subscription.ts';
+import type { Handler } from '../../webhooks/handler.ts';
+import { becomes, becomesAsSaid, type SubscriptionSources } from '../../webhooks/status.ts';
+
+/** Stripe: "The Subscription object". The period of before API version 2025-03-31 is beside the items. */
+const subscription: SubscriptionSources = {
+  id: 'data.object.id',
+  currentPeriodEnd: ['data.object.current_period_end', 'data.object.items.data.0.current_period_end'],
+  cancelAtPeriodEnd: 'data.object.cancel_at_period_end',
+};
+
+/** "The Invoice object", today and before API version 2025-03-31. */
+const invoice: SubscriptionSources = {
+  id: ['data.object.parent.subscription_details.subscription', 'data.object.subscription'],
+};
+
+/** Our words are Stripe's. */
+const words = Object.fromEntries(subscriptionStatuses.map(status => [status, status]));
+const asSaid = becomesAsSaid('data.object.status', words as Record<string, SubscriptionStatus>, subscription);
+
+/** Stripe: "Using webhooks with subscriptions". */
+export const stripe = new Map<string, Handler>([
+  ['payment_intent.succeeded', becomes('active')],
+  ['invoice.payment_failed', becomes('past_due', invoice)],
+  ['customer.subscription.created', asSaid],
+  ['customer.subscription.updated', asSaid],
+  ['customer.subscription.paused', asSaid],
+  ['customer.subscription.resumed', asSaid],
+  ['customer.subscription.deleted', becomes('canceled', subscription)],
+]);

@@ -1,0 +1,19 @@
+import { posts as table } from '../../drizzle/tables/posts.ts';
+import { post as contract } from '../../schemas/post.ts';
+import { removalOf } from '../records/deletions.ts';
+import { changesOf, creationOf } from '../records/records.ts';
+import { type Operations, resourceOf } from '../records/resource.ts';
+import { user } from './users.ts';
+
+export const post = resourceOf('posts', contract, table, {
+  counted: ['status'],
+  belongsTo: { authorId: { parent: user } },
+  owner: 'authorId',
+});
+
+export const posts = {
+  resource: post,
+  create: creationOf(post),
+  ...changesOf(post),
+  remove: removalOf(post),
+} satisfies Operations;

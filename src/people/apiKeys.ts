@@ -1,0 +1,91 @@
+import { and, eq, getTableColumns, inArray, isNull, type SQL } from '../../drizzle/orm.ts';
+import { persons } from '../../drizzle/persons.ts';
+import { apiKeys } from '../../drizzle/tables/service/apiKeys.ts';
+import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/service/apiKey.ts';
+import type { Context } from '../access/context.ts';
+import { makeToken, tokenHashOf } from '../access/credentials/apiKeyToken.ts';
+import { trustNothing } from '../access/credentials/trust.ts';
+import { need } from '../access/need.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
+import { invalid, orNotFound } from '../core/errors.ts';
+import { isId, newRecord } from '../core/ids.ts';
+import { readInstant } from '../core/instants.ts';
+import { orm } from '../database/connection.ts';
+import { inTransaction } from '../database/write.ts';
+import { recordWrites } from '../records/audit.ts';
+import { PagedList } from '../records/lists/pagedList.ts';
+
+/** A record never carries the hash: what is not read cannot leak. */
+const { secretHash: _, ...columns } = getTableColumns(apiKeys);
+
+/** The revoked and expired keys too. */
+export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
+  scope: 'admin',
+  table: apiKeys,
+  columns,
+  filters: { name: apiKeys.name },
+  sorts: { name: [apiKeys.name] },
+});
+
+/** One key; not found for any other text. */
+export async function getKey(context: Context, id: string): Promise<ApiKey> {
+  need(context, 'admin');
+  const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
+  return orNotFound('API key', key);
+}
+
+/** The new key with its secret, which nobody can read again; invalid when it would have expired already. */
+export async function createKey(context: Context, input: ApiKeyCreate): Promise<NewApiKey> {
+  need(context, 'admin');
+  const expiresAt = input.expiresAt === undefined ? null : readInstant(input.expiresAt);
+  if (expiresAt === undefined || (expiresAt !== null && expiresAt <= context.now().toISOString()))
+    throw invalid([{ in: 'body', path: '/expiresAt', message: 'must be in the future' }]);
+  const { id, createdAt } = newRecord(context);
+  const key = makeToken(id);
+  const { name, scopes, userId = null } = input;
+  if (scopes.includes('own') !== (userId !== null))
+    throw wrongUser(userId === null ? 'is required for the scope "own"' : 'is only for the scope "own"');
+  const record = { id, name, scopes, userId, createdAt, expiresAt, lastUsedAt: null, revokedAt: null };
+  await inTransaction(context, async inside => {
+    await requireUser(inside, userId);
+    await orm(inside.db)
+      .insert(apiKeys)
+      .values({ ...record, secretHash: tokenHashOf(key) });
+    await recordWrites(inside, 'key.create', [{ recordId: id }]);
+  });
+  return { ...record, key };
+}
+
+const wrongUser = (message: string) => invalid([{ in: 'body', path: '/userId', message }]);
+
+/** The lock keeps the user until the key is there, so that a deletion finds and revokes it. */
+async function requireUser({ db }: Context, id: string | null): Promise<void> {
+  if (id === null) return;
+  const [user] = await orm(db).select().from(persons).where(eq(persons.id, id)).for('key share');
+  if (!user) throw wrongUser('is the id of no user');
+}
+
+/** Ends a key for good; the record stays. Revoking it again changes nothing. */
+export async function revokeKey(context: Context, id: string, condition?: Condition): Promise<void> {
+  need(context, 'admin');
+  await inTransaction(context, async inside => {
+    await getKey(inside, id);
+    requireVersion(condition);
+    await revoke(inside, eq(apiKeys.id, id));
+  });
+}
+
+/** Ends the keys of users who are deleted, in the transaction that does it. It also has this process forget for whom
+ * tokens stand, once that is committed. */
+export const revokeKeysOf = (inside: Context, userIds: string[]) =>
+  revoke(inside, inArray(apiKeys.userId, userIds));
+
+async function revoke(inside: Context, which: SQL): Promise<void> {
+  inside.afterwards?.push(trustNothing);
+  const revoked = await orm(inside.db)
+    .update(apiKeys)
+    .set({ revokedAt: inside.now().toISOString() })
+    .where(and(which, isNull(apiKeys.revokedAt)))
+    .returning({ recordId: apiKeys.id });
+  await recordWrites(inside, 'key.revoke', revoked);
+}

@@ -1,0 +1,108 @@
+import { getTableColumns, is, SQL, sql } from '../../drizzle/orm.ts';
+import { auditLog, type Side } from '../../drizzle/tables/service/auditLog.ts';
+import type { AuditAction, AuditEntry } from '../../schemas/service/audit.ts';
+import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
+import { lowestId, newId, newRecord, timeOf } from '../core/ids.ts';
+import { deleteBatch } from '../database/statements/deleteBatch.ts';
+import { rowsOfTable } from '../database/statements/insertRows.ts';
+import { builder, rowsOf } from '../database/statements/statement.ts';
+import { PagedList } from './lists/pagedList.ts';
+import { type Sided, sideOf } from './relations.ts';
+import type { ResourceTable } from './resource.ts';
+
+/** What an entry says besides who, when and from where. */
+export interface Write
+  extends Pick<AuditEntry, 'recordId'>,
+    Partial<Pick<AuditEntry, 'changed' | 'details'>> {
+  /** The version that the write made, for those who follow the changes of records. */
+  version?: number;
+  sides?: Side[];
+}
+type Entry = typeof auditLog.$inferInsert;
+
+function entryOf({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): Entry {
+  const id = newId(now().getTime());
+  return {
+    id,
+    createdAt: timeOf(id).toISOString(),
+    action,
+    changed: [],
+    actorKind: actor.kind as Entry['actorKind'],
+    actorId: actor.id,
+    actorName: actor.name,
+    transport,
+    address: origin?.ip ?? null,
+    requestId: origin?.id ?? null,
+    details: actor.person ? { person: actor.person } : null,
+    version: null,
+    sides: null,
+    ...write,
+  };
+}
+
+const { transaction, number, ...columns } = getTableColumns(auditLog);
+const insertEntries = rowsOf(builder.insert(auditLog).select(rowsOfTable(auditLog)));
+
+/** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */
+export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
+  if (writes.length === 0) return;
+  const rows = writes.map(write => entryOf(context, action, write));
+  await insertEntries(context.db, { $rows: JSON.stringify(rows) });
+}
+
+type NewRecord = ReturnType<typeof newRecord>;
+type Recorded<T extends ResourceTable> = Sided & { table: T; name: string };
+
+/**
+ * A function that inserts a new record and its audit entry in one statement, and returns the record. The entry is not
+ * JSON, as those of other writes are: for one of them, reading JSON costs PostgreSQL a quarter of the whole.
+ */
+export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
+  const { name, table } = resource;
+  const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
+  const row: T['$inferInsert'] = Object.fromEntries(columns);
+  const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
+  /** Placeholders and members of the entry, some of which a record has too. */
+  const ofEntry = new Map<string, keyof Entry>();
+  const entryColumns = Object.entries(getTableColumns(auditLog)).map(([member, column]) => {
+    if (is(column.default, SQL)) return column.default;
+    ofEntry.set(`entry ${member}`, member as keyof Entry);
+    return sql`${sql.placeholder(`entry ${member}`)}::${sql.raw(column.getSQLType())}`;
+  });
+  const insert = rowsOf(
+    builder
+      .with(written)
+      .insert(auditLog)
+      .select(sql`select ${sql.join(entryColumns, sql`, `)} from ${written}`),
+  );
+  type Members = Omit<T['$inferSelect'], keyof NewRecord>;
+  return async (context: Context, members: Members): Promise<Members & NewRecord> => {
+    // `registerMe` brings the id along, because the entry names the person.
+    const record = { ...newRecord(context), ...members };
+    const write = { recordId: record.id, version: 1, sides: [sideOf(resource, record)] };
+    const { details, sides, ...plain } = entryOf(context, `${name}.create`, write);
+    const entry = { ...plain, details: details && JSON.stringify(details), sides: JSON.stringify(sides) };
+    const values: Record<string, unknown> = { ...record };
+    for (const [placeholder, member] of ofEntry) values[placeholder] = entry[member];
+    await insert(context.db, values);
+    return record;
+  };
+}
+
+/** The newest entries come first. */
+export const auditList = new PagedList<AuditEntry, 'record' | 'actor' | 'action', 'createdAt'>({
+  scope: 'admin',
+  table: auditLog,
+  columns,
+  filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
+});
+
+/** Deletes a batch of the entries from before a time; returns how many. */
+export async function trimAudit(context: Context, before: Date): Promise<number> {
+  need(context, 'admin');
+  const { id, createdAt } = auditLog;
+  // The table keeps entries of the last day, by the clock of the database, which may be behind ours.
+  const matching = sql`${id} < ${lowestId(before)} and ${createdAt} < now() - interval '1 day'`;
+  return deleteBatch(context.db, { key: id, matching });
+}

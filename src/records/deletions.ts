@@ -1,0 +1,133 @@
+import { count, or, type PgColumn, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
+import { maxCascade, type Removal } from '../../schemas/parts/contract.ts';
+import type { Context } from '../access/context.ts';
+import { seesOnlyOwn } from '../access/ownership.ts';
+import { type Condition, requireVersion } from '../core/conditions.ts';
+import type { Conflict } from '../core/conflicts.ts';
+import { orm } from '../database/connection.ts';
+import { recordWrites } from './audit.ts';
+import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
+import { type Sided, sideOf } from './relations.ts';
+import type { AnyResource, Contract, Relation, Resource, ResourceTable } from './resource.ts';
+
+/**
+ * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the
+ * caller did not ask for their deletion, or when they are very many. A cascade from a parent asks no rule.
+ */
+export function removalOf<C extends Contract, T extends ResourceTable>(
+  resource: Resource<C, T>,
+  { check, conflicts = [] }: Rule<[stored: T['$inferSelect']]> = {},
+) {
+  const scope = writeScopeOf(resource);
+  async function remove(
+    context: Context,
+    id: string,
+    { cascade }: Removal,
+    condition?: Condition,
+  ): Promise<void> {
+    // The stronger lock keeps new children out.
+    await withOwnRecord(context, resource, id, 'update', async (inside, stored) => {
+      requireVersion(condition, stored.version);
+      await check?.(stored, inside);
+      const found: Found = new Map([[resource.name, new Set([id])]]);
+      await findChildren({ inside, cascade, found }, resource, [id]);
+      for (const each of [...descendantsOf(resource), resource])
+        await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
+    });
+  }
+  return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
+}
+
+type Removable = Sided & Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'childRelations'>;
+
+/** The 409s of the deletion of a record with what belongs to it. */
+function conflictsOfRemoval(resource: Removable): Conflict[] {
+  const relations = [resource, ...descendantsOf(resource)].flatMap(({ childRelations }) => childRelations);
+  const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
+    cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
+  );
+  return [...new Map(all.map(each => [each.code, each])).values()];
+}
+
+/** The ids of what is deleted, by the names of the resources. */
+type Found = Map<string, Set<string>>;
+
+interface Deletion {
+  inside: Context;
+  cascade: boolean;
+  found: Found;
+}
+
+/** Finds and locks the records of each relation that belong to these parents, and what belongs to them. */
+async function findChildren(deletion: Deletion, resource: Removable, parents: string[]): Promise<void> {
+  const { inside, cascade, found } = deletion;
+  // Several relations of one child are counted together, unless a deletion means something else for each.
+  const groups = Map.groupBy(resource.childRelations, ({ child, cascade }) => `${child.name} ${cascade}`);
+  for (const relations of groups.values()) {
+    const [relation] = relations as [Relation];
+    const { child, conflicts } = relation;
+    const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
+    const isAllowed = cascade || relation.cascade === 'always';
+    const ids = isAllowed ? await lockedIds(inside, child, ofParents) : [];
+    if (!isAllowed || ids.length > maxCascade) {
+      const total = await countOf(inside, child, ofParents);
+      const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
+      if (isAllowed) throw conflicts.tooMany({ ...details, maximum: maxCascade });
+      if (total > 0) throw conflicts.hasChildren(details);
+    }
+    const known = found.get(child.name) ?? new Set();
+    const others = ids.filter(id => !known.has(id));
+    for (const id of others) known.add(id);
+    found.set(child.name, known);
+    if (others.length > 0) await findChildren(deletion, child, others);
+  }
+}
+
+async function countOf({ db }: Context, { table }: AnyResource, matching: SQL | undefined): Promise<number> {
+  const [row] = await orm(db).select({ total: count() }).from<PgTable>(table).where(matching);
+  return row?.total ?? 0;
+}
+
+async function lockedIds(
+  { db }: Context,
+  { table }: AnyResource,
+  matching: SQL | undefined,
+): Promise<string[]> {
+  const rows = await orm(db)
+    .select({ id: table.id })
+    .from<PgTable>(table)
+    .where(matching)
+    // In one order for all, so that two deletions with the same children do not deadlock.
+    .orderBy(table.id)
+    .limit(maxCascade + 1)
+    .for('update');
+  return rows.map(({ id }) => String(id));
+}
+
+/** The resources whose records may belong to one of this, each after those that belong to it. */
+function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.table])): AnyResource[] {
+  return resource.childRelations.flatMap(({ child }) => {
+    if (seen.has(child.table)) return [];
+    seen.add(child.table);
+    return [...descendantsOf(child, seen), child];
+  });
+}
+
+/** In one statement, because records may refer to others of their resource. */
+async function removeFound(inside: Context, resource: Removable, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { table, name, onRemoval } = resource;
+  const removal = orm(inside.db).delete<PgTable>(table).where(isAny(table.id, ids)).returning();
+  const removed = (await removal) as ResourceTable['$inferSelect'][];
+  const writes = removed.map(record => ({
+    recordId: record.id,
+    version: record.version + 1,
+    sides: [sideOf(resource, record)],
+  }));
+  await recordWrites(inside, `${name}.delete`, writes);
+  await onRemoval?.(inside, ids);
+}
+
+// One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.
+const isAny = (column: PgColumn, ids: string[]) =>
+  sql`${column} in (select unnest(${`{${ids.join()}}`}::text::uuid[]))`;

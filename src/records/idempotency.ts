@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { eq, lt } from '../../drizzle/orm.ts';
+import { idempotencyKeys } from '../../drizzle/tables/service/idempotencyKeys.ts';
+import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
+import { conflict } from '../core/conflicts.ts';
+import { AppError, refusal } from '../core/errors.ts';
+import { orm } from '../database/connection.ts';
+import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';
+import { deleteBatch } from '../database/statements/deleteBatch.ts';
+import { oneAtATime } from '../database/turns.ts';
+import { inTransaction } from '../database/write.ts';
+
+/** A request that takes effect once, however often it arrives. */
+export interface KeyedRequest {
+  key: string;
+  /** Of everything that makes it another request. */
+  fingerprint: string;
+}
+
+/** The response to its first arrival. */
+export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
+
+export const keptDays = 1;
+/** Bytes. A longer answer counts as one more request for each: kept for a day, they would fill the disk. */
+const pieceOfAnswer = 16 * 1024;
+const keptFor = keptDays * 24 * 3_600_000;
+
+/**
+ * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
+ * kept: what failed has changed nothing, so it can be sent again with the same key.
+ */
+export async function withIdempotencyKey(
+  context: Context,
+  request: KeyedRequest,
+  work: (inside: Context) => Promise<Answer>,
+): Promise<Answer & { replayed: boolean }> {
+  need(context, 'write or own');
+  const hash = keyHashOf(context, request.key);
+  async function attempt(inside: Context) {
+    const isFirst = await take(inside, hash, request.fingerprint).catch(error => {
+      throw isLockedOut(error) ? new LockedOut(hash) : error;
+    });
+    if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
+    const answer = await work(inside);
+    const pieces = Math.floor(Buffer.byteLength(answer.body) / pieceOfAnswer);
+    if (pieces > 0) await context.budget?.charge(pieces);
+    await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
+    return { ...answer, replayed: false };
+  }
+  try {
+    return await inTransaction(context, attempt, { [hash]: oneAtATime });
+  } catch (error) {
+    // It waited for the key, and not for something that the work needs.
+    throw error instanceof LockedOut && error.turn === hash ? inProgress() : error;
+  }
+}
+
+/** A caller never meets the keys of another. */
+const keyHashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
+  createHash('sha256')
+    .update(JSON.stringify([kind, issuer, id, key]))
+    .digest('base64url');
+
+/**
+ * Inserts a key, or takes it over when its time is over; says whether it did. While another transaction holds it, it
+ * is locked.
+ */
+async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
+  const createdAt = now().toISOString();
+  const oldest = new Date(now().getTime() - keptFor).toISOString();
+  const taken = await orm(db)
+    .insert(idempotencyKeys)
+    .values({ hash, fingerprint, createdAt })
+    .onConflictDoUpdate({
+      target: idempotencyKeys.hash,
+      set: { fingerprint, createdAt },
+      setWhere: lt(idempotencyKeys.createdAt, oldest),
+    })
+    .returning({ hash: idempotencyKeys.hash });
+  return taken.length > 0;
+}
+
+async function recall({ db }: Context, hash: string, expected: string): Promise<Answer> {
+  const [known] = await orm(db).select().from(idempotencyKeys).where(eq(idempotencyKeys.hash, hash));
+  if (known?.fingerprint !== expected) throw keyReused();
+  return known;
+}
+
+export const inProgress = conflict('idempotency_in_progress', {
+  as: 'idempotency_in_progress',
+  summary: 'The first request with this key is still running.',
+  message: () => 'The first request with this Idempotency-Key is still running.',
+  example: { retryAfter: 1 },
+});
+
+export const keyReused = refusal('The `Idempotency-Key` was sent with another request.', () => {
+  const message = 'This Idempotency-Key was sent with another request. Each request needs a new key.';
+  return new AppError('idempotency_key_reused', message);
+});
+
+/** Deletes a batch of the keys from before a time; returns how many. */
+export async function trimKeys(context: Context, before: Date): Promise<number> {
+  need(context, 'admin');
+  const { hash, createdAt } = idempotencyKeys;
+  const matching = lt(createdAt, before.toISOString());
+  return deleteBatch(context.db, { key: hash, matching, order: createdAt });
+}

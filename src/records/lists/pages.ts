@@ -1,0 +1,57 @@
+import type { CursorMeta, PageMeta } from '../../../schemas/parts/lists.ts';
+
+export interface Page<T, Meta = PageMeta> {
+  data: T[];
+  meta: Meta;
+  hasNext: boolean;
+}
+/** A page without the values for REST. */
+export interface Slice<T> extends Omit<Page<T>, 'meta'> {
+  hasPrevious: boolean;
+  /** The cursor of one of the records. */
+  cursorAt: (index: number) => string;
+}
+export interface CursorPage<T> extends Page<T, CursorMeta>, Slice<T> {}
+
+/** The queries of neighbouring pages by link relation; undefined where there is no such page. */
+type Neighbours = Record<string, object | undefined>;
+
+export function pagesAround(query: object, { page, totalPages }: PageMeta): Neighbours {
+  const last = Math.max(1, totalPages);
+  const at = (number: number) => ({ ...query, page: number });
+  return {
+    first: at(1),
+    prev: page > 1 ? at(Math.min(page - 1, last)) : undefined,
+    next: page < last ? at(page + 1) : undefined,
+    last: at(last),
+  };
+}
+
+export function cursorsAround(
+  { after: _after, before: _before, ...query }: { after?: string; before?: string },
+  { next, previous }: CursorMeta,
+): Neighbours {
+  return {
+    // Without it, the first page would be one by number.
+    first: { ...query, after: '' },
+    prev: previous === null ? undefined : { ...query, before: previous },
+    next: next === null ? undefined : { ...query, after: next },
+  };
+}
+
+/**
+ * Characters. When the headers exceed its buffer, nginx answers 502 and takes the server out; each link repeats the
+ * filters.
+ */
+const maxLinkLength = 2048;
+
+/** The `Link` header (RFC 8288). When all links are too long, only the previous and next page; else undefined. */
+export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
+  const headerOf = (relations: string[]) =>
+    relations
+      .filter(relation => neighbours[relation])
+      .map(relation => `<${path}?${new URLSearchParams({ ...neighbours[relation] })}>; rel="${relation}"`)
+      .join(', ');
+  const candidates = [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])];
+  return candidates.find(header => header.length <= maxLinkLength) || undefined;
+}

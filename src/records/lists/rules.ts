@@ -1,0 +1,77 @@
+import type { PgColumn, SQL, SQLWrapper } from '../../../drizzle/orm.ts';
+import type { Need } from '../../access/need.ts';
+import { invalid } from '../../core/errors.ts';
+import { firstId, lastId, lowestId } from '../../core/ids.ts';
+import { readBound } from '../../core/instants.ts';
+import type { RecordTable } from '../../database/statements/recordById.ts';
+
+/** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
+export interface ListRules<Filter extends string = string, Sort extends string = string> {
+  scope: Need;
+  table: RecordTable;
+  /** All columns when absent. The first one is never null. */
+  columns?: Record<string, PgColumn>;
+  /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
+  filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
+  /**
+   * The filters with an index that ends in the id, first the one whose value has the fewest records. When absent, all
+   * columns in the order of `filters`, those of `counted` last.
+   */
+  rarestFirst?: (query: FilterValues<Filter>) => Filter[];
+  /** The filters whose columns `list_watch` names, besides the whole list. When absent, no total is kept. */
+  counted?: Filter[] | undefined;
+  /**
+   * The columns of each sort besides `createdAt`, never null. The id always comes last: it is the order of creation and
+   * breaks every tie.
+   */
+  sorts?: Record<Exclude<Sort, 'createdAt'>, SQLWrapper[]>;
+}
+
+type FilterValues<Filter extends string> = { [K in Filter]?: string };
+export interface Period {
+  createdSince?: string;
+  createdBefore?: string;
+}
+export interface Cursors {
+  after?: string;
+  before?: string;
+}
+/** What records a list has. */
+export type Criteria<Filter extends string = string> = FilterValues<Filter> & Period;
+export type ListQuery<Filter extends string = string, Sort extends string = string> = Criteria<Filter> &
+  Cursors & {
+    page?: number;
+    limit: number;
+    /** The newest first when absent, as in logs. */
+    sort?: Sort | `-${Sort}`;
+    /**
+     * Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 records. No filter can have
+     * this name.
+     */
+    $brief?: boolean;
+  };
+/** The filter by owner of a private list. The service sets it, never the caller. */
+export const ownFilter = '$owner';
+
+/** Members of a record that few clients of GraphQL select. */
+export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
+
+/** Those names that the query has a value for. */
+export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
+  names.filter(name => query[name] !== undefined);
+
+/** A period as a range of ids, which begin with their time: the values of a statement, neither of them included. */
+export function periodOf(query: Period) {
+  const boundOf = (name: keyof Period) => {
+    const bound = query[name];
+    const time = bound === undefined ? undefined : readBound(bound);
+    return time && lowestId(time);
+  };
+  return { $above: boundOf('createdSince') ?? firstId, $below: boundOf('createdBefore') ?? lastId };
+}
+
+export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;
+
+/** A 400 that names a parameter of the list. */
+export const wrongParameter = (name: string, message: string) =>
+  invalid([{ in: 'query', path: `/${name}`, message }]);

@@ -1,0 +1,33 @@
+import type { Side } from '../../drizzle/tables/service/auditLog.ts';
+import { invalid } from '../core/errors.ts';
+import { databaseFailure } from '../database/databaseErrors.ts';
+import type { AnyResource } from './resource.ts';
+
+/** What `sideOf` needs to know of a resource. */
+export type Sided = Pick<AnyResource, 'owner' | 'counted' | 'parentRelations'>;
+
+/** The members of a record by which its changes are chosen: whose it is, its parents, and those with few values. */
+export function sideOf({ owner, counted, parentRelations }: Sided, record: object): Side {
+  const members = [owner ?? [], counted, parentRelations.map(({ member }) => member)].flat();
+  return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
+}
+
+/** The error about a member that names no parent. */
+export const noParent = (member: string, { noun }: Pick<AnyResource, 'noun'>) =>
+  invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${noun}` }]);
+
+/** Writes a record; what a constraint of its table refuses is the error that clients get. */
+export async function writeRecord<T>(
+  { unique, parentRelations }: Pick<AnyResource, 'unique' | 'parentRelations'>,
+  written: PromiseLike<T>,
+): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    const constraint = databaseFailure(error)?.constraint;
+    const taken = unique.find(({ key }) => key === constraint)?.taken();
+    // Only a child meets a foreign key: the deletion of a parent has locked it and its children.
+    const relation = parentRelations.find(({ foreignKey }) => foreignKey === constraint);
+    throw taken ?? (relation ? noParent(relation.member, relation.parent) : error);
+  }
+}

@@ -1,0 +1,214 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import { getTableColumns, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
+import type { Removal } from '../../schemas/parts/contract.ts';
+import type { Context } from '../access/context.ts';
+import { type Need, need } from '../access/need.ts';
+import { visible } from '../access/ownership.ts';
+import type { Condition } from '../core/conditions.ts';
+import type { Conflict } from '../core/conflicts.ts';
+import { orNotFound } from '../core/errors.ts';
+import { capitalize, wordsOf } from '../core/text.ts';
+import { type RecordTable, recordById } from '../database/statements/recordById.ts';
+import { conflictsOfDeletion, foreignKeyOf, uniqueOf } from './constraints.ts';
+import { PagedList } from './lists/pagedList.ts';
+import { type ListRules, ownFilter } from './lists/rules.ts';
+
+/** The schemas of a resource (schemas/parts/contract.ts), and the names of its sorts and filters. */
+export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
+  Record<'sorts' | 'filters', string[]>;
+
+/** The table of a resource: every record has a version. */
+export type ResourceTable = RecordTable & {
+  $inferSelect: { id: string; version: number; updatedAt: string };
+};
+
+type ListOf<C extends Contract> = ListRules<C['filters'][number], C['sorts'][number]>;
+
+type Member<C extends Contract> = keyof Static<C['create']> & string;
+
+interface Rules<C extends Contract> {
+  /** The filters and sorts that are more than the column of their name. */
+  filters?: Partial<ListOf<C>['filters']>;
+  sorts?: Partial<ListOf<C>['sorts']>;
+  /** Filters whose totals are kept, not counted. The migration names the same columns in `list_watch`. */
+  counted?: C['filters'];
+  /** Unique members, or lists of members that are unique together. A second record with the same value is a 409. */
+  unique?: (Member<C> | Member<C>[])[];
+  /** The parents to which records belong, by the member with the id of each. */
+  belongsTo?: { [Name in Member<C>]?: Belonging };
+  /** The member that names the user to whom a record belongs, or `id` if a record is a user: see `Ownership`. */
+  owner?: Member<C> | 'id';
+  /** Who may read a record: everyone who may read, when absent. */
+  readBy?: 'owner';
+  /** What else the deletion of records does in its transaction, also when they are deleted with another. */
+  onRemoval?: OnRemoval;
+}
+interface Belonging extends Partial<Pick<Relation, 'cascade' | 'children'>> {
+  parent: AnyResource | 'itself';
+}
+type OnRemoval = (inside: Context, ids: string[]) => Promise<void>;
+
+/** What the services, REST and GraphQL know of a resource. */
+export type Resource<C extends Contract = Contract, T extends ResourceTable = ResourceTable> = ReturnType<
+  typeof resourceOf<C, T>
+>;
+/** A resource of any table. The query of its list must have passed the schema of the contract. */
+export type AnyResource = Omit<Resource, 'list'> & {
+  list: PagedList<object, never, never>;
+};
+
+/** Records of a resource that belong to a parent. */
+export interface Relation {
+  parent: AnyResource;
+  child: AnyResource;
+  /** The column of the child that names the parent, and its key. */
+  column: PgColumn;
+  foreignKey: string;
+  /** What a child calls the id of its parent. */
+  member: string;
+  /** What a child calls its parent, such as `author`: its list has a filter of this name. */
+  name: string;
+  /** What a parent calls its children in GraphQL. */
+  children: string;
+  /** When the children are deleted with their parent: on request is a 409 otherwise. */
+  cascade: 'always' | 'on request';
+  /** The 409s of a deletion of the parent. */
+  conflicts: ReturnType<typeof conflictsOfDeletion>;
+}
+
+/** What can be done with a resource over REST and GraphQL besides reading it. What is left out, neither offers. */
+export interface Operations {
+  resource: AnyResource;
+  create?: Operation<(context: Context, input: never) => Promise<{ id: string; version: number }>>;
+  /** By a complete input (PUT), and by some members (PATCH). */
+  replace?: Change;
+  change?: Change;
+  remove?: Operation<
+    (context: Context, id: string, options: Removal, condition?: Condition) => Promise<void>
+  >;
+}
+type Change = Operation<
+  (context: Context, id: string, input: never, condition?: Condition) => Promise<{ version: number }>
+>;
+/**
+ * A function of a service, the scope that it needs, if not `write`, and the 409s that it throws. They are asked for
+ * when all relations are declared.
+ */
+type Operation<F> = F & {
+  conflicts?: () => Conflict[];
+  scope?: Need;
+};
+
+/** A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert. */
+type Same<A, B> = [A, B] extends [B, A] ? unknown : never;
+
+export function resourceOf<C extends Contract, T extends ResourceTable>(
+  plural: string,
+  contract: C,
+  table: T & Same<Static<C['record']>, T['$inferSelect']>,
+  { filters, sorts, counted = [], unique = [], belongsTo = {}, owner, readBy, onRemoval }: Rules<C> = {},
+) {
+  const byId = recordById<T>(table);
+  const ownership = { owner, isPrivate: readBy === 'owner' };
+  async function find(context: Context, id: string) {
+    need(context, 'read or own');
+    return visible(context, ownership, await byId(context.db, id));
+  }
+  async function readAll(context: Context, changes: { id: string }[]) {
+    need(context, 'read or own');
+    const ids = [...new Set(changes.map(({ id }) => id))];
+    const records = await Promise.all(ids.map(id => find(context, id)));
+    return new Map(records.filter(record => record !== undefined).map(record => [record.id, record]));
+  }
+  const { $id: title = '' } = contract.record;
+  const name = title.replace(/^./, first => first.toLowerCase());
+  const [noun, nouns] = [wordsOf(name), wordsOf(plural)];
+  const columns: Record<string, PgColumn> = getTableColumns(table);
+  const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
+  const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
+    scope: 'read or own',
+    table,
+    counted,
+    filters: {
+      ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
+      ...Object.fromEntries(contract.filters.map(filter => [filter, columnOf(filter)])),
+      ...filters,
+    },
+    sorts: {
+      ...Object.fromEntries(contract.sorts.map(sort => [sort, [columnOf(sort)]])),
+      createdAt: [],
+      ...sorts,
+    },
+  } as object as ListOf<C>);
+  const resource = {
+    ...ownership,
+    onRemoval,
+    name,
+    plural,
+    title,
+    noun,
+    nouns,
+    contract,
+    table: table as T,
+    list,
+    counted,
+    path: nouns.replaceAll(' ', '-'),
+    unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
+    scope: 'read or own' as Need,
+    /** Those in which its records are the children; and those in which they are the parents, which `relate` fills. */
+    parentRelations: [] as Relation[],
+    childRelations: [] as Relation[],
+    get parents(): Record<string, string> {
+      return Object.fromEntries(this.parentRelations.map(({ name, member }) => [name, member]));
+    },
+    readAll,
+    /** The record with an id; undefined for any other text. */
+    find,
+    /** The same, or not found. */
+    get: async (context: Context, id: string) => orNotFound(capitalize(noun), await find(context, id)),
+  };
+  for (const [member, { parent, ...rest }] of Object.entries(belongsTo as Record<string, Belonging>))
+    resource.parentRelations.push(
+      relationOf(resource, member, parent === 'itself' ? resource : parent, rest),
+    );
+  return resource;
+}
+
+/** The resource that examples are about: the first one that belongs to another, because it has most to show. */
+export const exampleIn = <R extends { parents: Record<string, string> }>(resources: R[]) =>
+  (resources.find(({ parents }) => Object.keys(parents).length > 0) ?? resources[0]) as R;
+
+/** Tells each resource which others belong to it, when all are there. */
+export function relate(resources: AnyResource[]): void {
+  for (const relation of resources.flatMap(({ parentRelations }) => parentRelations))
+    relation.parent.childRelations.push(relation);
+}
+
+function relationOf(
+  child: AnyResource,
+  member: string,
+  parent: AnyResource,
+  { cascade = 'on request', children = child.plural }: Omit<Belonging, 'parent'>,
+): Relation {
+  const column = getTableColumns<PgTable>(child.table)[member] as PgColumn;
+  const foreignKey = foreignKeyOf(child.table, column);
+  const conflicts = conflictsOfDeletion(parent, child);
+  return {
+    child,
+    column,
+    foreignKey,
+    parent,
+    member,
+    name: member.replace(/Id$/, ''),
+    children,
+    cascade,
+    conflicts,
+  };
+}
+
+/** How many records of each resource there are, by the plural of its name. */
+export async function countRecords(context: Context, resources: AnyResource[]) {
+  need(context, 'read');
+  const pages = await Promise.all(resources.map(({ list }) => list.byNumber(context, { limit: 1 })));
+  return Object.fromEntries(resources.map(({ plural }, i) => [plural, pages[i]?.meta.total ?? 0]));
+}

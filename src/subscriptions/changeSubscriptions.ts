@@ -1,0 +1,118 @@
+import { sql } from '../../drizzle/orm.ts';
+import { subscriptions } from '../../drizzle/tables/service/subscriptions.ts';
+import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
+import { newRecord } from '../core/ids.ts';
+import { timeOfChange } from '../core/instants.ts';
+import type { Connection } from '../database/connection.ts';
+import { arrayText, rowsOfTable } from '../database/statements/insertRows.ts';
+import { statement } from '../database/statements/statement.ts';
+import { recordWrites, type Write } from '../records/audit.ts';
+import { applyEvents, type StatusEvent, timeOfEvent } from './applyEvents.ts';
+import { ofCustomers, subscriptionIdOf } from './read.ts';
+
+const { customer, provider, version } = subscriptions;
+type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
+
+/** The version in a row is the number of its changes, by which that of a stored row grows. */
+const storeRows = statement({ customer, provider, version }, (builder, columns) =>
+  builder
+    .insert(subscriptions)
+    .select(rowsOfTable(subscriptions))
+    .onConflictDoUpdate({
+      target: [customer, provider],
+      set: {
+        status: sql`excluded.status`,
+        activatedAt: sql`excluded.activated_at`,
+        items: sql`excluded.items`,
+        version: sql`${version} + excluded.version`,
+        updatedAt: sql`excluded.updated_at`,
+      },
+    })
+    .returning(columns),
+);
+
+/** What the events of a customer change. */
+type SubscriptionChange = ReturnType<typeof changeOf>;
+
+/**
+ * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
+ * events had no effect. The worker has locked the customers.
+ */
+export async function changeSubscriptions(
+  context: Context,
+  events: StatusEvent[],
+): Promise<Map<string, string>> {
+  need(context, 'write');
+  const customers = arrayText([...new Set(events.map(({ event }) => event.customer))]);
+  const known = new Map(
+    (await ofCustomers(context.db, { customers })).map(row => [subscriptionIdOf(row), row]),
+  );
+  const changes = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
+    changeOf(context, own, known.get(key)),
+  );
+  // Sent at once.
+  await Promise.all([
+    write(context.db, changes),
+    recordWrites(context, 'subscription.change', changes.flatMap(entriesOf)),
+  ]);
+  return new Map(changes.flatMap(({ reasons }) => [...reasons]));
+}
+
+function changeOf(context: Context, events: StatusEvent[], before: Known | undefined) {
+  const [{ event }] = events as [StatusEvent];
+  const { status, items, changes, isMoved, reasons } = applyEvents(events, before);
+  const { id, createdAt } = newRecord(context);
+  const activation = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
+  const knownVersion = before?.version ?? 0;
+  let updatedAt = before?.updatedAt ?? createdAt;
+  // A status that only has a later time is no new version.
+  if (before && changes.length > 0) updatedAt = timeOfChange(context.now(), updatedAt);
+  /** As it is inserted, or as the row that exists becomes. */
+  const row = {
+    id,
+    customer: event.customer ?? '',
+    provider: event.provider,
+    status,
+    items,
+    activatedAt: activation ? createdAt : (before?.activatedAt ?? null),
+    version: changes.length,
+    createdAt,
+    updatedAt,
+  };
+  return { changes, isMoved, reasons, activation, knownVersion, row };
+}
+
+/** Writes all changes or throws: on a distributed database, a change that a crashed node has not shown yet. */
+async function write(db: Connection, changes: SubscriptionChange[]): Promise<void> {
+  const moved = changes.filter(({ isMoved }) => isMoved);
+  if (moved.length === 0) return;
+  const stored = await storeRows(db, { $rows: JSON.stringify(moved.map(({ row }) => row)) });
+  const versions = new Map(stored.map(row => [subscriptionIdOf(row), row.version]));
+  if (
+    moved.some(({ row, knownVersion }) => versions.get(subscriptionIdOf(row)) !== knownVersion + row.version)
+  )
+    throw new Error('Another worker changed the same subscriptions at this moment.');
+}
+
+function entriesOf({ changes, activation, knownVersion, row }: SubscriptionChange): Write[] {
+  return changes.map((change, i) => {
+    const { event, item, from, to } = change;
+    const { periodAt, cancelAt, ...subscription } = item;
+    const changed = ['items', from !== to && 'status', change === activation && 'activatedAt'];
+    return {
+      recordId: subscriptionIdOf(row),
+      version: knownVersion + i + 1,
+      sides: [{ customer: row.customer }],
+      changed: from === null ? [] : changed.filter(member => member !== false),
+      details: {
+        event: event.id,
+        eventId: event.eventId,
+        occurredAt: timeOfEvent(event),
+        from,
+        to,
+        subscription,
+      },
+    };
+  });
+}

@@ -1,0 +1,92 @@
+import { getTableColumns, sql } from '../../drizzle/orm.ts';
+import { subscriptions } from '../../drizzle/tables/service/subscriptions.ts';
+import {
+  longestCustomer,
+  Subscription,
+  SubscriptionQuery,
+  type subscriptionSorts,
+} from '../../schemas/service/subscription.ts';
+import type { Context } from '../access/context.ts';
+import { need } from '../access/need.ts';
+import type { Followed } from '../changes/followed.ts';
+import { conflict } from '../core/conflicts.ts';
+import { fits } from '../core/text.ts';
+import { arrayText } from '../database/statements/insertRows.ts';
+import { statement } from '../database/statements/statement.ts';
+import { PagedList } from '../records/lists/pagedList.ts';
+
+// The items have a member of ours besides: no schema of an answer names it.
+const { id: _, ...columns } = getTableColumns(subscriptions);
+
+export const subscriptionList = new PagedList<
+  Subscription,
+  'status' | 'provider',
+  (typeof subscriptionSorts)[number]
+>({
+  scope: 'read',
+  table: subscriptions,
+  columns,
+  filters: { status: subscriptions.status, provider: subscriptions.provider },
+  // The provider has no index, because nearly all records have the same one.
+  rarestFirst: () => ['status'],
+  sorts: { customer: [subscriptions.customer] },
+});
+
+const hasCustomer = sql`${subscriptions.customer} = any(${sql.placeholder('customers')}::text[])`;
+export const ofCustomers = statement(columns, (builder, columns) =>
+  builder.select(columns).from(subscriptions).where(hasCustomer).orderBy(subscriptions.id),
+);
+
+/** Its id in the audit log. */
+export const subscriptionIdOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
+  `${provider}:${customer}`;
+
+async function readAll(context: Context, changes: { id: string }[]) {
+  need(context, 'read');
+  const ids = changes.map(({ id }) => id.slice(id.indexOf(':') + 1));
+  const rows = await ofCustomers(context.db, { customers: arrayText([...new Set(ids)]) });
+  return new Map(rows.map(row => [subscriptionIdOf(row), row]));
+}
+
+/** What REST and GraphQL know of it. It is found by its customer, and events change it. */
+export const subscription = {
+  name: 'subscription',
+  // In GraphQL, Subscription is the name of a root type.
+  title: 'CustomerSubscription',
+  plural: 'subscriptions',
+  nouns: 'subscriptions',
+  path: 'subscriptions',
+  scope: 'read',
+  contract: { record: Subscription, query: SubscriptionQuery },
+  list: subscriptionList,
+  parents: { customer: 'customer' },
+  counted: [],
+  isPrivate: false,
+  showsLater: true,
+  readAll,
+} satisfies Followed & Record<string, unknown>;
+
+export const severalProviders = conflict('several_providers', {
+  summary: 'The customer has subscriptions from several providers',
+  message: () => 'The customer has several subscriptions. Name one with `?provider=`.',
+  example: { providers: ['stripe', 'paddle'] },
+});
+
+/**
+ * The subscription of a customer, or undefined. One with several providers must name one: any choice of ours could be
+ * wrong.
+ */
+export async function findSubscription(
+  context: Context,
+  customer: string,
+  provider?: string,
+): Promise<Subscription | undefined> {
+  need(context, 'read');
+  const all = fits(customer, longestCustomer)
+    ? await ofCustomers(context.db, { customers: arrayText([customer]) })
+    : [];
+  const matching = all.filter(subscription => provider === undefined || subscription.provider === provider);
+  if (matching.length > 1)
+    throw severalProviders({ providers: matching.map(subscription => subscription.provider) });
+  return matching[0];
+}

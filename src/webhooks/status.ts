@@ -1,0 +1,74 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import { oneOf } from '../../schemas/parts/common.ts';
+import type { SubscriptionStatus } from '../../schemas/service/subscription.ts';
+import type { Source } from '../config/presets.ts';
+import type { StatusEvent } from '../subscriptions/applyEvents.ts';
+import { asReference, asTime, member, readerOf, shown } from './envelope.ts';
+import type { Handler } from './handler.ts';
+import { payloadReader } from './payloads.ts';
+
+/** Where the body of an event names a subscription, and says what was agreed. */
+export interface SubscriptionSources {
+  id: Source;
+  currentPeriodEnd?: Source;
+  cancelAtPeriodEnd?: Source;
+  /** What it means, if it is neither true nor false. */
+  cancelWords?: Readonly<Record<string, boolean>>;
+}
+
+/** The event means this status, whatever its body says: for the subscription that it names, if it can. */
+export function becomes(status: SubscriptionStatus, sources?: SubscriptionSources): Handler {
+  const effect = `The customer's subscription becomes \`${status}\`.`;
+  return {
+    effect,
+    handle: sources
+      ? readingHandler(Type.Unknown(), () => status, sources)
+      : async (_, events) => ({ statuses: events.map(event => ({ event, status })) }),
+  };
+}
+
+/** The event has the whole subscription: its status is at this path, in these words of the provider. */
+export function becomesAsSaid(
+  path: string,
+  words: Record<string, SubscriptionStatus>,
+  sources: SubscriptionSources,
+): Handler {
+  const names = path.split('.');
+  const word: TSchema = oneOf(Object.keys(words), 'The status of the subscription.');
+  const schema = names.reduceRight((inner, name) => Type.Object({ [name]: inner }), word);
+  const statusOf = (payload: unknown) => words[String(names.reduce(member, payload))] as SubscriptionStatus;
+  return {
+    effect: `The customer's subscription becomes what \`${path}\` says.`,
+    status: { path, words: Object.keys(words) },
+    handle: readingHandler(schema, statusOf, sources),
+  };
+}
+
+function readingHandler(
+  schema: TSchema,
+  statusOf: (payload: unknown) => SubscriptionStatus,
+  sources: SubscriptionSources,
+): Handler['handle'] {
+  const readPayloads = payloadReader(schema);
+  return async (context, events) => {
+    const statuses: StatusEvent[] = [];
+    for await (const { event, payload } of readPayloads(context, events))
+      statuses.push({ event, status: statusOf(payload), ...readSubscription(sources, payload) });
+    return { statuses };
+  };
+}
+
+function readSubscription(sources: SubscriptionSources, payload: unknown) {
+  const read = readerOf({}, payload);
+  const words = new Map(Object.entries({ true: true, false: false, ...sources.cancelWords }));
+  const asCancellation = (value: unknown) =>
+    value === null || ['boolean', 'string'].includes(typeof value) ? words.get(String(value)) : undefined;
+  const terms = {
+    currentPeriodEnd: read(sources.currentPeriodEnd, value => asTime(value, latestDate)),
+    cancelAtPeriodEnd: read(sources.cancelAtPeriodEnd, asCancellation),
+  };
+  return { subscription: shown(read(sources.id, asReference)), terms };
+}
+
+/** Later ones have no form in RFC 3339. */
+const latestDate = Date.UTC(9999, 11, 31);

@@ -1,0 +1,75 @@
+import type { TSchema } from '@sinclair/typebox';
+import { wholeText } from '../../../schemas/parts/common.ts';
+import { domain } from '../../../src/domain/index.ts';
+import type { AnyResource, Operations } from '../../../src/records/resource.ts';
+import type { Answer, Call } from '../app.ts';
+
+export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
+type Body = Record<string, unknown>;
+let made = 0;
+
+/** Members of new records by the plural of their resource, where its rules refuse what the schema suggests. */
+export const samples: Record<string, Body> = {};
+
+/** The resources with all operations, for tests of what all of them share. */
+export const completeResources = (domain.resources as Partial<Operations>[]).flatMap(
+  ({ resource, create, replace, change, remove }) =>
+    resource && create && replace && change && remove ? resource : [],
+);
+
+/** A user who does not exist yet. */
+export const newPerson = () => ({ name: 'Ada', email: `new${++made}@example.com` });
+
+/** A body that creates a record with all its members, and with parents that exist. */
+export async function newBody(call: Caller, resource: AnyResource, members: Body = {}): Promise<Body> {
+  const given = { ...samples[resource.plural], ...members };
+  const body = { ...newMembers(resource.contract.create.properties), ...given };
+  for (const { member, parent } of resource.parentRelations)
+    if (!(member in given)) body[member] = parent === resource ? null : (await makeRecord(call, parent)).id;
+  return body;
+}
+
+/** Creates a record of any resource with the parents that it needs. */
+export async function makeRecord(
+  call: Caller,
+  resource: AnyResource,
+  members: Body = {},
+): Promise<Answer['body']> {
+  const body = await newBody(call, resource, members);
+  return (await call('POST', `/api/${resource.path}`, 201, { body })).body;
+}
+
+/** A change of one member of a record: if there is another, not of an enum, for which there may be rules. */
+export async function newChange(call: Caller, resource: AnyResource, record: Body): Promise<Body> {
+  const parents = resource.parentRelations;
+  const members = Object.entries(resource.contract.create.properties);
+  const free = members.filter(([name]) => parents.every(({ member }) => member !== name));
+  const [parent] = parents;
+  if (free.length === 0 && parent) return { [parent.member]: (await makeRecord(call, parent.parent)).id };
+  const [name, member] = (free.find(([, { enum: words }]) => !words) ?? free[0]) as [string, TSchema];
+  const choices: unknown[] = member.enum ?? [true, false];
+  const isChoice = member.enum !== undefined || [member.type].flat()[0] === 'boolean';
+  return isChoice
+    ? { [name]: choices.find(each => each !== record[name] && each !== null) }
+    : newMembers({ [name]: member });
+}
+
+/** A value for each member: each time another one, as far as the schema allows. */
+const newMembers = (properties: Record<string, TSchema>): Body =>
+  Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, newValue(member, ++made)]));
+
+function newValue(
+  { type, format, pattern, enum: words, examples, minimum = 0, maxLength = Infinity }: TSchema,
+  n: number,
+): unknown {
+  // The example differs from the default where a schema has both.
+  if (words) return examples?.[0] ?? words[0];
+  if (format === 'email') return `made${n}@example.com`;
+  if (format === 'date-time') return new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
+  if (format === 'date') return new Date(Date.UTC(2026, 0, n)).toISOString().slice(0, 10);
+  const kind = [type].flat();
+  if (kind.includes('object')) return { number: n };
+  if (kind.includes('integer') || kind.includes('number')) return Math.max(minimum, 0) + n;
+  if (kind.includes('boolean')) return true;
+  return pattern === wholeText ? `${examples[0]} ${n}`.slice(-maxLength) : examples[0];
+}

@@ -1,0 +1,52 @@
+import { globSync } from 'node:fs';
+import t from 'tap';
+import { nobody } from '../../src/core/actor.ts';
+import { post } from '../../src/domain/posts.ts';
+import { PagedList } from '../../src/records/lists/pagedList.ts';
+
+/** Functions without a check: their callers have checked, and an event is authorized by its signature. */
+const helpers = ['recordWrites', 'receiveEvent'];
+
+t.test('every service function checks the scope before it does anything', async t => {
+  const context = {
+    actor: nobody,
+    db: trap('the database'),
+    now: trap('the clock'),
+    transport: 'rest',
+    origin: null,
+  };
+  const parts: [string, object][] = [['a list', post.list]];
+  for (const file of globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts')) {
+    const module = await import(`../../${file}`);
+    // A kind of record has functions of its own.
+    const objects = Object.values(module).filter(value => typeof value === 'object' && value !== null);
+    for (const part of [module, ...objects]) parts.push([file, part as object]);
+  }
+  let checked = 0;
+  for (const [file, part] of parts)
+    for (const name of namesIn(part)) {
+      const service = part[name as keyof typeof part] as unknown;
+      if (typeof service !== 'function' || helpers.includes(name)) continue;
+      if (!/^(async )?(function\s*)?\w*\s*\(\s*context\b/.test(service.toString())) continue;
+      checked++;
+      await t.rejects(
+        async () => service.call(part, context, {}, {}),
+        { code: 'unauthenticated' },
+        `${name} in ${file} checks the scope first`,
+      );
+    }
+  t.ok(checked >= 33, `${checked} service functions were found`);
+});
+
+const namesIn = (part: object) => [
+  ...Object.keys(part),
+  ...(part instanceof PagedList ? Object.getOwnPropertyNames(PagedList.prototype) : []),
+];
+
+/** An object that fails the test when it is used. */
+function trap(name: string): never {
+  const fail = () => {
+    throw new Error(`${name} was used before the scope was checked`);
+  };
+  return new Proxy(() => {}, { get: fail, apply: fail }) as never;
+}
