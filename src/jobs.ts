@@ -20,52 +20,49 @@ export interface Job {
   run(context: Context, settings: Settings): Promise<void>;
 }
 
+type Dependencies = WorkerDependencies & { jobs: Job[] };
+
 /**
  * What a worker does: it processes events as they come, folds changes into the totals, trims old records, and does the
  * jobs of the application.
  */
-export function startJobs(dependencies: WorkerDependencies & { jobs: Job[] }): {
-  close: () => Promise<void>;
-} {
+export function startJobs(dependencies: Dependencies): { close: () => Promise<void> } {
   const { settings, database, log, now } = dependencies;
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const contextOf = (name: string) =>
     systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
   const context = contextOf('jobs');
-  /** Repeats a job once the database is ready. What fails for no outage is tried again as the next run. */
-  function startJob({ name, every, run }: Job) {
-    const job = watchService({
-      check: () => run(contextOf(name), settings),
-      every: every * second,
-      cannotTell: () => !database.available(),
-      log,
-      away: `The job "${name}" fails.`,
-      back: `The job "${name}" is done again.`,
+  /** Works again and again, each time after the pause that the work returns. */
+  function repeat(work: () => Promise<number>, away: string, back: string) {
+    const working = watchService({
+      check: work,
+      // What fails, or meets a lock of another process or of a write, is tried again after this.
+      every: 10 * second,
+      cannotTell: error => !database.available() || isLockedOut(error),
+      ...{ log, away, back },
     });
-    database.ready.then(job.checkNow, () => {});
-    return job;
+    database.ready.then(working.checkNow, () => {});
+    return working;
+  }
+  function startJob({ name, every, run }: Job) {
+    const work = async () => {
+      await run(contextOf(name), settings);
+      return every * second;
+    };
+    return repeat(work, `The job "${name}" fails.`, `The job "${name}" is done again.`);
   }
   /** Trims old records every hour, in batches, so that no write waits for long. */
   function startTrimming(what: string, days: number, deleteBatch: typeof trimEvents) {
     let trimmed = 0;
-    const trimming = watchService({
-      check: async () => {
-        const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
-        trimmed += deleted;
-        if (deleted > 0) return 0;
-        if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
-        trimmed = 0;
-        return hour;
-      },
-      // A lock of another process, or of a write, is tried again after this.
-      every: 10 * second,
-      cannotTell: error => !database.available() || isLockedOut(error),
-      log,
-      away: `Old ${what} cannot be trimmed.`,
-      back: `Old ${what} are trimmed again.`,
-    });
-    database.ready.then(trimming.checkNow, () => {});
-    return trimming;
+    const work = async () => {
+      const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
+      trimmed += deleted;
+      if (deleted > 0) return 0;
+      if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
+      trimmed = 0;
+      return hour;
+    };
+    return repeat(work, `Old ${what} cannot be trimmed.`, `Old ${what} are trimmed again.`);
   }
   const jobs = [
     startWorker(dependencies, context),

@@ -21,7 +21,7 @@ import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
 import { escapeHtml, packageFile, servePage, wantsPage } from '../pages/assets.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
-import { type Examples, examplesOf } from './examples.ts';
+import { examplesOf } from './examples.ts';
 import type { Options } from './execution/endpoint.ts';
 
 const route = routesOf('GraphQL');
@@ -37,9 +37,9 @@ const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(stat
 const protocol = 'graphql-transport-ws';
 
 /** The browser tool. */
-const toolPage = (tabs: Examples['tabs']) => ({
+const toolPage = {
   title: `${serviceTitle} GraphQL`,
-  body: `<main><h1>GraphQL</h1><div id="tool" data-tabs="${escapeHtml(JSON.stringify(tabs))}"></div></main>`,
+  body: '',
   // GraphiQL 3 is the last with a browser bundle; it needs React 18.
   libraries: [
     packageFile('graphiql', 'graphiql.min.css'),
@@ -49,7 +49,7 @@ const toolPage = (tabs: Examples['tabs']) => ({
   ],
   shared: ['key.js', 'repair.js'],
   folder: join(import.meta.dirname, 'tool'),
-});
+};
 
 const post = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultOf>) => ({
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
@@ -107,7 +107,16 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { resources: Operation
     (await import('./execution/sockets.ts')).openSockets(await endpoint()),
   );
   const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
-  const tool = hasTool && servePage(app, '/graphql/tool', toolPage(examples.tabs));
+  const tool = hasTool && servePage(app, '/graphql/tool', toolPage);
+  const toolBody = onFirstUse(async () => {
+    const { parse, print } = await import('graphql');
+    const tabs = examples.tabs.map(({ comment, query, ...rest }) => ({
+      query: `# ${comment}\n${print(parse(query))}\n`,
+      ...rest,
+    }));
+    const data = escapeHtml(JSON.stringify(tabs));
+    return `<main><h1>GraphQL</h1><div id="tool" data-tabs="${data}"></div></main>`;
+  });
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
@@ -131,7 +140,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { resources: Operation
     url: '/graphql',
     ...getRoute,
     handler: async (request, reply) => {
-      if (tool && asksForTool(request)) return tool(reply);
+      if (tool && asksForTool(request)) return tool(reply, await toolBody());
       const { answer, fromQuery } = await endpoint();
       return answer(request, reply, fromQuery(request.query));
     },

@@ -51,8 +51,8 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
+  // Another application of this process may have one of the same name.
   for (const [id, component] of componentsIn(schema))
-    // Another application of this process may have one of the same name.
     if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
   const validate = ajv.compile(schema);
   return (value: unknown): Violation[] | undefined =>

@@ -71,7 +71,7 @@ export function spawnService(t: Test, env: Record<string, string>, script = 'src
   createInterface(child.stdout).on('line', line => {
     const entry = JSON.parse(line);
     service.lines.push(entry);
-    const port = /Triport serves http:\/\/127\.0\.0\.1:(\d+)/.exec(entry.msg)?.[1];
+    const port = / serves http:\/\/127\.0\.0\.1:(\d+)/.exec(entry.msg)?.[1];
     if (port) Object.assign(service, { port: Number(port), url: `http://127.0.0.1:${port}` });
   });
   t.teardown(() => service.kill());

@@ -94,8 +94,8 @@ t.test('what a step refuses is said in a sentence, and everything is as it was',
   const before = files();
   for (const [given, reason] of [
     [
-      'record --fields text',
-      'The file src/records/records.ts already exists: choose another name or --plural.',
+      'resource --fields text',
+      'The file src/domain/resources.ts already exists: choose another name or --plural.',
     ],
     ['class --fields text', 'export const class = '],
     [

@@ -1,7 +1,7 @@
 // runs: long
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import {
   blocksOf,
   copyProject,
@@ -19,18 +19,25 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** What is tested at the end: these, and what the pages tell the reader to test. */
 const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded) };
 
-t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', async t => {
-  const page = 'docs/add-a-handler.md';
-  const heading = '5. Try it';
+/** Follows a page, starts the service, and tries what the page says. */
+async function walkAndTry(t: Test, page: string, heading: string): Promise<void> {
   const tried = blocksOf(page, heading).map(({ text }) => text);
   const steps = blocksOf(page).filter(({ text }) => !tried.includes(text));
   t.ok(steps.length > 3 && tried.length > 3, 'there are steps');
   await walk(t, steps, folder, tests);
   if (missing.length > 0) return t.comment(`not installed: ${missing}`);
   const script = join(folder, 'src/main.ts');
-  const { url } = await startService(t, { DATA_DIR: join(folder, 'data') }, { script });
+  const { url } = await startService(t, { DATA_DIR: join(folder, page) }, { script });
   await runBlocks(t, page, url, { heading, folder });
-});
+}
+
+t.test('the steps of docs/add-a-handler.md add a handler, and an event has its effect', t =>
+  walkAndTry(t, 'docs/add-a-handler.md', '5. Try it'),
+);
+
+t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and a page', t =>
+  walkAndTry(t, 'docs/your-own.md', 'Try it'),
+);
 
 for (const [page, least, what] of [
   ['docs/add-a-provider.md', 4, 'a provider'],

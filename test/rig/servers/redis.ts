@@ -31,11 +31,12 @@ export class LocalRedis extends Part {
     this.#port = port;
   }
 
-  async command(line: string): Promise<void> {
+  async command(line: string): Promise<unknown> {
     const [name = '', ...words] = line.split(' ');
     const client = new Redis(this.#port);
-    await client.call(name, ...words);
+    const answer = await client.call(name, ...words);
     client.disconnect();
+    return answer;
   }
 }
 

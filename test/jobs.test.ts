@@ -1,0 +1,59 @@
+// runs: on postgres
+import { pino } from 'pino';
+import t from 'tap';
+import { readSettings } from '../src/config/settings.ts';
+import { domain } from '../src/domain/index.ts';
+import { users } from '../src/domain/users.ts';
+import { type Job, startJobs } from '../src/jobs.ts';
+import { openMetrics } from '../src/process/metrics.ts';
+import { openCalls } from '../src/webhooks/calls.ts';
+import { build } from './helper/app.ts';
+import { openTestDatabase } from './helper/database.ts';
+import { newPerson } from './helper/resources/records.ts';
+import { until } from './rig/process.ts';
+
+/** A worker with one job, and the lines that it logs. */
+async function work(run: Job['run'], every: number) {
+  const database = await openTestDatabase(t);
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({}, { write: line => void lines.push(JSON.parse(line)) });
+  const jobs = startJobs({
+    ...domain,
+    jobs: [{ name: 'greet', every, run }],
+    settings: readSettings({ NODE_ENV: 'test', AUDIT_RETENTION_DAYS: '7' }),
+    ...{ database, log, calls: openCalls(database), metrics: openMetrics(database) },
+  });
+  t.teardown(() => jobs.close());
+  return { database, lines, jobs };
+}
+
+t.test('a job calls services as its own actor, with the settings, and again after its pause', async t => {
+  const days: number[] = [];
+  const run: Job['run'] = async (context, { AUDIT_RETENTION_DAYS }) => {
+    days.push(AUDIT_RETENTION_DAYS);
+    if (days.length === 1) await users.create(context, newPerson());
+  };
+  const { database, jobs } = await work(run, 0.05);
+  await until('it ran three times', async () => days.length >= 3);
+  await jobs.close();
+  const ran = days.length;
+  t.same(new Set(days), new Set([7]));
+  const { call } = await build(t, { database });
+  const { data } = (await call('GET', '/api/audit?action=user.create', 200)).body;
+  t.match(data, [{ actorKind: 'system', actorName: 'greet', transport: 'job' }]);
+  t.equal(days.length, ran, 'not after the end of the worker');
+});
+
+t.test('a job that fails is tried again, and the log says so once', async t => {
+  let tries = 0;
+  const run = async () => {
+    if (++tries < 3) throw new Error('Nobody is there.');
+  };
+  const { lines } = await work(run, 3600);
+  await until('it succeeds', async () => lines.some(({ msg }) => /done again/.test(msg)), 60);
+  t.equal(tries, 3);
+  t.same(
+    lines.filter(({ msg }) => msg.includes('greet')).map(({ msg }) => msg),
+    ['The job "greet" fails.', 'The job "greet" is done again.'],
+  );
+});
