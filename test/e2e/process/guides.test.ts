@@ -27,7 +27,7 @@ async function walkAndTry(t: Test, page: string, heading: string): Promise<void>
   await walk(t, steps, folder, tests);
   if (missing.length > 0) return t.comment(`not installed: ${missing}`);
   const script = join(folder, 'src/main.ts');
-  const { url } = await startService(t, { DATA_DIR: join(folder, page) }, { script });
+  const { url } = await startService(t, { DATA_DIR: join(folder, 'data') }, { script });
   await runBlocks(t, page, url, { heading, folder });
 }
 
