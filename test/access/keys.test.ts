@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '../../drizzle/orm.ts';
+import { serviceName } from '../../schemas/name.ts';
 import { openKeyRing } from '../../src/access/credentials/keyRing.ts';
 import { orm } from '../../src/database/connection.ts';
 import { getKey, revokeKey } from '../../src/people/apiKeys.ts';
@@ -23,7 +24,7 @@ t.test('a key is created, shown once, used and revoked', async t => {
     lastUsedAt: null,
     revokedAt: null,
   });
-  t.match(created.body.key, /^triport_/);
+  t.match(created.body.key, new RegExp(`^${serviceName}_`));
   t.equal(created.headers['cache-control'], 'no-store');
   const { key, ...record } = created.body;
 

@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
+import { serviceName } from '../../schemas/name.ts';
 import { ladder } from '../../schemas/service/apiKey.ts';
 import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
 import { createKey, revokeKey } from '../../src/people/apiKeys.ts';
@@ -128,6 +129,6 @@ function problemOf({ statusCode: status, headers }: LightMyRequestResponse, want
   if (verdict !== wanted) return `${status}, not ${wanted}`;
   const challenge = String(headers['www-authenticate'] ?? '');
   if (verdict === 'in') return undefined;
-  if (!challenge.startsWith('Bearer realm="triport"')) return `${status} without a Bearer challenge`;
+  if (!challenge.startsWith(`Bearer realm="${serviceName}"`)) return `${status} without a Bearer challenge`;
   return verdict === 403 && !challenge.includes(`scope="${scope}"`) ? 'does not name the scope' : undefined;
 }

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import { serviceName } from '../../schemas/name.ts';
 import { has } from '../rig/openCluster.ts';
 
 export interface Block {
@@ -108,7 +109,9 @@ const anonymous = (text: string) =>
   text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/evt_[0-9a-f]{32}/g, '<event>')
-    .replace(/triport_[0-9a-f]{32}_[\w-]+/g, '<key>')
+    // The pages keep the first name after the service has got another one.
+    .replaceAll('triport', serviceName)
+    .replace(new RegExp(`${serviceName}_[0-9a-f]{32}_[\\w-]+`, 'g'), '<key>')
     .replace(/"(next|previous)": ?"[\w-]+"/g, '"$1":"<cursor>"')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { serviceName } from '../../schemas/name.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { exchange, parse, request } from '../helper/http.ts';
@@ -11,7 +12,7 @@ t.test('a client gets JSON with the name, the version, the links and the counts'
   await newPost({ authorId: user.id });
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
     const { body } = await call('GET', '/', 200, { headers });
-    t.match(body, { name: 'triport', version: /^\d+\.\d+\.\d+$/, counts: { users: 1, posts: 1 } });
+    t.match(body, { name: serviceName, version: /^\d+\.\d+\.\d+$/, counts: { users: 1, posts: 1 } });
     // The path of GraphQL is a page for browsers only.
     for (const path of Object.values<string>(body.links))
       await call('GET', path, 200, path === '/api/graphql' ? { headers: html } : {});

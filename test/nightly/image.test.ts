@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
+import { serviceTitle } from '../../schemas/name.ts';
 import { createPostgres } from '../helper/database.ts';
 import { answers } from '../rig/cluster/part.ts';
 import { buildImage, type Image, reasonAgainstImages } from '../rig/deploy/image.ts';
@@ -72,7 +73,11 @@ t.test('the image of deploy/Dockerfile', { skip }, async t => {
     const create = ['node', 'scripts/keys.ts', 'create', '--name', 'me', '--scopes', 'admin'];
     t.match(await image.run(create, env), { code: 0 });
     const port = await freePort();
-    const served = await image.start(start, { ...env, PORT: String(port) }, /Triport serves/);
+    const served = await image.start(
+      start,
+      { ...env, PORT: String(port) },
+      new RegExp(`${serviceTitle} serves`),
+    );
     const started = await image.start(worker, env, /The worker waits for webhook events/);
     for (const { pid } of [served, started]) {
       t.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Uid:\t1000\t1000\t1000\t1000$/m);

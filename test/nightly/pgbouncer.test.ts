@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { serviceName } from '../../schemas/name.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { statementTimeout } from '../../src/config/timeouts.ts';
 import { connectTo } from '../../src/database/postgres/client.ts';
@@ -59,7 +60,7 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
   t.equal(await total(one.url, '/api/posts'), 50);
   const [used] = await queryPostgres(
     direct,
-    `select count(*)::int as sessions from pg_stat_activity where datname = '${name}' and application_name = 'triport'`,
+    `select count(*)::int as sessions from pg_stat_activity where datname = '${name}' and application_name = '${serviceName}'`,
   );
   t.ok(Number(used?.sessions) <= sessions, `${used?.sessions} sessions carry two instances`);
 
@@ -82,7 +83,7 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
  * All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told
  * to.
  */
-const ignored = [...limits, 'triport.session'].join();
+const ignored = [...limits, `${serviceName}.session`].join();
 
 t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {
   const direct = await createPostgres(t);

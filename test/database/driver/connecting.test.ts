@@ -1,6 +1,7 @@
 // runs: long, late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { serviceName } from '../../../schemas/name.ts';
 import { connectTo } from '../../../src/database/postgres/client.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
 import { createPostgres, testLog } from '../../helper/database.ts';
@@ -18,7 +19,7 @@ import { onPostgres, openClient } from './client.ts';
 
 /** Of this database: other tests run on the same server. */
 const endClients = `select pg_terminate_backend(pid) from pg_stat_activity
-  where application_name = 'triport' and datname = current_database()`;
+  where application_name = '${serviceName}' and datname = current_database()`;
 
 t.test('a server that hangs up fails the statement, and is asked once for each', async t => {
   const { seen, url } = await startFakeServer(t, hangUp);

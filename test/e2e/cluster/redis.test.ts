@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
+import { serviceName } from '../../../schemas/name.ts';
 import { readSettings } from '../../../src/config/settings.ts';
 import { openDatabase } from '../../../src/database/open.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
@@ -160,7 +161,7 @@ t.test(
     t.teardown(() => Promise.all([server.close(), worker.close(), listener.end()]));
     await Promise.all([server.ready, worker.ready]);
     const notified: string[] = [];
-    await listener.listen('triport', message => notified.push(message));
+    await listener.listen(serviceName, message => notified.push(message));
     let isCalled = false;
     worker.messages?.onMessage('work', () => {
       isCalled = true;
@@ -170,7 +171,7 @@ t.test(
       await sleep(50);
       return isCalled;
     });
-    await listener.notify('triport', 'the last one');
+    await listener.notify(serviceName, 'the last one');
     await until('that arrives', () => notified.includes('the last one'));
     t.same(notified, ['the last one']);
   },

@@ -1,6 +1,7 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { serviceTitle } from '../../../schemas/name.ts';
 import { makeUser } from '../../helper/access.ts';
 import { paymentEvent } from '../../helper/events/webhooks.ts';
 import { inBothLooks, rowsOf, rowWith } from '../../rig/pages/browser.ts';
@@ -102,7 +103,7 @@ t.test('what strangers wrote stays text', async t => {
   await eventually(`type=${encodeURIComponent(attack)}`, 'ignored');
   await rowWith(page, attack).getByRole('link').first().click();
   await page.getByRole('dialog').getByText(attack).first().waitFor();
-  t.equal(await page.title(), 'Triport console');
+  t.equal(await page.title(), `${serviceTitle} console`);
   t.same(errors, [], 'not even tried: the browser would report the violated policy');
 });
 

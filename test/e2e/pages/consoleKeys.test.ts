@@ -1,6 +1,7 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { serviceName } from '../../../schemas/name.ts';
 import { users } from '../../../src/domain/users.ts';
 import { addIdentity } from '../../../src/people/identities.ts';
 import { inside, makeKey, makeUser } from '../../helper/access.ts';
@@ -29,7 +30,7 @@ t.test('a key is asked for in words, and is kept only in memory', async t => {
   await enterKey(page, key);
   await rowWith(page, 'charge.dispute.created').waitFor();
   t.same(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]'), [0, 0, '']);
-  t.notMatch(page.url(), 'triport_');
+  t.notMatch(page.url(), `${serviceName}_`);
   await page.getByRole('button', { name: 'Forget the key' }).click();
   await page.getByRole('heading', { name: 'This service requires a key' }).waitFor();
 });

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
+import { serviceName } from '../../../schemas/name.ts';
 import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, runCommand } from '../../rig/process.ts';
 
@@ -10,7 +11,7 @@ t.test('the exit code says whether it worked, and a result is alone on standard 
   t.same(wrong, { code: 1, out: '', err: "Unknown option '--nonsense'. See --help.\n" });
   const { code, out } = await runCommand('scripts/keys.ts', ['create', '--name', 'me'], env);
   t.equal(code, 0);
-  t.match(out, /^triport_\S+\n$/);
+  t.match(out, new RegExp(`^${serviceName}_\\S+\\n$`));
 });
 
 t.test('Ctrl-C ends a command, and the database is free for the next one', async t => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
+import { serviceTitle } from '../../../schemas/name.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
@@ -49,7 +50,7 @@ t.test('on a terminal, the start says where things are, and each request is one 
   t.same(
     service.lines().map(line => line.replace(/^\d\d:\d\d:\d\d /, '')),
     [
-      `Triport serves ${origin}/`,
+      `${serviceTitle} serves ${origin}/`,
       `API       ${origin}/api/users`,
       `Docs      ${origin}/docs`,
       `GraphQL   ${origin}/api/graphql`,

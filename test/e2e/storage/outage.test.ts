@@ -1,6 +1,7 @@
 // runs: long, late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { serviceName, serviceTitle } from '../../../schemas/name.ts';
 import { isAllKept, Load } from '../../rig/chaos/load.ts';
 import type { Answer } from '../../rig/cluster/ask.ts';
 import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
@@ -52,7 +53,7 @@ async function checkAfter(t: Test, service: Service, server: LocalPostgres, load
   );
   t.same(replies.filter(({ status }) => status !== 200).map(summarize), []);
   const [connections] = await server.query(
-    "select count(*)::int as n from pg_stat_activity where application_name = 'triport'",
+    `select count(*)::int as n from pg_stat_activity where application_name = '${serviceName}'`,
   );
   const count = Number(connections?.n);
   t.ok(count > 4 && count <= 8, `all four for writes, and at most four for reads: ${count}`);
@@ -68,7 +69,7 @@ t.test('while Postgres is away', async t => {
     t.match(service.lines, [
       { reason: /ECONNREFUSED/, msg: 'The database is out of reach. Trying until it is back.' },
       { msg: /^The database cannot be used yet: the service waits for it/ },
-      { msg: /^Triport serves/ },
+      { msg: new RegExp(`^${serviceTitle} serves`) },
     ]);
     t.match(await call(service, 'GET', '/health/live'), { status: 200, body: { status: 'ok' } });
     for (const [method, path] of [
@@ -159,7 +160,7 @@ t.test('a server that lets no new session in, while the probe keeps its own', as
   const service = await startService(t, { DATABASE_URL: url, WEBHOOK_SECRETS: secrets });
   await server.query('alter role visitor nologin');
   await server.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'triport'`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${serviceName}'`,
   );
   t.match(await call(service, 'GET', '/api/users'), refused);
   t.equal(await pay(service.url, 'evt_locked', 'cus_locked'), 503);

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { serviceName } from '../../../schemas/name.ts';
 import { main as doctor } from '../../../scripts/doctor.ts';
 import { run as runInside } from '../../helper/command.ts';
 import { createPostgres } from '../../helper/database.ts';
@@ -74,7 +75,7 @@ t.test('the serving role of deploy/ serves what the owner has migrated', { skip 
   await t.test('commands, and what the role may not do', async t => {
     const { code, out } = await run('keys', 'create', '--name', 'shop');
     t.equal(code, 0);
-    t.match(out, /^triport_/);
+    t.match(out, new RegExp(`^${serviceName}_`));
     await queryPostgres(ownerUrl, `revoke insert on api_keys from ${service}`);
     const refused = await run('keys', 'create', '--name', 'shop');
     t.equal(
