@@ -5,6 +5,7 @@ import { fastify, LogController } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import { operatorConsole } from '../plugins/console/index.ts';
 import { docs } from '../plugins/docs/index.ts';
+import { examplesOf } from '../plugins/graphql/examples.ts';
 import { graphql } from '../plugins/graphql/index.ts';
 import { health } from '../plugins/health.ts';
 import { home, pages } from '../plugins/home/index.ts';
@@ -39,7 +40,7 @@ import { trustedProxies } from './config/trustedProxies.ts';
 import { listOf } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { domain as ours } from './domain/index.ts';
-import { refuseSameOperations, refuseTakenNames, refuseTakenPath } from './records/names.ts';
+import { refuseSameNames, refuseTakenNames, refuseTakenPath } from './records/names.ts';
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
@@ -65,9 +66,10 @@ export async function buildApp(dependencies: AppDependencies) {
   const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
   const { domain = ours, now = () => new Date(), leaving = () => false } = dependencies;
   const { handlers = domain.handlers } = dependencies;
-  const { followed, records, change } = domain;
+  const { followed, records, change, example } = domain;
   const { version } = manifest;
   const links = [...pages, ...domain.pages].map(({ name }) => name);
+  refuseSameNames('links of GET /', links, 'page');
   for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
   const app = serverOf(settings, log);
   const allowance = await openRateLimits(settings, log);
@@ -93,7 +95,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(streams, { settings, metrics });
   const keptDays = settings.AUDIT_RETENTION_DAYS;
   const feed = makeFeed(followed, { database, log, now, keptDays });
-  await app.register(docs, { version, open, resources: followed });
+  await app.register(docs, { version, open, resources: followed, example: example.path });
 
   await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });
   await app.register(operatorConsole);
@@ -103,14 +105,14 @@ export async function buildApp(dependencies: AppDependencies) {
   for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
   // The service's own from here on. Those of `refuseOtherMethods` are at the paths of all, and hidden.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
-  await app.register(changeRoutes, { prefix: '/api', feed, change });
+  await app.register(changeRoutes, { prefix: '/api', feed, change, example: example.name });
   await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });
   await app.register(graphql, {
     prefix: '/api',
     settings,
     metrics,
     parts: domain.fields,
-    resources: domain.resources,
+    examples: examplesOf(domain.resources, example),
     feed,
   });
   await app.register(eventRoutes, { prefix: '/api', callWorkers });
@@ -118,7 +120,8 @@ export async function buildApp(dependencies: AppDependencies) {
 
   // The HEAD of a path is in no document.
   const documented = app.routes.filter(({ method }) => method !== 'HEAD');
-  refuseSameOperations(documented.flatMap(({ schema }) => schema?.operationId ?? []));
+  const operations = documented.flatMap(({ schema }) => schema?.operationId ?? []);
+  refuseSameNames('operations', operations, 'resource');
   // Two schemas with one name would be one, in answers and in the document.
   componentsIn(app.routes.map(({ schema }) => schema ?? {}));
   refuseOtherMethods(app);

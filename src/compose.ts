@@ -16,7 +16,7 @@ type Plugin = FastifyPluginAsync<{ settings: Settings }>;
 /** What makes one application of this service: everything that the rest of `src` and `plugins` is given. */
 interface Domain {
   /** In the order of the document, the GraphQL schema and the first page. */
-  resources: (Operations & { resource: AnyResource; routes: Plugin[]; fields: SchemaPart[] })[];
+  resources: (Operations & { routes: Plugin[]; fields: SchemaPart[] })[];
   /** What becomes of events, by the preset of their provider and their type. */
   handlers: Handlers;
   /** Pages, and how the first page links to each. */
@@ -37,8 +37,10 @@ export function compose({ resources, ...others }: Domain) {
     resources,
     /** Those with a table of their own: the audit log names them, and `/` counts them. */
     records,
+    /** What examples are about: the first one that belongs to another, because it has most to show. */
+    example: (records.find(each => each.parentRelations.length > 0) ?? records[0]) as AnyResource,
     routes: all.flatMap(({ routes }) => routes as Plugin[]),
-    /** What each is; its changes can be followed. */
+    /** All resources, whose changes clients can follow. */
     followed,
     change: changeOf(followed),
     /** The schema of GraphQL. */

@@ -26,7 +26,7 @@ async function main() {
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
   const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
-  const jobs = settings.WORKER === 'inside' ? startJobs({ ...runtime, ...domain }) : undefined;
+  const jobs = settings.WORKER === 'inside' ? startJobs(runtime, domain) : undefined;
   ending.prepare(runtime, () => close(runtime, app, jobs));
   app.server.prependListener('request', (_request, response) => {
     if (ending.begun) response.setHeader('connection', 'close');

@@ -16,7 +16,7 @@ async function main() {
     throw new OperatorError('A worker needs DATABASE_URL: an embedded database belongs to the server.');
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
-  const jobs = startJobs({ ...runtime, ...domain });
+  const jobs = startJobs(runtime, domain);
   ending.prepare(runtime, jobs.close);
   const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);

@@ -17,12 +17,11 @@ async function work(run: Job['run'], every: number) {
   const database = await openTestDatabase(t);
   const lines: { level: number; msg: string }[] = [];
   const log = pino({}, { write: line => void lines.push(JSON.parse(line)) });
-  const jobs = startJobs({
-    ...domain,
-    jobs: [{ name: 'greet', every, run }],
-    settings: readSettings({ NODE_ENV: 'test', AUDIT_RETENTION_DAYS: '7' }),
-    ...{ database, log, calls: openCalls(database), metrics: openMetrics(database) },
-  });
+  const settings = readSettings({ NODE_ENV: 'test', AUDIT_RETENTION_DAYS: '7' });
+  const jobs = startJobs(
+    { settings, database, log, calls: openCalls(database), metrics: openMetrics(database) },
+    { ...domain, jobs: [{ name: 'greet', every, run }] },
+  );
   t.teardown(() => jobs.close());
   return { database, lines, jobs };
 }
@@ -56,4 +55,27 @@ t.test('a job that fails is tried again, and the log says so once', async t => {
     lines.filter(({ msg }) => msg.includes('greet')).map(({ msg }) => msg),
     ['The job "greet" fails.', 'The job "greet" is done again.'],
   );
+});
+
+t.test('at the end, a job is told, and waited for no longer than five seconds', async t => {
+  let signal: AbortSignal | undefined;
+  const { jobs } = await work((_context, _settings, ends) => {
+    signal = ends;
+    return new Promise(() => {});
+  }, 1);
+  await until('it runs', async () => signal !== undefined);
+  t.equal(signal?.aborted, false);
+  const begun = Date.now();
+  await jobs.close();
+  t.equal(signal?.aborted, true);
+  t.ok(Date.now() - begun < 10_000);
+});
+
+t.test('a pause that no timer of Node can wait for is refused', async t => {
+  for (const every of [0, -1, Number.NaN, 30 * 24 * 3600])
+    await t.rejects(
+      work(async () => {}, every),
+      /The pause of the job "greet" must be above 0/,
+      `${every}`,
+    );
 });

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
 import { serviceTitle } from '../../schemas/name.ts';
-import { servePage } from '../pages/assets.ts';
+import { escapeHtml, servePage } from '../pages/assets.ts';
 
 const body = `<header>
-<h1><a href="/">${serviceTitle}</a> console</h1>
+<h1><a href="/">${escapeHtml(serviceTitle)}</a> console</h1>
 <nav aria-label="Views">
 <a href="#events">Events</a>
 <a href="#customers">Customers</a>

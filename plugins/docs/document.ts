@@ -7,7 +7,6 @@ import type { Conflict } from '../../src/core/conflicts.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { capitalize } from '../../src/core/text.ts';
 import { inProgress } from '../../src/records/idempotency.ts';
-import { exampleIn } from '../../src/records/resource.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
 import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
 import { featuresOf, headersFor, parameters, parametersOf, responseHeadersOf } from './headers.ts';
@@ -29,7 +28,15 @@ const descriptionOf = (
 `;
 
 /** A resource in the document: its name, and what a record is. */
-export type Section = Pick<Followed, 'contract' | 'parents'> & { nouns: string; path: string };
+type Section = Pick<Followed, 'contract'> & { nouns: string };
+
+/** What the document is about. */
+export interface Described {
+  version: string;
+  resources: Section[];
+  /** The path of a list, for examples. */
+  example: string;
+}
 
 const tags = [
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
@@ -50,7 +57,7 @@ const securitySchemes = {
   },
 };
 
-export const documentFor = (version: string, resources: Section[]) => ({
+export const documentFor = ({ version, resources, example }: Described) => ({
   openapi: '3.1.0',
   info: {
     title: serviceTitle,
@@ -69,7 +76,7 @@ export const documentFor = (version: string, resources: Section[]) => ({
     ...tags,
   ],
   components: {
-    headers: headersFor(exampleIn(resources).path),
+    headers: headersFor(example),
     parameters,
     responses: errorResponses,
     securitySchemes,

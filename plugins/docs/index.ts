@@ -7,7 +7,7 @@ import { ErrorEnvelope } from '../../schemas/parts/error.ts';
 import type { Conflict } from '../../src/core/conflicts.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
 import { packageFile, senderOf, servePage } from '../pages/assets.ts';
-import { completeOperation, conflictsOf, documentFor, type Section } from './document.ts';
+import { completeOperation, conflictsOf, type Described, documentFor } from './document.ts';
 import { conflictExamples, errorSchemas } from './errors.ts';
 import { type Operation, pathOf, type Schemas } from './exampleRequest.ts';
 
@@ -26,11 +26,9 @@ declare module 'fastify' {
   }
 }
 
-interface Options {
-  version: string;
+interface Options extends Described {
   /** Whether callers need no credentials. */
   open: boolean;
-  resources: Section[];
 }
 
 /** The OpenAPI document, generated from the routes, and the page to read and try it. */
@@ -62,13 +60,13 @@ export const docs = fp<Options>(async (app, options) => {
  * The generator in an application of its own, made when the document is first asked for. Few processes are asked for it,
  * and the generator keeps a hundred modules and a copy of all schemas.
  */
-async function openWriter(app: FastifyInstance, { version, open, resources }: Options) {
+async function openWriter(app: FastifyInstance, { open, ...described }: Options) {
   const { default: swagger } = await import('@fastify/swagger');
   const writer = fastify({ exposeHeadRoutes: false });
   writer.setValidatorCompiler(() => () => true);
   writer.setSerializerCompiler(() => String);
   await writer.register(swagger, {
-    openapi: documentFor(version, resources),
+    openapi: documentFor(described),
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: source => {
       const document = 'openapiObject' in source ? source.openapiObject : {};

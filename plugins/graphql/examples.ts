@@ -1,10 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import { withArticle } from '../../src/core/text.ts';
-import { type AnyResource, exampleIn, type Operations } from '../../src/records/resource.ts';
+import type { AnyResource, Operations } from '../../src/records/resource.ts';
 
-/** What the document and the browser tool show, in the words of the resources. */
-export function examplesOf(all: Operations[]) {
-  const shown = exampleIn(all.map(({ resource }) => resource));
+export type Examples = ReturnType<typeof examplesOf>;
+
+/** What the document and the browser tool show of one resource, and of what it belongs to. */
+export function examplesOf(all: Operations[], shown: AnyResource) {
   const [relation] = shown.parentRelations;
   const above = relation?.parent ?? shown;
   const [[member, value], [ofAbove, valueOfAbove]] = [firstMember(shown), firstMember(above)];
@@ -19,7 +20,7 @@ export function examplesOf(all: Operations[]) {
         comment: 'Ctrl-Enter runs the query, Ctrl-Space suggests fields.',
         query: `query FirstLook { ${above.plural}Count ${above.plural}(limit: 5) { id ${ofAbove}${downward} } }`,
       },
-      ...all.flatMap(({ create, resource }) => (create ? creationOf(resource) : [])).slice(0, 1),
+      ...all.flatMap(({ create, resource }) => (create ? creationTab(resource) : [])).slice(0, 1),
       {
         comment: `Shows each change of ${withArticle(shown.noun)} when it is committed, until you stop it.`,
         query: `subscription Follow { ${shown.name}Changed { action changed ${shown.name} { ${member} } } }`,
@@ -28,14 +29,14 @@ export function examplesOf(all: Operations[]) {
   };
 }
 
-/** The member that tells most of a record, with its example. */
+/** The first member of a record, with its example. */
 function firstMember({ contract }: AnyResource): [name: string, value: unknown] {
   const [[name = '', member] = []] = Object.entries<TSchema>(contract.create.properties);
   return [name, member?.examples?.[0]];
 }
 
 /** Creates a record with all that it needs. */
-function creationOf(resource: AnyResource) {
+function creationTab(resource: AnyResource) {
   const { title, noun, contract, unique } = resource;
   const { $id, properties, required = [] } = contract.create;
   const input = Object.fromEntries(required.map(name => [name, properties[name]?.examples?.[0]]));

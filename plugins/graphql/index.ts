@@ -15,13 +15,12 @@ import {
 import { listOf } from '../../src/config/urls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { onFirstUse } from '../../src/core/kept.ts';
-import type { Operations } from '../../src/records/resource.ts';
 import { discardBody } from '../http/errors.ts';
 import { routesOf } from '../http/routes.ts';
 import { isWebSocket } from '../http/streams.ts';
 import { escapeHtml, packageFile, servePage, wantsPage } from '../pages/assets.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
-import { examplesOf } from './examples.ts';
+import type { Examples } from './examples.ts';
 import type { Options } from './execution/endpoint.ts';
 
 const route = routesOf('GraphQL');
@@ -51,7 +50,7 @@ const toolPage = {
   folder: join(import.meta.dirname, 'tool'),
 };
 
-const post = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultOf>) => ({
+const postRoute = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultOf>) => ({
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: true },
     description:
@@ -65,13 +64,9 @@ const post = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typ
   },
 });
 
-/** The endpoint, and the browser tool with examples about these resources. */
-export const graphql: FastifyPluginAsyncTypebox<Options & { resources: Operations[] }> = async (
-  app,
-  options,
-) => {
-  const { settings, resources } = options;
-  const examples = examplesOf(resources);
+/** The endpoint, and the browser tool with these examples. */
+export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }> = async (app, options) => {
+  const { settings, examples } = options;
   const result = resultOf(graphqlResult(examples.data));
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
   const origins = listOf(settings.CORS_ORIGINS);
@@ -120,7 +115,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { resources: Operation
   const asksForTool = ({ query, headers }: FastifyRequest) =>
     tool !== false && !('query' in (query as object)) && wantsPage(headers.accept);
 
-  app.post('/graphql', post(graphqlRequest(examples.query), result), async (request, reply) => {
+  app.post('/graphql', postRoute(graphqlRequest(examples.query), result), async (request, reply) => {
     const { body } = request;
     return (await endpoint()).answer(request, reply, body);
   });

@@ -4,17 +4,16 @@ import type { SchemaPart } from './schema.ts';
 
 /** The user behind the credentials, and how a token gets one. */
 export function peopleFields(people: People): SchemaPart {
-  const { title, contract } = people.resource;
-  const check = bodyCheck(contract.create, 'own');
+  const check = bodyCheck(people.resource.contract.create, 'own');
   return {
     sdl: /* GraphQL */ `
 extend type Query {
   "The user who signed in, or null before they register."
-  me: ${title}
+  me: User
 }
 extend type Mutation {
   "Creates the user whom the token stands for from now on."
-  registerMe(input: ${contract.create.$id}Input!): ${title}
+  registerMe(input: UserCreateInput!): User
 }`,
     resolvers: {
       Query: { me: (_, _args, { context }) => findMe(context, people) },

@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { serviceName, serviceTitle } from '../../schemas/name.ts';
 import { ref } from '../../schemas/parts/common.ts';
-import { homeOf } from '../../schemas/service/service.ts';
+import { homeOf } from '../../schemas/service/about.ts';
 import { explain } from '../../src/database/databaseErrors.ts';
 import { type AnyResource, countRecords } from '../../src/records/resource.ts';
 import { readContext } from '../http/context.ts';
 import { vary } from '../http/headers.ts';
 import { routesOf } from '../http/routes.ts';
-import { servePage, wantsPage } from '../pages/assets.ts';
+import { escapeHtml, servePage, wantsPage } from '../pages/assets.ts';
 
 interface Link {
   name: string;
@@ -61,9 +61,9 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   }
 
   const bodyOf = (counts: Record<string, number> = {}) => `<main>
-<h1>${serviceTitle}</h1>
+<h1>${escapeHtml(serviceTitle)}</h1>
 <p>${description} Payment events are stored before they are acknowledged, and each takes effect once.
-<ul>${all.map(({ path, text }) => `\n<li><a href="${path}">${path}</a> ${text}`).join('')}</ul>
+<ul>${all.map(({ path, text }) => `\n<li><a href="${path}">${path}</a> ${escapeHtml(text)}`).join('')}</ul>
 <p>${counted.map(resource => countHtml(resource, counts[resource.plural])).join(' ')}
 ${open ? '' : access}
 <p>Version ${version}

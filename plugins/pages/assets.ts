@@ -79,15 +79,15 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
   };
 }
 
-/** Text in the body of a page, or in an attribute of it. */
+/** Text as it is written in a page, also in an attribute. */
 export const escapeHtml = (text: string) =>
-  text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+  text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
 const documentOf = (title: string, head: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
 ${head}
 <body>

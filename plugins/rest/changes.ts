@@ -9,7 +9,6 @@ import type { Change } from '../../src/changes/pages.ts';
 import type { SentPosition } from '../../src/changes/position.ts';
 import { invalid } from '../../src/core/errors.ts';
 import { keptIn } from '../../src/core/kept.ts';
-import { exampleIn } from '../../src/records/resource.ts';
 import { serializerOf } from '../http/requests/parsing.ts';
 import { routesOf } from '../http/routes.ts';
 import { retryIn, sendEvents, serviceEnds } from '../http/streams.ts';
@@ -24,18 +23,21 @@ const describe = (
 
 The stream begins with an \`id\` without data, and repeats it every 15 seconds. A client that sends the last \`id\` as \`Last-Event-ID\`, or as \`after\`, gets every change since then once, from any instance. Apply a record by its own \`version\`, which may be newer than that of the event.`;
 
+interface Options {
+  feed: Feed;
+  change: TSchema;
+  /** The resource that the description names. */
+  example: string;
+}
+
 /** The stream of changes. */
-export const changeRoutes: FastifyPluginAsyncTypebox<{ feed: Feed; change: TSchema }> = async (
-  app,
-  options,
-) => {
-  const { feed, change } = options;
+export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { feed, change, example }) => {
   const { followed } = feed;
   const textsOf = textsOfNews(followed);
   app.get(
     '/changes',
     route('followChanges', 'Follow the changes', 'read or own', {
-      description: describe(exampleIn(followed).name),
+      description: describe(example),
       querystring: changesQuery(followed),
       headers: changesHeaders,
       response: {

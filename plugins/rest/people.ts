@@ -21,7 +21,7 @@ import {
 import { readContext } from '../http/context.ts';
 import { routesOf, targetOf } from '../http/routes.ts';
 import { deleted, sendCreated, sendDeleted, sendPage, sendRecord, sendResult } from './replies.ts';
-import { conflictsOf } from './resource.ts';
+import { conflictsThrownBy } from './resource.ts';
 
 const route = routesOf('People');
 const config = { record: 'user' };
@@ -48,7 +48,7 @@ export const peopleRoutes =
       route('registerMe', 'Register', 'own', {
         config: {
           ...versioned,
-          conflicts: [personExists, ...conflictsOf(people.create)],
+          conflicts: [personExists, ...conflictsThrownBy(people.create)],
           idempotencyKey: true,
         },
         description: 'Creates the user whom the token stands for from now on. For tokens only.',

@@ -10,7 +10,7 @@ import { routesOf } from '../http/routes.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
 /** The 409s that an operation throws. */
-export const conflictsOf = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
+export const conflictsThrownBy = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
 
 /**
  * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it
@@ -52,7 +52,7 @@ export const resourceRoutes =
       app.post(
         all,
         route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
-          config: { ...config, conflicts: conflictsOf(create), idempotencyKey: true },
+          config: { ...config, conflicts: conflictsThrownBy(create), idempotencyKey: true },
           description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
           body: ref(contract.create),
           response: { 201: ref(contract.record) },
@@ -64,7 +64,7 @@ export const resourceRoutes =
         each,
         route(`replace${title}`, `Replace ${one} completely`, replace.scope ?? 'write', {
           ...found,
-          config: { ...config, conflicts: conflictsOf(replace) },
+          config: { ...config, conflicts: conflictsThrownBy(replace) },
           description: `Members that are absent get their defaults. The body may be what \`GET\` returned: if the ${noun} was changed since, the answer is a 409.`,
           body: ref(contract.replace),
         }),
@@ -78,7 +78,7 @@ export const resourceRoutes =
         each,
         route(`update${title}`, `Update ${one} partially`, change.scope ?? 'write', {
           ...found,
-          config: { ...config, conflicts: conflictsOf(change) },
+          config: { ...config, conflicts: conflictsThrownBy(change) },
           description: `Members that are absent stay as they are (RFC 7396). A change to the same values changes nothing, not even \`version\`.`,
           consumes: ['application/json', 'application/merge-patch+json'],
           body: ref(contract.update),
@@ -90,7 +90,7 @@ export const resourceRoutes =
       app.delete(
         each,
         route(`delete${title}`, `Delete ${one}`, remove.scope ?? 'write', {
-          config: { ...config, conflicts: conflictsOf(remove) },
+          config: { ...config, conflicts: conflictsThrownBy(remove) },
           description: `A ${noun} on which other records depend is deleted with them or not at all: \`cascade\`.`,
           params,
           querystring: Removal,

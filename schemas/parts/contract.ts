@@ -30,8 +30,8 @@ type Body<M extends TProperties> = {
 
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
- * `createdAt`. A filter is described, such as "Only those with this name.", and compares the member of its name, or the one
- * with `Id` behind it.
+ * `createdAt`. A filter is described, such as "Only those with this name.", and compares the member of its name,
+ * or of its name followed by `Id`.
  */
 export function contractOf<
   M extends TProperties,

@@ -7,7 +7,7 @@ export const mediaTypes = ['application/json', 'application/graphql-response+jso
 const orNull = <T>(type: 'string' | 'object', description: string, example: unknown) =>
   Type.Optional(Type.Unsafe<T | null>({ type: [type, 'null'], description, examples: [example] }));
 
-/** The member with a document such as this one. */
+/** The member that holds the document. */
 const queryLike = (example: string) =>
   Type.Optional(
     string('The GraphQL document. May be absent if `extensions.persistedQuery` names it.', example),
@@ -67,7 +67,7 @@ export const GraphQLErrors = strict(
   },
 );
 
-/** With the data of an example. */
+/** The schema of a result, which shows such data as an example. */
 export const graphqlResult = (data: object) =>
   strict(
     {

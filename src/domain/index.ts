@@ -2,5 +2,5 @@ import { compose } from '../compose.ts';
 import { handlers } from './handlers/index.ts';
 import { resources } from './resources.ts';
 
-/** What makes this application of the service. ARCHITECTURE.md has an example of each. */
+/** Everything that is specific to this application. ARCHITECTURE.md says where each kind of addition goes. */
 export const domain = compose({ resources, handlers, pages: [], jobs: [] });

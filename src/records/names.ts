@@ -57,8 +57,8 @@ export function refuseTakenPath(resources: Named[], url: string): void {
     throw new OperatorError(`'${found.name}' cannot be the name of a resource: its path is that of ${url}.`);
 }
 
-/** Refuses two operations of one name, by which clients call them. */
-export function refuseSameOperations(names: string[]): void {
+/** Refuses two things of one name, of which clients would see one. */
+export function refuseSameNames(what: string, names: string[], mend: string): void {
   const found = names.find((name, i) => names.indexOf(name) < i);
-  if (found) throw new OperatorError(`Two operations have the name '${found}': rename a resource.`);
+  if (found) throw new OperatorError(`Two ${what} have the name '${found}': rename a ${mend}.`);
 }

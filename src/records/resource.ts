@@ -174,14 +174,10 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   return resource;
 }
 
-/** The resource that examples are about: the first one that belongs to another, because it has most to show. */
-export const exampleIn = <R extends { parents: Record<string, string> }>(resources: R[]) =>
-  (resources.find(({ parents }) => Object.keys(parents).length > 0) ?? resources[0]) as R;
-
 /** Tells each resource which others belong to it, when all are there. */
 export function relate(resources: AnyResource[]): void {
   for (const relation of resources.flatMap(({ parentRelations }) => parentRelations))
-    relation.parent.childRelations.push(relation);
+    if (!relation.parent.childRelations.includes(relation)) relation.parent.childRelations.push(relation);
 }
 
 function relationOf(

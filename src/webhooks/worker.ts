@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../schemas/settings.ts';
 import type { Context } from '../access/context.ts';
 import type { Database } from '../database/database.ts';
@@ -16,7 +15,6 @@ export interface WorkerDependencies {
   calls: Calls;
   metrics: Metrics;
   log: Log;
-  handlers: Handlers;
   now?: () => Date;
   retryDelay?: number;
 }
@@ -25,13 +23,11 @@ export interface WorkerDependencies {
 const lookEvery = 1000;
 /** Milliseconds after a batch that was not full, so that others gather. */
 const gatherFor = 50;
-/** Milliseconds for running batches to end. Another worker finds those that do not. */
-const endWithin = 5000;
 
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
-export function startWorker(dependencies: WorkerDependencies, context: Context) {
+export function startWorker(dependencies: WorkerDependencies, handlers: Handlers, context: Context) {
   const { settings, database, calls, metrics, log } = dependencies;
-  const { handlers, retryDelay = 5 } = dependencies;
+  const { retryDelay = 5 } = dependencies;
   const check =
     settings.NODE_ENV === 'development' || settings.NODE_ENV === 'test' ? failIfMarked : undefined;
   // A transaction of the worker may hold the only connection for writes.
@@ -91,10 +87,7 @@ export function startWorker(dependencies: WorkerDependencies, context: Context) 
   });
   calls.onCall(together.checkNow);
   return {
-    close: async () => {
-      const ended = Promise.all([together, alone].map(loop => loop.close()));
-      await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
-    },
+    close: () => Promise.all([together, alone].map(loop => loop.close())),
   };
 }
 

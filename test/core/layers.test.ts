@@ -71,8 +71,9 @@ t.test('the service names no resource of the application', async t => {
   const paths = domain.resources.map(({ resource }) => resource.path).filter(path => path !== 'users');
   const words = new RegExp(`\\b(posts|Post|authorId)\\b|/api/(${paths.join('|')})\\b`);
   const own = globSync('{schemas,drizzle,src,plugins}/**/*.{ts,js,css}').filter(file => !isYours(file));
-  const migrations = globSync('drizzle/migrations/*_{totals,webhooks,access}.sql');
-  t.equal(migrations.length, 3);
+  const migrations = ['0000_totals', '0002_webhooks', '0003_access'].map(
+    tag => `drizzle/migrations/${tag}.sql`,
+  );
   for (const file of [...own, ...migrations, 'drizzle/spread.sql']) {
     t.notMatch(readFileSync(file, 'utf8'), words, file);
     const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));

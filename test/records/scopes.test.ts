@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import t from 'tap';
 import { nobody } from '../../src/core/actor.ts';
+import { domain } from '../../src/domain/index.ts';
 import { post } from '../../src/domain/posts.ts';
 import { PagedList } from '../../src/records/lists/pagedList.ts';
 
@@ -22,8 +23,13 @@ t.test('every service function checks the scope before it does anything', async 
     const objects = Object.values(module).filter(value => typeof value === 'object' && value !== null);
     for (const part of [module, ...objects]) parts.push([file, part as object]);
   }
+  // They run for the system, which may do anything.
+  const ofTheSystem = new Set<object>([
+    ...domain.jobs,
+    ...[...domain.handlers.values()].flatMap(handlers => [...handlers.values()]),
+  ]);
   let checked = 0;
-  for (const [file, part] of parts)
+  for (const [file, part] of parts.filter(([, part]) => !ofTheSystem.has(part)))
     for (const name of namesIn(part)) {
       const service = part[name as keyof typeof part] as unknown;
       if (typeof service !== 'function' || helpers.includes(name)) continue;

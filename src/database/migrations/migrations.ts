@@ -113,7 +113,7 @@ export async function refuseOtherEncodings(db: Connection): Promise<void> {
   const [[encoding] = []] = await db.rows(`select current_setting('server_encoding')`, []);
   if (encoding === 'UTF8') return;
   throw new OperatorError(
-    `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database ${serviceName} encoding 'UTF8' template template0`,
+    `The database is encoded in ${encoding} and must be in UTF8. Create one with: create database "${serviceName}" encoding 'UTF8' template template0`,
   );
 }
 

@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 import { OperatorError } from '../../core/errors.ts';
 
 /** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
-const patch = 'triport-8';
+const patch = 'fixed-8';
 interface Patched {
   /** Fails the statements that have waited for a connection for so many milliseconds. They were never sent. */
   refuse: (age: number) => void;

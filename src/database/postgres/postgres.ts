@@ -18,8 +18,6 @@ const answerTimeout = 5000;
  */
 const writeLockTimeout = 50;
 
-/** How processes send each other messages. */
-
 /** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
   // Reads are pipelined: fewer connections cost less.
@@ -32,7 +30,7 @@ export function openPostgres(server: Server, log: Log): Database {
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server, message => listeners.forEach(hear => void hear(message)));
   // Each time, because the connection may be a new one. A pooler cannot listen.
-  const question = server.pooled ? 'select 1' : `listen ${serviceName}`;
+  const question = server.pooled ? 'select 1' : `listen "${serviceName}"`;
   const migrations = prepareMigrations(writes, server, log);
   const watch = watchService({
     check: async () => {
@@ -60,7 +58,7 @@ export function openPostgres(server: Server, log: Log): Database {
     ready: migrations.ready,
     hasConnections: () => !connectionWatch.isAway(),
     messages: {
-      send: async message => void (await writes.rows(`notify ${serviceName}, '${message}'`, [])),
+      send: async message => void (await writes.rows(`notify "${serviceName}", '${message}'`, [])),
       onMessage: (expected, work) => void listeners.push(message => message === expected && work()),
     },
     load: () => {

@@ -10,14 +10,14 @@ import { queryPostgres } from '../../rig/cluster/postgres.ts';
 import { runCommand, startService, until } from '../../rig/process.ts';
 import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
 
-/** A copy of the project with another name in `schemas/name.ts`, and nowhere else. */
+/** A copy of the project with another name in `schemas/name.ts`: a word of SQL, and a title with markup. */
 function renamed(): string {
   const folder = copyProject();
   const file = join(folder, 'schemas/name.ts');
   const text = readFileSync(file, 'utf8');
   writeFileSync(
     file,
-    text.replace(`'${serviceName}'`, `'ledger2'`).replace(`'${serviceTitle}'`, `'The Ledger'`),
+    text.replace(`'${serviceName}'`, `'order'`).replace(`'${serviceTitle}'`, `'Orders & <Co>'`),
   );
   return folder;
 }
@@ -47,7 +47,7 @@ t.test('under another name, the service says the old one nowhere', async t => {
   };
   for (const script of ['backup.ts', 'migrate.ts', 'repair.ts', 'new.ts']) await command(script, '--help');
   const key = (await command('keys.ts', 'create', '--name', 'first', '--scopes', 'admin')).trim();
-  t.match(key, /^ledger2_[0-9a-f]{32}_/);
+  t.match(key, /^order_[0-9a-f]{32}_/);
   await command('doctor.ts');
 
   const service = await startService(t, env, { script: join(folder, 'src/main.ts') });
@@ -62,33 +62,35 @@ t.test('under another name, the service says the old one nowhere', async t => {
   const pages = ['/', '/docs/', '/console', '/api/graphql'];
   for (const path of pages) {
     const page = await ask(path, html);
+    t.match(page, '<title>Orders &#38; &#60;Co&#62;', path);
+    t.notMatch(page, '<Co>', path);
     for (const [, file = ''] of page.matchAll(/(?:href|src)="(\/[^"]+\.(?:js|css))"/g)) await ask(file);
   }
   for (const path of ['/docs/json', '/docs/yaml', '/health/ready']) await ask(path);
   await ask('/api/users', {}, 401);
-  t.match(said['/api/users'], /Bearer realm=\\"ledger2\\"/);
+  t.match(said['/api/users'], /Bearer realm=\\"order\\"/);
   await ask('/api/users', bearer(key));
   await ask('/metrics', bearer(key));
-  t.match(JSON.parse(await ask('/', bearer(key))), { name: 'ledger2' });
-  t.match(JSON.parse(said['/docs/json']?.replace(/^.*?\]\]/, '') ?? ''), { info: { title: 'The Ledger' } });
+  t.match(JSON.parse(await ask('/', bearer(key))), { name: 'order' });
+  t.match(JSON.parse(said['/docs/json']?.replace(/^.*?\]\]/, '') ?? ''), {
+    info: { title: 'Orders & <Co>' },
+  });
 
   const sessions = await queryPostgres(
     DATABASE_URL,
     'select application_name, query from pg_stat_activity where datname = current_database()',
   );
   said.sessions = JSON.stringify(sessions);
-  t.match(said.sessions, /"ledger2"/);
+  t.match(said.sessions, /"order"/);
   if (redis) {
     const known = await Promise.all(['keys *', 'pubsub channels'].map(line => redis.command(line)));
     said.redis = JSON.stringify(known);
-    for (const name of ['limit', 'messages']) t.match(said.redis, `ledger2:${name}`);
+    for (const name of ['limit', 'messages']) t.match(said.redis, `order:${name}`);
   }
-  await until('traces arrive', () => traces.includes('"ledger2"'));
+  await until('traces arrive', () => traces.includes('"order"'));
   await service.kill('SIGTERM');
   said.traces = traces;
   said.log = JSON.stringify(service.lines) + service.errors();
-  t.match(said.log, /The Ledger serves/);
-  const old = new RegExp(serviceName, 'i');
-  // Where the copy and the database of the test are.
-  for (const [what, text] of Object.entries(said)) t.notMatch(text.replaceAll(folder, ''), old, what);
+  t.match(said.log, /Orders & <Co> serves/);
+  for (const [what, text] of Object.entries(said)) t.notMatch(text.replaceAll(folder, ''), /triport/i, what);
 });

@@ -57,7 +57,7 @@ t.test('a migration that changes the type of a column does not disturb a running
 
 t.test('the service refuses to start on Postgres with an unpatched driver', async t => {
   const NODE_OPTIONS = preload(`import { registerHooks } from 'node:module';
-    const unpatch = source => String(source).replace(/patch: 'triport-\\d+',/, '');
+    const unpatch = source => String(source).replace(/patch: 'fixed-\\d+',/, '');
     const load = (url, context, next) => {
       const { source, ...rest } = next(url, context);
       return { ...rest, source: url.endsWith('/postgres/src/index.js') ? unpatch(source) : source };

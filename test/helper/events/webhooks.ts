@@ -141,7 +141,10 @@ export async function buildReceiver(
   /** A worker; a second one is as after a restart. */
   const restart = () => {
     const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
-    const jobs = startJobs({ ...domain, ...shared, settings, calls, retryDelay });
+    const jobs = startJobs(
+      { ...shared, settings, calls, retryDelay },
+      { handlers: used ?? domain.handlers, jobs: [] },
+    );
     t.teardown(() => jobs.close());
     return jobs;
   };
