@@ -44,7 +44,6 @@ import { refuseSameNames, refuseTakenNames, refuseTakenPath } from './records/na
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
-import type { Handlers } from './webhooks/handler.ts';
 
 interface AppDependencies {
   settings: Settings;
@@ -53,7 +52,6 @@ interface AppDependencies {
   log: Log;
   metrics?: Metrics;
   domain?: typeof ours;
-  handlers?: Handlers;
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
   leaving?: () => boolean;
@@ -65,8 +63,7 @@ interface AppDependencies {
 export async function buildApp(dependencies: AppDependencies) {
   const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
   const { domain = ours, now = () => new Date(), leaving = () => false } = dependencies;
-  const { handlers = domain.handlers } = dependencies;
-  const { followed, records, change, example } = domain;
+  const { followed, records, change, example, handlers } = domain;
   const { version } = manifest;
   const links = [...pages, ...domain.pages].map(({ name }) => name);
   refuseSameNames('links of GET /', links, 'page');

@@ -11,17 +11,13 @@ import type { Handlers } from './webhooks/handler.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
 const second = 1000;
-const hour = 3600 * second;
-const day = 24 * hour;
-
-/** How long the work that runs may still take at the end. Another worker finds events that are not done by then. */
+const day = 24 * 3600 * second;
+/** Milliseconds for the work that runs at the end. Another worker finds events that are not done by then. */
 const endWithin = 5 * second;
-/** When work is tried again that failed, or met a lock of another process or of a write. */
-const tryAgainAfter = 10 * second;
-/** Timers of Node go no further: one that should would ring at once. */
+/** Timers of Node go no further, in seconds: one that should would ring at once. */
 const longestPause = 2_147_483;
 
-/** A job of the application. Every worker runs it at its start, and again `every` seconds after it has ended. */
+/** Work that every worker does at its start, and again `every` seconds after it has ended. */
 export interface Job {
   /** In the log, and as the actor in the audit log. */
   name: string;
@@ -30,67 +26,53 @@ export interface Job {
   run(context: Context, settings: Settings, signal: AbortSignal): Promise<void>;
 }
 
-function checkPause({ name, every }: Job): void {
-  if (!(every > 0 && every <= longestPause))
-    throw new Error(`The pause of the job "${name}" must be above 0 and at most ${longestPause} seconds.`);
-}
+/** Deletes old records in batches, so that no write waits for long. */
+const trimming = (what: string, days: number, deleteBatch: typeof trimEvents): Job => ({
+  name: `trim ${what}`,
+  every: 3600,
+  async run(context, _settings, signal) {
+    const before = new Date(context.now().getTime() - days * day);
+    let trimmed = 0;
+    for (let deleted = 1; deleted > 0 && !signal.aborted; trimmed += deleted)
+      deleted = await deleteBatch(context, before);
+    if (trimmed > 0) context.log.info(`Trimmed ${trimmed} ${what}.`);
+  },
+});
 
-interface Work {
-  handlers: Handlers;
-  jobs: Job[];
-}
-
-/**
- * What a worker does: it processes events as they come, folds changes into the totals, trims old records, and does the
- * jobs of the application.
- */
-export function startJobs(dependencies: WorkerDependencies, { handlers, jobs }: Work) {
-  jobs.forEach(checkPause);
+/** What a worker does: it processes events as they come, folds changes into the totals, and repeats jobs. */
+export function startJobs(dependencies: WorkerDependencies, given: { handlers: Handlers; jobs: Job[] }) {
   const { settings, database, log, now } = dependencies;
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
-  const closing = new AbortController();
-  const contextOf = (name: string) =>
-    systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
-  const context = contextOf('jobs');
-  /** Works again and again, each time after the pause that the work returns. */
-  function repeat(work: () => Promise<number>, away: string, back: string) {
-    const cannotTell = () => !database.available();
-    const working = watchService({ check: work, every: tryAgainAfter, cannotTell, log, away, back });
-    database.ready.then(working.checkNow, () => {});
-    return working;
-  }
-  function startJob({ name, every, run }: Job) {
-    const work = async () => {
-      await run(contextOf(name), settings, closing.signal);
-      return every * second;
-    };
-    return repeat(work, `The job "${name}" fails.`, `The job "${name}" is done again.`);
-  }
-  /** Trims old records every hour, in batches, so that no write waits for long. */
-  function startTrimming(what: string, days: number, deleteBatch: typeof trimEvents) {
-    let trimmed = 0;
-    const trim = async () => {
-      const deleted = await deleteBatch(context, new Date(context.now().getTime() - days * day));
-      trimmed += deleted;
-      if (deleted > 0) return 0;
-      if (trimmed > 0) log.info(`Trimmed ${trimmed} ${what}.`);
-      trimmed = 0;
-      return hour;
-    };
-    const orLater = (error: unknown) => {
-      if (isLockedOut(error)) return tryAgainAfter;
-      throw error;
-    };
-    const work = () => trim().catch(orLater);
-    return repeat(work, `Old ${what} cannot be trimmed.`, `Old ${what} are trimmed again.`);
-  }
-  const running = [
-    startWorker(dependencies, handlers, context),
-    startTrimming('webhook events', eventDays, trimEvents),
-    startTrimming('idempotency keys', keptDays, trimKeys),
-    ...(auditDays > 0 ? [startTrimming('audit log entries', auditDays, trimAudit)] : []),
-    ...jobs.map(startJob),
+  const jobs = [
+    trimming('webhook events', eventDays, trimEvents),
+    trimming('idempotency keys', keptDays, trimKeys),
+    ...(auditDays > 0 ? [trimming('audit log entries', auditDays, trimAudit)] : []),
+    ...given.jobs,
   ];
+  for (const { name, every } of jobs)
+    if (!(every > 0 && every <= longestPause))
+      throw new Error(`The pause of the job "${name}" must be above 0 and at most ${longestPause} seconds.`);
+  const closing = new AbortController();
+  const contextFor = (name: string) =>
+    systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
+  function repeat({ name, every, run }: Job) {
+    const context = contextFor(name);
+    const repeated = watchService({
+      check: async () => {
+        await run(context, settings, closing.signal);
+        return every * second;
+      },
+      // What fails, or meets a lock of another process or of a write, is tried again after this.
+      every: 10 * second,
+      cannotTell: error => !database.available() || isLockedOut(error),
+      log,
+      away: `The job "${name}" fails.`,
+      back: `The job "${name}" is done again.`,
+    });
+    database.ready.then(repeated.checkNow, () => {});
+    return repeated;
+  }
+  const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(repeat)];
   const stopFolding = startFolding(database, log);
   return {
     async close() {

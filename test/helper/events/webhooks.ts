@@ -130,26 +130,23 @@ export async function buildReceiver(
   const database = await openTestDatabase(t);
   const calls = openCalls(database);
   const used = handle ? handling('payment_intent.succeeded', oneByOne(handle)) : handlers;
+  const given = { ...domain, ...(used && { handlers: used }) };
   const shared = {
     settings: { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }), ...settings },
     database,
     metrics: openMetrics(database),
     log,
-    ...(used && { handlers: used }),
     ...(now && { now }),
   };
   /** A worker; a second one is as after a restart. */
   const restart = () => {
     const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
-    const jobs = startJobs(
-      { ...shared, settings, calls, retryDelay },
-      { handlers: used ?? domain.handlers, jobs: [] },
-    );
+    const jobs = startJobs({ ...shared, settings, calls, retryDelay }, given);
     t.teardown(() => jobs.close());
     return jobs;
   };
   const jobs = restart();
-  const app = await build(t, { ...shared, callWorkers: calls.call });
+  const app = await build(t, { ...shared, domain: given, callWorkers: calls.call });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(
