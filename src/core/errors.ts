@@ -40,6 +40,13 @@ export class AppError extends Error {
   }
 }
 
+/** The code of an error, or of what caused it: one of ours, of the database or of the system. */
+export function codeOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  return undefined;
+}
+
 /** A function that makes an error, with what the OpenAPI document says of it: in words, and by an example. */
 export const refusal = <A extends unknown[]>(
   summary: string,

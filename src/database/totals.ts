@@ -1,9 +1,10 @@
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { watchService } from '../telemetry/watch.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { isLockedOut, isOutage } from './databaseErrors.ts';
+import { watchIn } from './metrics.ts';
+import { watchService } from './watch.ts';
 import { inLongTransaction } from './write.ts';
 
 /**
@@ -54,7 +55,7 @@ export function watchTotals(metrics: Metrics, database: Database): void {
   const read = (text: string) => async (db: Connection) =>
     Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));
   const waitingHelp = 'Changes that are not in the kept totals yet, up to 100,000.';
-  metrics.watchIn(database, 'totals_changes_waiting', waitingHelp, read(changesWaiting));
+  watchIn(metrics, database, 'totals_changes_waiting', waitingHelp, read(changesWaiting));
   const oldestHelp = 'For how long the oldest open or prepared transaction of the database has been open.';
-  metrics.watchIn(database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransaction));
+  watchIn(metrics, database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransaction));
 }

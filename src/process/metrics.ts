@@ -1,5 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { Database } from '../database/database.ts';
+import { watchDatabase } from '../database/metrics.ts';
 import { watchTotals } from '../database/totals.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { watchBacklog } from '../webhooks/backlog.ts';
@@ -8,7 +9,7 @@ import { watchBacklog } from '../webhooks/backlog.ts';
 export function openMetrics(database: Database): Metrics {
   const metrics = new Metrics();
   collectDefaultMetrics({ register: metrics.registry });
-  metrics.watchDatabase(database);
+  watchDatabase(metrics, database);
   watchTotals(metrics, database);
   watchBacklog(metrics, database);
   return metrics;

@@ -1,13 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Connection } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
 
 /** Seconds. The last one is longer than a handler has by default. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /** The current value, or one for each value of the label; undefined when there is none. */
-type Reading = number | Map<string, number> | undefined;
+export type Reading = number | Map<string, number> | undefined;
 
 /** All metrics. Dashboards and alerts use their names. */
 export class Metrics {
@@ -61,32 +58,6 @@ export class Metrics {
         else for (const [key, each] of value ?? []) this.set({ [label]: key }, each);
       },
     });
-  }
-
-  /** The same for what a database knows. Without an answer there is no value, rather than an old one or a long wait. */
-  watchIn(
-    { available, reads }: Database,
-    name: string,
-    help: string,
-    read: (db: Connection) => Promise<Reading>,
-    label?: string,
-  ): void {
-    const readNow = () =>
-      Promise.race([read(reads).catch(() => undefined), sleep(1000, undefined, { ref: false })]);
-    this.watch(name, help, () => (available() ? readNow() : undefined), label);
-  }
-
-  watchDatabase({ available, hasConnections, load }: Database): void {
-    const isUp = () => Number(available() && hasConnections());
-    this.watch('database_up', 'Whether requests reach the database, and it is up to date.', isUp);
-    if (load === undefined) return;
-    const byState = () => {
-      const { connections, reading, writing } = load();
-      return new Map(Object.entries({ reading, writing, idle: connections - reading - writing }));
-    };
-    this.watch('database_connections', 'Connections for requests, by state.', byState, 'state');
-    const waiting = () => load().waiting;
-    this.watch('database_statements_waiting', 'Statements waiting for a connection.', waiting);
   }
 
   #counter<Label extends string>(name: string, help: string, labelNames: Label[] = []): Counter<Label> {

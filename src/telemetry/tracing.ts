@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { serviceName } from '../../schemas/name.ts';
-import { databaseFailure } from '../database/databaseErrors.ts';
+import { codeOf } from '../core/errors.ts';
 
 /** Undefined while tracing is off. */
 let tracer: Tracer | undefined;
@@ -37,7 +37,7 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: () => 
       return await work();
     } catch (error) {
       // Not its message, which may contain personal data.
-      const message = databaseFailure(error)?.code ?? (error as Error).name;
+      const message = codeOf(error) ?? (error as Error).name;
       span.setStatus({ code: SpanStatusCode.ERROR, message });
       throw error;
     } finally {

@@ -5,6 +5,7 @@ import type { Context } from '../access/context.ts';
 import { need } from '../access/need.ts';
 import { type Connection, orm } from '../database/connection.ts';
 import type { Database } from '../database/database.ts';
+import { watchIn } from '../database/metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 const open = ['received', 'failed', 'dead'] as const;
@@ -38,7 +39,7 @@ export async function getBacklog(context: Context): Promise<Backlog> {
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
 export function watchBacklog(metrics: Metrics, database: Database): void {
-  metrics.watchIn(database, 'webhook_events', 'Events that are not done, by status.', countOpen, 'status');
+  watchIn(metrics, database, 'webhook_events', 'Events that are not done, by status.', countOpen, 'status');
   const help = 'For how long the event has waited that is due for the longest time.';
-  metrics.watchIn(database, 'webhook_oldest_waiting_seconds', help, longestWaiting);
+  watchIn(metrics, database, 'webhook_oldest_waiting_seconds', help, longestWaiting);
 }

@@ -5,8 +5,8 @@ import { AppError, invalidToken, OperatorError, unavailable } from '../../core/e
 import { setBounded } from '../../core/kept.ts';
 import type { Database } from '../../database/database.ts';
 import { reasonOf } from '../../database/databaseErrors.ts';
+import { watchService } from '../../database/watch.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { watchService } from '../../telemetry/watch.ts';
 import { tokenHashOf } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';

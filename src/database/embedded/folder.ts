@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { watchService } from '../../telemetry/watch.ts';
+import { watchService } from '../watch.ts';
 import { openClient } from './client.ts';
 
 /** Each start fills the buffers with zeros: with the default of 128 MB, that is a third of its time. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { reasonForLog } from '../database/databaseErrors.ts';
+import { reasonForLog } from './databaseErrors.ts';
 
 /** All times are in milliseconds. */
 interface Watched {

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Metrics, Reading } from '../telemetry/metrics.ts';
+import type { Connection } from './connection.ts';
+import type { Database } from './database.ts';
+
+/** A gauge of what a database knows. Without an answer there is no value, rather than an old one or a long wait. */
+export function watchIn(
+  metrics: Metrics,
+  { available, reads }: Database,
+  name: string,
+  help: string,
+  read: (db: Connection) => Promise<Reading>,
+  label?: string,
+): void {
+  const readNow = () =>
+    Promise.race([read(reads).catch(() => undefined), sleep(1000, undefined, { ref: false })]);
+  metrics.watch(name, help, () => (available() ? readNow() : undefined), label);
+}
+
+export function watchDatabase(metrics: Metrics, { available, hasConnections, load }: Database): void {
+  const isUp = () => Number(available() && hasConnections());
+  metrics.watch('database_up', 'Whether requests reach the database, and it is up to date.', isUp);
+  if (load === undefined) return;
+  const byState = () => {
+    const { connections, reading, writing } = load();
+    return new Map(Object.entries({ reading, writing, idle: connections - reading - writing }));
+  };
+  metrics.watch('database_connections', 'Connections for requests, by state.', byState, 'state');
+  const waiting = () => load().waiting;
+  metrics.watch('database_statements_waiting', 'Statements waiting for a connection.', waiting);
+}
