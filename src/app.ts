@@ -40,6 +40,7 @@ import { trustedProxies } from './config/trustedProxies.ts';
 import { listOf } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { domain as ours } from './domain/index.ts';
+import { refuseWrongJobs } from './jobs.ts';
 import { refuseSameNames, refuseTakenNames, refuseTakenPath } from './records/names.ts';
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
@@ -67,6 +68,7 @@ export async function buildApp(dependencies: AppDependencies) {
   const { version } = manifest;
   const links = [...pages, ...domain.pages].map(({ name }) => name);
   refuseSameNames('links of GET /', links, 'page');
+  refuseWrongJobs(domain.jobs);
   for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
   const app = serverOf(settings, log);
   const allowance = await openRateLimits(settings, log);

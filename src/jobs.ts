@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../schemas/settings.ts';
 import { type Context, systemContext } from './access/context.ts';
+import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { startFolding } from './database/totals.ts';
 import { watchService } from './database/watch.ts';
 import { trimAudit } from './records/audit.ts';
 import { keptDays, trimKeys } from './records/idempotency.ts';
+import { refuseSameNames } from './records/names.ts';
 import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handler.ts';
 import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
@@ -24,6 +26,17 @@ export interface Job {
   every: number;
   /** The signal tells that the worker ends: it waits for five seconds. */
   run(context: Context, settings: Settings, signal: AbortSignal): Promise<void>;
+}
+
+/** Refuses jobs that cannot be repeated, or told apart in the log. */
+export function refuseWrongJobs(jobs: Job[]): void {
+  const names = jobs.map(({ name }) => name);
+  refuseSameNames('jobs', names, 'job');
+  for (const { name, every } of jobs)
+    if (!(every > 0 && every <= longestPause))
+      throw new OperatorError(
+        `The pause of the job '${name}' must be above 0 and at most ${longestPause} seconds.`,
+      );
 }
 
 /** Deletes old records in batches, so that no write waits for long. */
@@ -49,9 +62,6 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
     ...(auditDays > 0 ? [trimming('audit log entries', auditDays, trimAudit)] : []),
     ...given.jobs,
   ];
-  for (const { name, every } of jobs)
-    if (!(every > 0 && every <= longestPause))
-      throw new Error(`The pause of the job "${name}" must be above 0 and at most ${longestPause} seconds.`);
   const closing = new AbortController();
   const contextFor = (name: string) =>
     systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');

@@ -4,7 +4,7 @@ import t from 'tap';
 import { readSettings } from '../src/config/settings.ts';
 import { domain } from '../src/domain/index.ts';
 import { users } from '../src/domain/users.ts';
-import { type Job, startJobs } from '../src/jobs.ts';
+import { type Job, refuseWrongJobs, startJobs } from '../src/jobs.ts';
 import { openMetrics } from '../src/process/metrics.ts';
 import { openCalls } from '../src/webhooks/calls.ts';
 import { build } from './helper/app.ts';
@@ -71,11 +71,12 @@ t.test('at the end, a job is told, and waited for no longer than five seconds', 
   t.ok(Date.now() - begun < 10_000);
 });
 
-t.test('a pause that no timer of Node can wait for is refused', async t => {
+t.test('a pause that no timer of Node can wait for is refused, and a second job of one name', async t => {
+  const job = { name: 'greet', every: 1, run: async () => {} };
   for (const every of [0, -1, Number.NaN, 30 * 24 * 3600])
-    await t.rejects(
-      work(async () => {}, every),
-      /The pause of the job "greet" must be above 0/,
-      `${every}`,
-    );
+    t.throws(() => refuseWrongJobs([{ ...job, every }]), {
+      message: "The pause of the job 'greet' must be above 0 and at most 2147483 seconds.",
+    });
+  t.throws(() => refuseWrongJobs([job, job]), { message: "Two jobs have the name 'greet': rename a job." });
+  refuseWrongJobs([job, { ...job, name: 'part' }]);
 });

@@ -1,4 +1,4 @@
-import { buildSchema, type FieldNode, type GraphQLResolveInfo, printSchema } from 'graphql';
+import { buildSchema, type FieldNode, type GraphQLResolveInfo, isObjectType, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
 import type { Context } from '../../src/access/context.ts';
 import type { Budget } from '../../src/access/limits/budget.ts';
@@ -67,7 +67,16 @@ export function makeSchema(parts: SchemaPart[]) {
   return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
 }
 
-export const schemaText = (parts: SchemaPart[]) => `${printSchema(makeSchema(parts))}\n`;
+/** The schema as text. Mercurius would refuse a resolver of no field only when the first request comes. */
+export function schemaText(parts: SchemaPart[]): string {
+  const schema = makeSchema(parts);
+  for (const [type, fields] of parts.flatMap(({ resolvers = {} }) => Object.entries(resolvers))) {
+    const known = schema.getType(type);
+    const found = Object.keys(fields).find(name => !(isObjectType(known) && known.getFields()[name]));
+    if (found) throw new Error(`There is no field ${type}.${found} for a resolver.`);
+  }
+  return `${printSchema(schema)}\n`;
+}
 
 /** The resolvers by type; several parts may add fields to one type. */
 export function makeResolvers(parts: SchemaPart[]): IResolvers {

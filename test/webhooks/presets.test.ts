@@ -192,12 +192,17 @@ t.test('the command has a true event of every type that is handled', async t => 
     [/[._](canceled|expired|completed|deleted)$/, 'canceled'],
   ];
   for (const [name, own] of handlers)
-    for (const [type, { status: path }] of own) {
+    for (const [type, { status: path, effect }] of own) {
       const customer = `${name} ${type}`;
       const provider = providers.get(name) as Provider;
       const { body, headers } = sampleEvent(provider, { type, id: `evt_${type}`, customer });
       await call('POST', `/api/webhooks/${name}`, 200, { raw: body, headers });
       const query = new URLSearchParams({ customer });
+      // Another effect may find nothing to change.
+      if (!effect.includes('subscription becomes')) {
+        t.match(await eventually(`${query}`, 'processed', 'ignored'), { type }, customer);
+        continue;
+      }
       t.match(await eventually(`${query}`, 'processed'), { type, reason: null, occurredAt: /Z$/ }, customer);
       const [, expected] = said.find(([word]) => word.test(type)) ?? [];
       const { status } = (await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200)).body;

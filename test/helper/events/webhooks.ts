@@ -167,11 +167,11 @@ export async function buildReceiver(
   }
 
   /** The first event that the query selects, once it has this status. */
-  async function eventually(query: string, status: string) {
+  async function eventually(query: string, ...wanted: string[]) {
     let found: { status: string } | undefined;
-    await until(`an event with ${query} is ${status}`, async () => {
+    await until(`an event with ${query} is ${wanted.join(' or ')}`, async () => {
       found = (await app.call('GET', `/api/webhook-events?${query}`, 200)).body.data[0];
-      return found?.status === status;
+      return wanted.includes(found?.status ?? '');
     });
     // biome-ignore lint/suspicious/noExplicitAny: tests read all its members
     return found as any;
