@@ -1,7 +1,8 @@
 -- Spreads the tables that grow with the events over the nodes of Citus: `npm run migrate -- --spread`, once.
 --
--- Users and other records, keys, the audit log and the queue stay on the coordinator: one address for one user and exact totals need one
--- node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of them wait.
+-- The tables of the application, keys, the audit log and the queue stay on the coordinator: one address for one user and exact
+-- totals need one node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of
+-- them wait.
 -- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 
 -- Citus commits in two phases when a transaction wrote to two of its tables' nodes. The queue and the audit log are plain tables

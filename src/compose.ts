@@ -39,7 +39,7 @@ export function compose({ resources, ...others }: Domain) {
     records,
     /** What examples are about: the first one that belongs to another, because it has most to show. */
     example: (records.find(each => each.parentRelations.length > 0) ?? records[0]) as AnyResource,
-    routes: all.flatMap(({ routes }) => routes as Plugin[]),
+    routes: all.flatMap(({ routes }): Plugin[] => routes),
     /** All resources, whose changes clients can follow. */
     followed,
     change: changeOf(followed),

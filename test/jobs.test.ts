@@ -57,7 +57,7 @@ t.test('a job that fails is tried again, and the log says so once', async t => {
   );
 });
 
-t.test('at the end, a job is told, and waited for no longer than five seconds', async t => {
+t.test('at the end, a job is told, and not waited for if it goes on', async t => {
   let signal: AbortSignal | undefined;
   const { jobs } = await work((_context, _settings, ends) => {
     signal = ends;
@@ -65,10 +65,8 @@ t.test('at the end, a job is told, and waited for no longer than five seconds', 
   }, 1);
   await until('it runs', async () => signal !== undefined);
   t.equal(signal?.aborted, false);
-  const begun = Date.now();
   await jobs.close();
   t.equal(signal?.aborted, true);
-  t.ok(Date.now() - begun < 10_000);
 });
 
 t.test('a pause that no timer of Node can wait for is refused, and a second job of one name', async t => {

@@ -44,6 +44,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   const { version, open, resources, counted } = options;
   const all = [...pages, ...options.pages];
   const links = [...all, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
+  // Different numbers show that each has its own.
   const example = Object.fromEntries(counted.map(({ plural }, i) => [plural, 2 * i + 1]));
   const send = servePage(app, '/home', { title: serviceTitle, body: '' });
 

@@ -51,7 +51,7 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  // Another application of this process may have one of the same name.
+  // A check that is compiled keeps its schemas. Each application of a process makes some of them anew, with equal names.
   for (const [id, component] of componentsIn(schema))
     if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
   const validate = ajv.compile(schema);

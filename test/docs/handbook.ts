@@ -61,7 +61,7 @@ export async function succeeds(t: Test, line: string, folder: string): Promise<v
 /** Tests that read what there is from lists or from the document. */
 export const knowWhatIsAdded = [
   ...['access/own', 'access/ownGraphql', 'docs/openapi', 'http/requests/idempotentRoutes'],
-  ...['records/scopes', 'rest/walks'],
+  ...['core/layers', 'records/scopes', 'rest/walks'],
 ].map(test => `test/${test}.test.ts`);
 
 /** A copy of the project in a folder of its own, which shares only the installed packages. */
