@@ -1,16 +1,11 @@
-import { type Static, Type } from '@sinclair/typebox';
-import { text } from './parts/common.ts';
+import type { Static } from '@sinclair/typebox';
+import { email, text } from './parts/common.ts';
 import { contractOf } from './parts/contract.ts';
 
 export const user = contractOf('User', 'A person who writes posts.', {
   members: {
     name: text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace'),
-    email: Type.String({
-      format: 'email',
-      maxLength: 254,
-      description: 'The e-mail address. Unique regardless of case, stored as given.',
-      examples: ['ada@example.com'],
-    }),
+    email: email('The e-mail address. Unique regardless of case, stored as given.'),
   },
   sorts: ['name', 'email'],
   filters: {

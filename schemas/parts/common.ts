@@ -47,8 +47,20 @@ export const Id = Type.String({
 
 export const wholeNumber = (description: string) =>
   Type.Integer({ minimum: -2147483648, maximum: 2147483647, description, examples: [1] });
+/** An amount in the smallest unit of its currency. Larger ones would be rounded by clients that read JSON. */
+export const cents = (description: string) =>
+  Type.Integer({
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description,
+    examples: [1999],
+  });
 export const number = (description: string) => Type.Number({ description, examples: [1.5] });
 export const boolean = (description: string) => Type.Boolean({ description, examples: [true] });
+
+/** An address, stored as given; lists and unique indexes compare it regardless of case. */
+export const email = (description: string) =>
+  Type.String({ format: 'email', maxLength: 254, description, examples: ['ada@example.com'] });
 
 /** A time that clients send, in any zone. The service stores and returns it in UTC, in milliseconds. */
 export const time = (description: string) =>

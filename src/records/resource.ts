@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import { getTableColumns, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
+import { eq, getTableColumns, type PgColumn, type PgTable, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/parts/contract.ts';
 import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
@@ -102,6 +102,9 @@ type Operation<F> = F & {
 /** A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert. */
 type Same<A, B> = [A, B] extends [B, A] ? unknown : never;
 
+/** An address regardless of case, as its index has it. */
+const folded = (text: SQLWrapper | undefined) => sql`lower(${text})`;
+
 export function resourceOf<C extends Contract, T extends ResourceTable>(
   plural: string,
   contract: C,
@@ -125,17 +128,23 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   const [noun, nouns] = [wordsOf(name), wordsOf(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
+  const isEmail = (member: string) => contract.record.properties[member]?.format === 'email';
+  const filterBy = (member: string) =>
+    isEmail(member)
+      ? (value: SQLWrapper) => eq(folded(columnOf(member)), folded(sql`${value} collate "C"`))
+      : columnOf(member);
+  const sortBy = (member: string) => (isEmail(member) ? folded(columnOf(member)) : columnOf(member));
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     scope: 'read or own',
     table,
     counted,
     filters: {
       ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
-      ...Object.fromEntries(contract.filters.map(filter => [filter, columnOf(filter)])),
+      ...Object.fromEntries(contract.filters.map(filter => [filter, filterBy(filter)])),
       ...filters,
     },
     sorts: {
-      ...Object.fromEntries(contract.sorts.map(sort => [sort, [columnOf(sort)]])),
+      ...Object.fromEntries(contract.sorts.map(sort => [sort, [sortBy(sort)]])),
       createdAt: [],
       ...sorts,
     },

@@ -1,11 +1,13 @@
 import type { Test } from 'tap';
-import type { Post } from '../../schemas/post.ts';
 import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
+import type { AnyResource } from '../../src/records/resource.ts';
+import { domain } from '../world/index.ts';
 import { type Answer, Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
+import { makeRecord } from './resources/records.ts';
 
 export interface Call {
   body?: unknown;
@@ -26,6 +28,7 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
     settings: { ...defaults, ...settings },
     database: used,
     log: testLog,
+    domain,
     // A busy machine would be mistaken for an overloaded service.
     maxDelay: Number.POSITIVE_INFINITY,
     ...others,
@@ -66,8 +69,12 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
     const body = { name: 'Ada Lovelace', email: `user${++made}@example.com`, ...members };
     return (await call('POST', '/api/users', 201, { body })).body as User;
   };
-  const newPost = async (members: { authorId: string } & Partial<Post>) =>
-    (await call('POST', '/api/posts', 201, { body: { title: `Notes ${++made}`, ...members } })).body as Post;
+  type RecordOf<R extends AnyResource> = R['table']['$inferSelect'];
+  /** Creates a record with all its members, and with the parents that it needs. */
+  const make = <R extends AnyResource>(resource: R, members: Partial<RecordOf<R>> = {}) =>
+    makeRecord(call, resource, members) as Promise<RecordOf<R>>;
+  const newPost = async (members: object) =>
+    (await call('POST', '/api/posts', 201, { body: { title: `Notes ${++made}`, ...members } })).body as any;
 
-  return { app, send, call, newUser, newPost, database: used };
+  return { app, send, call, newUser, make, newPost, database: used };
 }

@@ -18,17 +18,17 @@ export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
   return { ...built, database, statements: sent, post, ask, errorsOf };
 }
 
-/** Inserts users with posts straight into the database: the API would take long for so many. */
-export async function fill({ writes }: Database, users: number, postsEach: number): Promise<void> {
+/** Inserts burrows with specimens straight into the database: the API would take long for so many. */
+export async function fill({ writes }: Database, burrows: number, specimensEach: number): Promise<void> {
   const id = (kind: number, number: string) =>
     `('019aa5d0-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
-  const insertUsers = `insert into users select ${id(1, 'n')}, 'User ' || n, 'user' || n || '@example.com', now(), now()
-    from generate_series(1, ${users}) n`;
-  const insertPosts = `insert into posts
-    select ${id(2, `(u * ${postsEach} + p)`)}, 'Post ' || p || ' of ' || u, 'draft', ${id(1, 'u')}, now(), now()
-    from generate_series(1, ${users}) u, generate_series(1, ${postsEach}) p`;
+  const insertBurrows = `insert into burrows (id, label, created_at, updated_at)
+    select ${id(1, 'n')}, 'Burrow ' || n, now(), now() from generate_series(1, ${burrows}) n`;
+  const insertSpecimens = `insert into specimens (id, label, burrow_id, created_at, updated_at)
+    select ${id(2, `(b * ${specimensEach} + s)`)}, 'Specimen ' || s || ' of ' || b, ${id(1, 'b')}, now(), now()
+    from generate_series(1, ${burrows}) b, generate_series(1, ${specimensEach}) s`;
   await inLongTransaction(writes, async inside => {
-    await inside.rows(insertUsers, []);
-    await inside.rows(insertPosts, []);
+    await inside.rows(insertBurrows, []);
+    await inside.rows(insertSpecimens, []);
   });
 }

@@ -8,6 +8,10 @@ export interface FieldType {
   args: (words: string) => string;
   /** The function that makes the column. */
   column: string;
+  /** The second argument of that function. */
+  options?: string;
+  /** What of the column its indexes have, if not the whole of it. */
+  indexed?: (column: string) => string;
   /** A rule for every client of the database, by its name. */
   check?: { name: string; rule: (column: string) => string };
   /** The words of an enum, of which the first is the default. */
@@ -32,6 +36,21 @@ const types: Record<string, FieldType> = {
   // Too long for an index.
   text: textOf(20_000),
   integer: { member: 'wholeNumber', args: theWords, column: 'integer', ...listed },
+  cents: {
+    member: 'cents',
+    args: words => `'The ${words} in cents.'`,
+    column: 'bigint',
+    options: "{ mode: 'number' }",
+    ...listed,
+  },
+  email: {
+    member: 'email',
+    args: theWords,
+    column: 'textByCode',
+    check: { name: 'length', rule: column => `char_length(${column}) between 3 and 254` },
+    indexed: column => `sql\`lower(\${${column}})\``,
+    ...listed,
+  },
   number: { member: 'number', args: theWords, column: 'doublePrecision', ...listed },
   boolean: {
     member: 'boolean',

@@ -27,7 +27,7 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
     ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
   ];
   return `import type { Static } from '@sinclair/typebox';
-import { boolean, date, Id, json, number, oneOf, text, time, wholeNumber } from './parts/common.ts';
+import { boolean, cents, date, email, Id, json, number, oneOf, text, time, wholeNumber } from './parts/common.ts';
 import { contractOf, orDefault, orNull } from './parts/contract.ts';
 
 export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
@@ -56,7 +56,7 @@ function tableFile(plan: Plan): string {
   const rules = rulesOf(plan);
   return `import type { ${title} } from '../../schemas/${name}.ts';
 import { instant, json, recordColumns, textByCode } from '../columns.ts';
-import { boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
 ${importsOf(plan, ({ plural }) => plural)}
 
 export const ${plural} = pgTable(
@@ -82,11 +82,10 @@ function rulesOf(plan: Plan): string[] {
       const of = resource.plural === plural ? 'table' : resource.plural;
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
-    ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), member)),
-    ...filtered.map(({ name, column }) => indexOn(table, column, name)),
+    ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), `table.${member}`)),
+    ...filtered.map(field => indexOn(table, field.column, indexedOf(field))),
     ...uniquesOf(plan).map(
-      ({ columns, members }) =>
-        `uniqueIndex('${table}_${columns.join('_')}_key').on(${members.map(member => `table.${member}`).join(', ')})`,
+      ({ columns, indexed }) => `uniqueIndex('${table}_${columns.join('_')}_key').on(${indexed.join(', ')})`,
     ),
     ...fields.flatMap(({ name, column, type: { check } }) =>
       check ? `check('${table}_${column}_${check.name}', sql\`${check.rule(`\${table.${name}}`)}\`)` : [],
@@ -94,13 +93,15 @@ function rulesOf(plan: Plan): string[] {
   ];
 }
 
-const indexOn = (table: string, column: string, member: string) =>
-  `index('${table}_${column}_index').on(table.${member}, table.id)`;
+const indexOn = (table: string, column: string, indexed: string) =>
+  `index('${table}_${column}_index').on(${indexed}, table.id)`;
+const indexedOf = ({ name, type }: Field) => type.indexed?.(`table.${name}`) ?? `table.${name}`;
 const notNull = ({ isOptional }: { isOptional: boolean }) => (isOptional ? '' : '.notNull()');
 
 function columnOf(field: Field, title: string): string {
   const { name, column, type, isOptional } = field;
-  const made = `${type.column}(${column === name ? '' : `'${column}'`})`;
+  const args = [column === name ? [] : `'${column}'`, type.options ?? []].flat();
+  const made = `${type.column}(${args.join(', ')})`;
   const words = type.words ? `.$type<${title}['${name}']>()` : '';
   return `${made}${words}${notNull(field)}${type.words && !isOptional ? `.default('${type.words[0]}')` : ''}`;
 }
@@ -108,10 +109,16 @@ function columnOf(field: Field, title: string): string {
 /** Unique fields. Without fields, all parents together. */
 const uniquesOf = ({ parents, fields }: Plan) =>
   fields.length === 0
-    ? [{ columns: parents.map(({ column }) => column), members: parents.map(({ member }) => member) }]
+    ? [
+        {
+          columns: parents.map(({ column }) => column),
+          members: parents.map(({ member }) => member),
+          indexed: parents.map(({ member }) => `table.${member}`),
+        },
+      ]
     : fields
         .filter(({ isUnique }) => isUnique)
-        .map(({ column, name }) => ({ columns: [column], members: [name] }));
+        .map(field => ({ columns: [field.column], members: [field.name], indexed: [indexedOf(field)] }));
 
 /** The fields whose values have kept totals. */
 export const countedOf = ({ fields }: Plan) =>

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { wholeText } from '../../../schemas/parts/common.ts';
-import { domain } from '../../../src/domain/index.ts';
 import type { AnyResource, Operations } from '../../../src/records/resource.ts';
+import { domain } from '../../world/index.ts';
 import type { Answer, Call } from '../app.ts';
 
 export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { spread } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { makeTables } from '../../world/tables.ts';
 import { PostgresNode } from '../cluster/postgres.ts';
 import { freePort } from '../servers/ports.ts';
 
@@ -55,6 +56,7 @@ export class Citus {
     const url = await citus.createDatabase(database);
     const opened = openPostgres({ url, connections: 1 }, pino({ level: 'silent' }));
     await opened.ready;
+    await makeTables(opened.writes);
     await spread(opened.writes);
     await opened.close();
     return citus;

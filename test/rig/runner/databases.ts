@@ -6,6 +6,7 @@ import { connectionOf } from '../../../src/database/embedded/client.ts';
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { migrate } from '../../../src/database/migrations/migrations.ts';
 import { openPostgres } from '../../../src/database/postgres/postgres.ts';
+import { makeTables } from '../../world/tables.ts';
 import { Citus } from '../citus/citus.ts';
 import { LocalPostgres } from '../cluster/postgres.ts';
 import { freePort } from '../servers/ports.ts';
@@ -17,6 +18,7 @@ export async function makeSnapshot(folder: string): Promise<string> {
   // Small, because each test unpacks it: 1 MB of log instead of 16, and no templates for new databases.
   const client = await PGlite.create({ initDbStartParams: ['--wal-segsize=1'] });
   await migrate(connectionOf(client));
+  await makeTables(connectionOf(client));
   for (const name of ['template0', 'template1']) {
     await client.exec(`update pg_database set datistemplate = false where datname = '${name}'`);
     await client.exec(`drop database ${name}`);
@@ -32,6 +34,7 @@ export async function makeDataFolder(folder: string): Promise<string> {
   // Not `data`: that is the folder of a service that a test starts without one.
   const path = join(folder, 'template');
   const database = await openEmbedded({ folder: path }, silent);
+  await makeTables(database.writes);
   await database.close();
   return path;
 }
@@ -63,6 +66,7 @@ export async function startServer(folder: string) {
   await server.query('create database triport_template');
   const template = openPostgres({ url: server.urlOf('triport_template'), connections: 1 }, silent);
   await template.ready;
+  await makeTables(template.writes);
   await template.close();
   return { url: server.urlOf('postgres'), stop: () => server.stop() };
 }

@@ -1,0 +1,13 @@
+import { registerHooks } from 'node:module';
+
+const [ours, world] = ['../../src/domain/index.ts', './index.ts'].map(
+  path => new URL(path, import.meta.url).href,
+) as [string, string];
+
+// Imported first, it gives a process of the service the resources of the tests, too.
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    return found.url === ours && context.parentURL !== world ? { ...found, url: world } : found;
+  },
+});
