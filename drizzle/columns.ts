@@ -29,6 +29,16 @@ export const recordColumns = () => ({
   updatedAt: instant('updated_at').notNull(),
 });
 
+/**
+ * The columns of a table whose rows are records of this type: one that is forgotten, or of another type, is an error at
+ * its name.
+ */
+export type ColumnsOf<R> = { [Name in keyof R]: ColumnOf<R[Name]> };
+type ColumnOf<T> = { _: { notNull: null extends T ? boolean : true } } & (
+  | { _: { data: NonNullable<T> } }
+  | { _: { $type: NonNullable<T> } }
+);
+
 /** Bytes as they came: text columns refuse NUL, and JSON columns rewrite their values. */
 export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',

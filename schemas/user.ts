@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { email, text } from './parts/common.ts';
 import { contractOf } from './parts/contract.ts';
 
-export const user = contractOf('User', 'A person who writes posts.', {
+export const user = contractOf('User', 'A person.', {
   members: {
     name: text(1, 200, 'The name, 1 to 200 characters.', 'Ada Lovelace'),
     email: email('The e-mail address. Unique regardless of case, stored as given.'),

@@ -9,9 +9,11 @@ import { readSettings } from '../src/config/settings.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import type { Database } from '../src/database/database.ts';
 import { domain } from '../src/domain/index.ts';
+import { joinMigrations } from './lib/journal.ts';
 
-const usage = `npm run generate [-- --check]: writes the files that are generated from the code. With --check it writes
-nothing, and fails when one of them is out of date.
+const usage = `npm run generate [-- --check]: writes the files that are generated from the code. Where a merge left a
+conflict in them it is gone then, also in the journal of the migrations. With --check it writes nothing, and fails when one of
+them is out of date.
 
 Example: npm run generate`;
 
@@ -79,6 +81,7 @@ function graphqlSchema(): string {
 }
 
 async function generate({ values: { check } }: Arguments<typeof options>, io: Io) {
+  const merged = await joinMigrations(check);
   const files = {
     '.env.example': envExample(),
     'docs/settings.md': settingsPage(),
@@ -88,8 +91,8 @@ async function generate({ values: { check } }: Arguments<typeof options>, io: Io
   const stale = Object.entries(files).filter(
     ([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text,
   );
-  const names = stale.map(([path]) => path).join(', ');
-  if (stale.length === 0) return io.out('The generated files are up to date.');
+  const names = [...merged, ...stale.map(([path]) => path)].join(', ');
+  if (names === '') return io.out('The generated files are up to date.');
   if (check)
     throw new OperatorError(`Out of date: ${names}. Run \`npm run generate\` and commit the result.`);
   for (const [path, text] of stale) writeFileSync(path, text);

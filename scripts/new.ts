@@ -6,22 +6,22 @@ import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { openEmbedded } from '../src/database/embedded/embedded.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
-import { type Plan, planOf } from './lib/resource/plan.ts';
+import { type Plan, planOf, wordsOfService } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
 migration, service and tests, ready to edit, and one line in src/domain/resources.ts. What is refused leaves nothing behind. Commit your work
 first: then git restore . && git clean -df undoes it. A database in which the service was started since keeps the table: drop it
 there, or the same name fails.
 
-  --fields      names with a type: string, text (long), integer, number, boolean, time, date, json, or the words of an enum, of
-                which the first is the default. With ? it may be null; with :unique no two records have the same
-  --belongs-to  the resources that each record belongs to, such as post,user; with a name, author=user,editor=user;
+  --fields      names with a type: string, text (long), email, integer, cents, number, boolean, time, date, json, or the words of an
+                enum, of which the first is the default. With ? it may be null; with :unique no two records have the same
+  --belongs-to  the resources that each record belongs to, such as order,user; with a name, author=user,editor=user;
                 of its own kind, parent=comment?. Two of them and no field join two resources
   --owner       the user in --belongs-to whose a record is: with the scope own they may change it
   --private     only the owner may read it, besides callers with the scope read
   --plural      the plural of the name, when it is not the usual one
 
-Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:integer,status:draft|sent|paid,dueAt:time?'`;
+Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:cents,status:draft|sent|paid,dueAt:time?'`;
 
 const options = {
   'belongs-to': { type: 'string' },
@@ -51,6 +51,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
     io.out(
       `Everybody who may read sees each ${plan.noun}, although what it belongs to is private: see --private.`,
     );
+  for (const meaning of wordsOfService(plan)) io.out(meaning);
   io.out(`Start the service again: then there is /api/${plan.path}.`);
 }
 

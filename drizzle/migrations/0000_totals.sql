@@ -111,6 +111,16 @@ begin
 	insert into list_tables values (of_table, of_columns) on conflict (name) do update set columns = excluded.columns;
 	perform list_repair(of_table);
 end $$;
+-- Keeps no totals for a table any more: before it is dropped, or instead of it.
+create function list_unwatch(of_table text) returns void language plpgsql set search_path = public as $$
+begin
+	perform pg_advisory_xact_lock(7283452);
+	execute format('drop function if exists %I cascade', 'list_log_' || of_table); -- its triggers, too
+	delete from list_log where split_part(list, '.', 1) = of_table;
+	delete from list_blocks where split_part(list, '.', 1) = of_table;
+	delete from list_totals where split_part(list, '.', 1) = of_table;
+	delete from list_tables where name = of_table;
+end $$;
 -- The total of a list, and the start of a page that skips this many rows: `remaining` rows after `bound`, or before it if backward.
 -- All of it is of the snapshot of the statement that calls the function. Only index scans, because PostgreSQL keeps a plan: the
 -- one for an empty log would read every dead row of a full one, and the one for few blocks would sort all of many.

@@ -1,5 +1,5 @@
 import type { Post } from '../../schemas/post.ts';
-import { recordColumns, textByCode } from '../columns.ts';
+import { type ColumnsOf, recordColumns, textByCode } from '../columns.ts';
 import { check, foreignKey, index, pgTable, sql, uuid } from '../orm.ts';
 import { users } from './users.ts';
 
@@ -10,7 +10,7 @@ export const posts = pgTable(
     title: textByCode().notNull(),
     status: textByCode().$type<Post['status']>().notNull().default('draft'),
     authorId: uuid('author_id').notNull(),
-  },
+  } satisfies ColumnsOf<Post>,
   table => [
     foreignKey({ name: 'posts_author_id_fkey', columns: [table.authorId], foreignColumns: [users.id] }),
     index('posts_author_index').on(table.authorId, table.id),

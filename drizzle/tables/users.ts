@@ -1,4 +1,5 @@
-import { recordColumns, textByCode } from '../columns.ts';
+import type { User } from '../../schemas/user.ts';
+import { type ColumnsOf, recordColumns, textByCode } from '../columns.ts';
 import { check, index, pgTable, sql, uniqueIndex } from '../orm.ts';
 
 export const users = pgTable(
@@ -7,7 +8,7 @@ export const users = pgTable(
     ...recordColumns(),
     name: textByCode().notNull(),
     email: textByCode().notNull(),
-  },
+  } satisfies ColumnsOf<User>,
   table => [
     uniqueIndex('users_email_key').on(sql`lower(${table.email})`),
     index('users_name_index').on(table.name, table.id),

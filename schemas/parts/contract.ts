@@ -28,6 +28,9 @@ type Body<M extends TProperties> = {
   [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
 };
 
+/** A filter has the name of its member, which may end in `Id`. */
+type FilterName<Member extends string> = Member | (Member extends `${infer Name}Id` ? Name : never);
+
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
  * `createdAt`. A filter is described, such as "Only those with this name.", and compares the member of its name,
@@ -36,7 +39,7 @@ type Body<M extends TProperties> = {
 export function contractOf<
   M extends TProperties,
   const S extends (keyof M & string) | 'updatedAt' = never,
-  F extends string = never,
+  F extends FilterName<keyof M & string> = never,
 >(
   name: string,
   description: string,

@@ -6,8 +6,8 @@ import { posts } from './posts.ts';
 import { users } from './users.ts';
 
 /**
- * `/api/users`, `/api/posts` and so on, in the order of the document, the GraphQL schema and the first page. A resource
- * may have other routes and fields besides these, or only others.
+ * Each has its list under `/api/`, in this order in the document, the GraphQL schema and the first page. A resource may
+ * have other routes and fields besides these, or only others.
  */
 export const resources = [
   {

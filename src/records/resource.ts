@@ -100,7 +100,12 @@ type Operation<F> = F & {
 };
 
 /** A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert. */
-type Same<A, B> = [A, B] extends [B, A] ? unknown : never;
+type Same<A, B> = [A, B] extends [B, A]
+  ? unknown
+  : { 'These columns are not as the members': Differing<A, B> };
+type Differing<A, B> = {
+  [K in keyof A | keyof B]: K extends keyof A & keyof B ? ([A[K], B[K]] extends [B[K], A[K]] ? never : K) : K;
+}[keyof A | keyof B];
 
 /** An address regardless of case, as its index has it. */
 const folded = (text: SQLWrapper | undefined) => sql`lower(${text})`;

@@ -55,13 +55,13 @@ function tableFile(plan: Plan): string {
   ];
   const rules = rulesOf(plan);
   return `import type { ${title} } from '../../schemas/${name}.ts';
-import { instant, json, recordColumns, textByCode } from '../columns.ts';
+import { type ColumnsOf, instant, json, recordColumns, textByCode } from '../columns.ts';
 import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
 ${importsOf(plan, ({ plural }) => plural)}
 
 export const ${plural} = pgTable(
   '${table}',
-  { ...recordColumns(), ${columns.join(', ')} },
+  { ...recordColumns(), ${columns.join(', ')} } satisfies ColumnsOf<${title}>,
   ${rules.length > 0 ? `table => [${rules.join(', ')}],` : ''}
 );
 `;

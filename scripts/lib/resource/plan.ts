@@ -82,6 +82,17 @@ export function planOf(name = '', args: Description): Plan {
   };
 }
 
+const meanings: Record<string, string> = {
+  customer: 'a customer of the payment provider: in subscriptions, in events, and in /console',
+  event: 'what a payment provider has sent: in /api/webhook-events, and in /console',
+};
+
+/** Those names that mean something else in the service, with what they mean: both work, and people mix them up. */
+export const wordsOfService = ({ name, parents, fields }: Plan) =>
+  [name, ...[...parents, ...fields].map(each => each.name)].flatMap(word =>
+    Object.hasOwn(meanings, word) ? `The word ${word} also means ${meanings[word]}.` : [],
+  );
+
 function ownerIn(parents: Parent[], { owner, private: isPrivate }: Description): Parent | undefined {
   if (owner === undefined && isPrivate) throw new UsageError('--private needs --owner: nobody could read it');
   const found = parents.find(({ name }) => name === owner);

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { wholeText } from '../../../schemas/parts/common.ts';
+import { sampleValue } from '../../../scripts/lib/sampleValue.ts';
 import type { AnyResource, Operations } from '../../../src/records/resource.ts';
 import { domain } from '../../world/index.ts';
 import type { Answer, Call } from '../app.ts';
@@ -56,20 +56,4 @@ export async function newChange(call: Caller, resource: AnyResource, record: Bod
 
 /** A value for each member: each time another one, as far as the schema allows. */
 const newMembers = (properties: Record<string, TSchema>): Body =>
-  Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, newValue(member, ++made)]));
-
-function newValue(
-  { type, format, pattern, enum: words, examples, minimum = 0, maxLength = Infinity }: TSchema,
-  n: number,
-): unknown {
-  // The example differs from the default where a schema has both.
-  if (words) return examples?.[0] ?? words[0];
-  if (format === 'email') return `made${n}@example.com`;
-  if (format === 'date-time') return new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
-  if (format === 'date') return new Date(Date.UTC(2026, 0, n)).toISOString().slice(0, 10);
-  const kind = [type].flat();
-  if (kind.includes('object')) return { number: n };
-  if (kind.includes('integer') || kind.includes('number')) return Math.max(minimum, 0) + n;
-  if (kind.includes('boolean')) return true;
-  return pattern === wholeText ? `${examples[0]} ${n}`.slice(-maxLength) : examples[0];
-}
+  Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sampleValue(member, ++made)]));

@@ -1,0 +1,74 @@
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, resolve } from 'node:path';
+import { OperatorError } from '../../src/core/errors.ts';
+
+export interface Entry {
+  idx: number;
+  when: number;
+  tag: string;
+}
+interface Journal {
+  entries: Entry[];
+}
+
+const folder = 'drizzle/migrations';
+const path = `${folder}/meta/_journal.json`;
+const snapshots = () => globSync(`${folder}/meta/*_snapshot.json`);
+const read = (file: string) => readFileSync(file, 'utf8');
+
+const conflict = /^<{7} .*\n([\s\S]*?)(?:^\|{7}[\s\S]*?)?^={7}\n([\s\S]*?)^>{7} .*\n/gm;
+const isConflicted = (text: string) => text.search(conflict) >= 0;
+
+/**
+ * The journal of two branches that each added migrations, where git left a conflict: the migrations of both, in the
+ * order of their times. A database that has run some of them runs the others.
+ */
+export function joined(text: string): Journal {
+  const sides: Journal[] = ['$1', '$2'].map(side => JSON.parse(text.replace(conflict, side)));
+  const all = new Map(sides.flatMap(({ entries }) => entries).map(entry => [entry.tag, entry]));
+  const ordered = [...all.values()].sort((a, b) => a.when - b.when);
+  for (const [i, entry] of ordered.entries())
+    Object.assign(entry, { idx: i, when: Math.max(entry.when, (ordered[i - 1]?.when ?? 0) + 1) });
+  return { ...(sides[0] as Journal), entries: ordered };
+}
+
+/**
+ * Joins the journal after a merge, and makes the snapshot that drizzle-kit compares tables with from the tables, because
+ * each branch has one without those of the other. Returns what it wrote, or would write.
+ */
+export async function joinMigrations(check?: boolean): Promise<string[]> {
+  const text = read(path);
+  const conflicted = globSync(`${folder}/*.sql`).find(file => isConflicted(read(file)));
+  if (conflicted !== undefined)
+    throw new OperatorError(
+      `${conflicted} has the migrations of two branches: move one of them to a file of its own, in the journal, too.`,
+    );
+  if (![path, ...snapshots()].some(file => isConflicted(read(file)))) return [];
+  const journal = joined(text);
+  const last = `${folder}/meta/${String(journal.entries.length - 1).padStart(4, '0')}_snapshot.json`;
+  if (check) return [path, last];
+  const files = globSync(['drizzle/tables/*.ts', 'drizzle/tables/service/*.ts']);
+  const tables = await Promise.all(files.map(file => import(resolve(file))));
+  const { generateDrizzleJson } = createRequire(import.meta.url)('drizzle-kit/api');
+  for (const file of snapshots()) rmSync(file);
+  const write = (file: string, value: object) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+  write(last, generateDrizzleJson(Object.assign({}, ...tables)));
+  write(path, journal);
+  return [path, last];
+}
+
+/** Refuses a journal whose times do not grow, and one that names other migrations than there are. */
+export function checkJournal({ entries }: Journal, files = globSync(`${folder}/*.sql`)): void {
+  const early = entries.find(({ when }, i) => when <= (entries[i - 1]?.when ?? 0));
+  if (early)
+    throw new OperatorError(
+      `In ${path}, \`when\` of ${early.tag} must be later than that of the migration before it.`,
+    );
+  const [named, there] = [entries.map(({ tag }) => tag), files.map(file => basename(file, '.sql'))];
+  const unknown = there.find(tag => !named.includes(tag));
+  if (unknown)
+    throw new OperatorError(`${path} does not name ${folder}/${unknown}.sql, which would never run.`);
+  const missing = named.find(tag => !there.includes(tag));
+  if (missing) throw new OperatorError(`${path} names ${missing}, and there is no ${folder}/${missing}.sql.`);
+}
