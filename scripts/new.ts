@@ -16,7 +16,7 @@ there, or the same name fails.
   --fields      names with a type: string, text (long), email, integer, cents, number, boolean, time, date, json, or the words of an
                 enum, of which the first is the default. With ? it may be null; with :unique no two records have the same
   --belongs-to  the resources that each record belongs to, such as order,user; with a name, author=user,editor=user;
-                of its own kind, parent=comment?. Two of them and no field join two resources
+                of its own kind, parent=note?. Two of them and no field join two resources
   --owner       the user in --belongs-to whose a record is: with the scope own they may change it
   --private     only the owner may read it, besides callers with the scope read
   --plural      the plural of the name, when it is not the usual one

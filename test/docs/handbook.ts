@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -73,7 +74,9 @@ export function copyProject(): string {
 }
 
 /** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit what is there. */
-function write(folder: string, { kind, file, text }: Block): void {
+export function write(folder: string, { kind, file: named, text }: Block): void {
+  // Which number a migration has depends on those before it.
+  const file = named.includes('*') ? (globSync(named, { cwd: folder })[0] ?? named) : named;
   const path = join(folder, file);
   if (kind !== 'diff') {
     if (existsSync(path)) {

@@ -48,9 +48,9 @@ t.test('npm run new names a resource in one and many, in tables, paths and types
 
 t.test('it refuses what it cannot make, in words', async t => {
   const refused: [string, Description, RegExp][] = [
-    ['', { fields: 'x' }, /must be words such as comment/],
-    ['line_item', { fields: 'x' }, /must be words such as comment/],
-    ['thing', { fields: 'x', plural: '../things' }, /must be words such as comment/],
+    ['', { fields: 'x' }, /must be words such as note/],
+    ['line_item', { fields: 'x' }, /must be words such as note/],
+    ['thing', { fields: 'x', plural: '../things' }, /must be words such as note/],
     ['thing', {}, /Name at least one field, such as .*, or two parents/],
     ['thing', { 'belongs-to': 'user,post?' }, /Parents that are joined cannot be optional/],
     ['thing', { 'belongs-to': 'user' }, /Name at least one field/],

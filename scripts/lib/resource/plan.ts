@@ -59,7 +59,7 @@ export interface Description {
 export function planOf(name = '', args: Description): Plan {
   const plural = args.plural ?? pluralOf(name);
   if (![name, plural].every(each => /^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*$/.test(each)))
-    throw new UsageError('The name and its plural must be words such as comment, or lineItem and lineItems');
+    throw new UsageError('The name and its plural must be words such as note, or lineItem and lineItems');
   if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
   const self = { name, plural, noun: wordsOf(name), isPrivate: args.private ?? false };
   const nouns = wordsOf(plural);
@@ -104,7 +104,7 @@ function ownerIn(parents: Parent[], { owner, private: isPrivate }: Description):
 const listOf = (list = '') => list.split(',').filter(Boolean);
 export const columnNamed = (name: string) => wordsOf(name).replaceAll(' ', '_');
 
-/** `user`, `author=user` or `parent=comment?`. */
+/** `user`, `author=user` or `parent=note?`. */
 function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
   const isOptional = text.endsWith('?');
   const [name = '', kind = name] = text.replace(/\?$/, '').split('=');

@@ -35,19 +35,19 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   walkAndTry(t, 'docs/add-a-handler.md', '5. Try it'),
 );
 
-t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and a page', t =>
-  walkAndTry(t, 'docs/your-own.md', 'Try it'),
-);
-
 for (const [page, least, what] of [
   ['docs/add-a-provider.md', 4, 'a provider'],
-  ['docs/add-a-resource.md', 12, 'comments with a rule, and change resources later'],
+  ['docs/add-a-resource.md', 12, 'notes with a rule, and change resources later'],
 ] as const)
   t.test(`the steps of ${page} add ${what}`, async t => {
     const steps = blocksOf(page).filter(({ kind, file }) => kind === 'sh' || file);
     t.ok(steps.length > least, 'there are steps');
     await walk(t, steps, folder, tests);
   });
+
+t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and a page', t =>
+  walkAndTry(t, 'docs/your-own.md', 'Try it'),
+);
 
 t.test('all that the pages add passes its tests and the checks', async t => {
   for (const line of ['npm run format', 'npm run generate']) await succeeds(t, line, folder);

@@ -1,15 +1,13 @@
 import type { TSchema } from '@sinclair/typebox';
 import { sampleValue } from '../../../scripts/lib/sampleValue.ts';
 import type { AnyResource, Operations } from '../../../src/records/resource.ts';
+import { samples } from '../../domain/samples.ts';
 import { domain } from '../../world/index.ts';
 import type { Answer, Call } from '../app.ts';
 
 export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
 type Body = Record<string, unknown>;
 let made = 0;
-
-/** Members of new records by the plural of their resource, where its rules refuse what the schema suggests. */
-export const samples: Record<string, Body> = {};
 
 /** The resources with all operations, for tests of what all of them share. */
 export const completeResources = (domain.resources as Partial<Operations>[]).flatMap(
