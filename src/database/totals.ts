@@ -12,10 +12,12 @@ import { inLongTransaction } from './write.ts';
  * it.
  */
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
-  for (const [table] of await db.rows('select name from list_tables order by name', [])) {
-    say(`Counting ${table} …`);
-    await inLongTransaction(db, inside => inside.rows('select list_repair($1)', [table]));
-    say(`The totals of ${table} are exact.`);
+  const known = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
+  for (const [table, isThere] of await db.rows(known, [])) {
+    if (isThere) say(`Counting ${table} …`);
+    const work = isThere ? 'select list_repair($1)' : 'select list_unwatch($1)';
+    await inLongTransaction(db, inside => inside.rows(work, [table]));
+    say(isThere ? `The totals of ${table} are exact.` : `${table} is gone: its totals are forgotten.`);
   }
 }
 

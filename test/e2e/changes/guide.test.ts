@@ -45,34 +45,36 @@ t.test(
     const browser = await openPage(await openBrowser(t), site);
     await browser.page.goto(`${site}/page.html`);
     const { text = '' } = blocksOf(page, 'GraphQL').find(({ kind }) => kind === 'js') ?? {};
-    const query = 'subscription ($after: String) { postChanged(after: $after) { cursor post { title } } }';
+    const query = 'subscription ($after: String) { userChanged(after: $after) { cursor user { name } } }';
     const logged = text.replace(
       'request.variables',
-      'titles.push(data.postChanged.post.title); request.variables',
+      'names.push(data.userChanged.user?.name); request.variables',
     );
     const followed = [overEvents, overSocket].map(createClient => {
       const url = `${createClient === overSocket ? service.url.replace('http', 'ws') : service.url}/api/graphql`;
-      const titles: string[] = [];
-      const run = new Function('createClient', 'url', 'query', 'titles', `${logged}; return client;`);
-      const client = run(createClient, url, query, titles);
-      return { client, titles };
+      const names: (string | undefined)[] = [];
+      const run = new Function('createClient', 'url', 'query', 'names', `${logged}; return client;`);
+      const client = run(createClient, url, query, names);
+      return { client, names };
     });
 
     await shows(1);
     const second = await newUser();
     await shows(2);
-    const posts: string[] = [];
-    const newPost = async () => {
-      const title = `Post ${posts.length}`;
-      const { id } = (await call(service, 'POST', '/api/posts', { title, authorId: second.id })).body;
-      posts.push(title);
+    const renamed: string[] = [];
+    const linesOfPage = async () =>
+      (await browser.page.innerText('ul')).split(`user ${second.id}: change`).length;
+    const rename = async () => {
+      const before = await linesOfPage();
+      const name = `Name ${renamed.length}`;
+      await call(service, 'PATCH', `/api/users/${second.id}`, { name });
+      renamed.push(name);
       return async () =>
-        followed.every(({ titles }) => titles.at(-1) === title) &&
-        (await browser.page.innerText('ul')).includes(`post ${id}: create`);
+        followed.every(({ names }) => names.at(-1) === name) && (await linesOfPage()) > before;
     };
     // Each begins when it is connected: what was made before it does not show.
     await until('all show the newest', async () => {
-      const isShown = await newPost();
+      const isShown = await rename();
       await sleep(500);
       return isShown();
     });
@@ -84,9 +86,10 @@ t.test(
     await shows(1);
     await newUser();
     await shows(2);
-    await until('all show the newest again', await newPost());
-    for (const { client, titles } of followed) {
-      t.same(titles, posts.slice(-titles.length));
+    await until('all show the newest again', await rename());
+    for (const { client, names } of followed) {
+      const told = names.filter(name => name?.startsWith('Name '));
+      t.same(told, renamed.slice(-told.length));
       // Before the service ends: a client that looks for it would not be disposed of.
       client.dispose();
     }

@@ -13,14 +13,14 @@ const page = 'docs/client.md';
 
 /** Nothing here may compile. The compiler reports a directive whose line compiles. */
 const mistakes = `
-import { createPost, createUser, deleteUser, listPosts } from './client.js';
+import { createUser, deleteUser, listUsers } from './client.js';
 
-// @ts-expect-error an optional member that does not exist
-await createPost({ body: { title: 'Notes', authorId: '1', staus: 'draft' } });
+// @ts-expect-error a member that does not exist
+await createUser({ body: { name: 'Ada', email: 'ada@example.com', staus: 'draft' } });
 // @ts-expect-error a parameter of another path
-await deleteUser({ path: { post_id: '1' } });
+await deleteUser({ path: { key_id: '1' } });
 // @ts-expect-error a filter that does not exist
-await listPosts({ query: { auhtor: '1' } });
+await listUsers({ query: { eamil: '1' } });
 const { error } = await createUser({ body: { name: 'Ada', email: 'ada@example.com' } });
 // @ts-expect-error a status that the operation does not answer
 if (error?.error.status === 404) throw error;
