@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { testLog } from '../helper/database.ts';
 import { followChanges } from '../rig/changes.ts';
 import { answers } from '../rig/cluster/part.ts';
 import { openLocalPostgres } from '../rig/openCluster.ts';
-import { type Service, spawnService, until } from '../rig/process.ts';
+import { type Service, spawnService, until, withWorld } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
+import { makeTables } from '../world/tables.ts';
 
 const many = Number(process.env.TEST_CHANGES ?? 100_000);
 const skip = !hasRedis && 'redis-server is not installed';
@@ -13,14 +16,17 @@ const skip = !hasRedis && 'redis-server is not installed';
 t.test(`${many} changes under faults: a reader that is cut each second gets each once`, { skip }, async t => {
   const [postgres, redis] = [await openLocalPostgres(t), await startRedis(t)];
   const ports = [await freePort(), await freePort()];
-  const start = (port = 0) =>
-    spawnService(t, {
-      DATABASE_URL: postgres.url,
-      REDIS_URL: redis.url,
-      PORT: String(port),
-      RATE_LIMIT_MAX: '1000000000',
-      LOG_LEVEL: 'warn',
-    });
+  const template = openPostgres({ url: postgres.url, connections: 1 }, testLog);
+  await template.ready;
+  await makeTables(template.writes);
+  await template.close();
+  const env = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    RATE_LIMIT_MAX: '1000000000',
+    LOG_LEVEL: 'warn',
+  };
+  const start = (port = 0) => spawnService(t, { ...env, PORT: String(port) }, undefined, withWorld);
   const servers = ports.map(start) as [Service, Service];
   const urls = ports.map(port => `http://127.0.0.1:${port}`);
   for (const url of urls) await until('it is ready', () => answers(`${url}/health/ready`));

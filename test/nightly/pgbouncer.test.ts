@@ -33,9 +33,9 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
   const { body: user } = await call(one, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
   t.match(user.createdAt, /Z$/, 'times are in UTC whatever the database says');
   t.equal((await call(two, 'PATCH', `/api/users/${user.id}`, { name: 'Ada King' })).body.name, 'Ada King');
-  const query = '{ users { name posts { title } } }';
+  const query = '{ users { name email } }';
   t.same((await ask(`${two.url}/api/graphql`, json({ query }))).body, {
-    data: { users: [{ name: 'Ada King', posts: [] }] },
+    data: { users: [{ name: 'Ada King', email: 'ada@example.com' }] },
   });
 
   // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they
@@ -53,11 +53,11 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
         const { id, email = '' } = others[Math.floor(i / 3)] ?? {};
         return (await call(at, 'PUT', `/api/users/${id}`, { name: `${i}`, email })).status;
       }
-      return (await call(at, 'POST', '/api/posts', { title: `${i}`, authorId: user.id })).status;
+      return (await call(at, 'POST', '/api/users', { name: 'New', email: `new${i}@example.com` })).status;
     }),
   );
   t.same(new Set(statuses), new Set([200, 201]));
-  t.equal(await total(one.url, '/api/posts'), 50);
+  t.equal(await total(one.url, '/api/users?name=New'), 50);
   const [used] = await queryPostgres(
     direct,
     `select count(*)::int as sessions from pg_stat_activity where datname = '${name}' and application_name = '${serviceName}'`,

@@ -60,28 +60,23 @@ async function send(url: string, method: string, path: string, body?: object) {
 /** Changes the same records through all servers, until told to stop. Requests may fail. */
 async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<void> {
   let made = 0;
-  const newUser = (url: string) =>
-    send(url, 'POST', '/api/users', { name: 'Ada', email: `w${++made}.${Date.now()}@example.com` });
-  const author = await newUser(urls()[0] as string);
-  const newPost = (url: string, { id: authorId } = author) =>
-    send(url, 'POST', '/api/posts', { title: 'x', authorId });
-  const shared: { id: string }[] = await Promise.all(Array.from({ length: 30 }, () => newPost(any(urls()))));
+  const newBurrow = (url: string, parentId: string | null = null) =>
+    send(url, 'POST', '/api/burrows', { label: 'x', parentId });
+  const shared: { id: string }[] = await Promise.all(
+    Array.from({ length: 30 }, () => newBurrow(any(urls()))),
+  );
   async function write(url: string) {
     const kind = Math.random();
-    if (kind < 0.7)
-      await send(url, 'PATCH', `/api/posts/${any(shared).id}`, {
-        title: `${++made}`,
-        status: any(['draft', 'published']),
-      });
-    else if (kind < 0.85) await newPost(url);
+    if (kind < 0.7) await send(url, 'PATCH', `/api/burrows/${any(shared).id}`, { label: `${++made}` });
+    else if (kind < 0.85) await newBurrow(url);
     else if (kind < 0.95) {
-      const post = await newPost(url);
-      if (post) await send(any(urls()), 'DELETE', `/api/posts/${post.id}`);
+      const burrow = await newBurrow(url);
+      if (burrow) await send(any(urls()), 'DELETE', `/api/burrows/${burrow.id}`);
     } else {
-      const user = await newUser(url);
-      if (!user) return;
-      await Promise.all([newPost(url, user), newPost(any(urls()), user)]);
-      await send(any(urls()), 'DELETE', `/api/users/${user.id}?cascade=true`);
+      const parent = await newBurrow(url);
+      if (!parent) return;
+      await Promise.all([newBurrow(url, parent.id), newBurrow(any(urls()), parent.id)]);
+      await send(any(urls()), 'DELETE', `/api/burrows/${parent.id}?cascade=true`);
     }
   }
   const loop = async () => {

@@ -4,50 +4,54 @@ import type { Test } from 'tap';
 import { createPostgres } from '../helper/database.ts';
 import { ask, json } from './cluster/ask.ts';
 import { queryPostgres } from './cluster/postgres.ts';
-import { type Service, startService, until } from './process.ts';
+import { type Service, startService, until, withWorld } from './process.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** Two servers on one database, with a user who writes posts. `second` are settings only of the second server. */
+/** Two servers on one database, with a user. `second` are settings only of the second server. */
 export async function startPair(t: Test, env: Record<string, string> = {}, second = {}) {
   const url = await createPostgres(t);
   const settings = { DATABASE_URL: url, WORKER: 'apart', ...env };
-  const servers = await Promise.all([startService(t, settings), startService(t, { ...settings, ...second })]);
-  const [author] = await queryPostgres(
+  const options = withWorld;
+  const servers = await Promise.all([
+    startService(t, settings, { options }),
+    startService(t, { ...settings, ...second }, { options }),
+  ]);
+  const [user] = await queryPostgres(
     url,
     `insert into users values (gen_random_uuid(), 'Ada', 'ada@example.com', now(), now()) returning id`,
   );
   return {
     servers,
-    authorId: String(author?.id),
+    userId: String(user?.id),
     databaseUrl: url,
     query: (text: string) => queryPostgres(url, text),
   };
 }
 
-/** How many posts have this title, and how many entries of the audit log tell of their creation. */
-export async function countPosts({ query }: Pair, title: string) {
+/** How many burrows have this label, and how many entries of the audit log tell of their creation. */
+export async function countBurrows({ query }: Pair, label: string) {
   const [row] = await query(
-    `select count(distinct posts.id)::int as posts, count(audit_log.id)::int as entries
-     from posts left join audit_log on record_id = posts.id::text and action = 'post.create'
-     where title = '${title}'`,
+    `select count(distinct burrows.id)::int as burrows, count(audit_log.id)::int as entries
+     from burrows left join audit_log on record_id = burrows.id::text and action = 'burrow.create'
+     where label = '${label}'`,
   );
   return row;
 }
 
-/** Creates a post, and may say so again. Unlike for users, nothing but the key prevents a second one. */
-export const createPost = ({ url }: { url: string }, { authorId }: Pair, key: string, title: string) =>
-  ask(`${url}/api/posts`, json({ title, authorId }, { 'idempotency-key': key }));
+/** Creates a burrow, and may say so again. Unlike for users, nothing but the key prevents a second one. */
+export const createBurrow = ({ url }: { url: string }, key: string, label: string) =>
+  ask(`${url}/api/burrows`, json({ label }, { 'idempotency-key': key }));
 
 /** The number of a lock that no other code takes. */
 const lock = 150_015;
 
 const triggers = {
-  'its transaction': 'create trigger gate after insert on posts',
-  'its commit': 'create constraint trigger gate after insert on posts deferrable initially deferred',
+  'its transaction': 'create trigger gate after insert on burrows',
+  'its commit': 'create constraint trigger gate after insert on burrows deferrable initially deferred',
 };
 
-/** A closed gate, at which the transactions that create a post named "Held" stop. */
+/** A closed gate, at which the transactions that create a burrow named "Held" stop. */
 export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof typeof triggers) {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
@@ -58,7 +62,7 @@ export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof ty
       while not pg_try_advisory_xact_lock_shared(${lock}) loop perform pg_sleep(0.01); end loop;
       return null;
     end $$;
-    ${triggers[during]} for each row when (new.title = 'Held') execute function wait_at_gate();
+    ${triggers[during]} for each row when (new.label = 'Held') execute function wait_at_gate();
     select pg_advisory_lock(${lock});`);
   return {
     /** Until a transaction stands at the gate. */

@@ -34,13 +34,18 @@ export function makeDataFolder(t: Test): string {
 export const preload = (module: string) => `--import=data:text/javascript,${encodeURIComponent(module)}`;
 
 /** Starts the service as `npm start` does, with only this environment, and kills it when the test ends. */
-export function spawnService(t: Test, env: Record<string, string>, script = 'src/main.ts') {
+export function spawnService(
+  t: Test,
+  env: Record<string, string>,
+  script = 'src/main.ts',
+  options: string[] = [],
+) {
   const defaults = {
     HOST: '127.0.0.1',
     PORT: '0',
     RATE_LIMIT_MAX: '1000000',
   };
-  const child = spawn(process.execPath, [...flags, pathOf(script)], {
+  const child = spawn(process.execPath, [...flags, ...options, pathOf(script)], {
     // Ignores a developer's .env file.
     cwd: tmpdir(),
     env: { ...inherited(), ...defaults, ...env },
@@ -95,13 +100,16 @@ export async function runCommand(
   return { code, ...output };
 }
 
+/** The options of Node that give a process the resources of the tests, too. Its database must have their tables. */
+export const withWorld = ['--import', pathOf('test/world/register.ts')];
+
 /** Starts the service and waits until it listens and, unless `ready` is false, is ready. */
 export async function startService(
   t: Test,
   env: Record<string, string>,
-  { ready = true, script = 'src/main.ts' } = {},
+  { ready = true, script = 'src/main.ts', options = [] as string[] } = {},
 ) {
-  const service = spawnService(t, env, script);
+  const service = spawnService(t, env, script, options);
   await Promise.race([
     until('the service listens', () => service.port > 0),
     service.ended.then(code => {

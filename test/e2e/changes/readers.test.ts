@@ -4,18 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { openEvents } from '../../helper/eventStream.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { call, makeDataFolder, startService, until } from '../../rig/process.ts';
+import { call, makeDataFolder, startService, until, withWorld } from '../../rig/process.ts';
 
 /** With those of the kernel, no buffers hold so many events of 1.6 kB. */
 const many = 12_000;
 const inOne = 25;
 
 t.test('a live reader that does not read is cut, and one that catches up may stand still', async t => {
-  const service = await startService(t, { DATA_DIR: makeDataFolder(t) });
-  const { body: author } = await call(service, 'POST', '/api/users', {
-    name: 'Ada',
-    email: 'ada@example.com',
-  });
+  const service = await startService(t, { DATA_DIR: makeDataFolder(t) }, { options: withWorld });
+  const burrowId = (await call(service, 'POST', '/api/burrows', { label: 'Deep' })).body.id;
   const open = async () =>
     Number(/^streams_open (\d+)$/m.exec((await call(service, 'GET', '/metrics')).text)?.[1]);
   const live = await openEvents(t, `${service.url}/api/changes`);
@@ -26,9 +23,9 @@ t.test('a live reader that does not read is cut, and one that catches up may sta
   stalled.write('GET /api/changes HTTP/1.1\r\nhost: x\r\n\r\n');
   await until('both are open', async () => (await open()) === 2);
 
-  const fields = Array.from({ length: inOne }, (_, i) => `p${i}: createPost(input: $input) { id }`);
-  const query = `mutation ($input: PostCreateInput!) { ${fields.join(' ')} }`;
-  const variables = { input: { title: 'é'.repeat(500), authorId: author.id } };
+  const fields = Array.from({ length: inOne }, (_, i) => `s${i}: createSpecimen(input: $input) { id }`);
+  const query = `mutation ($input: SpecimenCreateInput!) { ${fields.join(' ')} }`;
+  const variables = { input: { label: 'é'.repeat(500), burrowId } };
   for (let made = 0; made < many; made += inOne)
     await ask(`${service.url}/api/graphql`, json({ query, variables }));
   await until('the one that does not read is cut', async () => (await open()) === 1);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { followChanges } from '../../rig/changes.ts';
 import { startPair } from '../../rig/pair.ts';
-import { preload, startService } from '../../rig/process.ts';
+import { preload, startService, withWorld } from '../../rig/process.ts';
 
 const many = 2000;
 /** Loaded by a server whose clock is a minute ahead. */
@@ -14,10 +14,11 @@ t.test(
   async t => {
     const { servers, query, databaseUrl } = await startPair(t, {}, { NODE_OPTIONS: ahead });
     const alive = servers.map(({ url }) => url);
+    const env = { DATABASE_URL: databaseUrl, WORKER: 'apart' };
     const replace = async () => {
       await servers[1].kill();
       alive.pop();
-      alive.push((await startService(t, { DATABASE_URL: databaseUrl, WORKER: 'apart' })).url);
+      alive.push((await startService(t, env, { options: withWorld })).url);
     };
     await followChanges(t, { urls: () => alive, query, many, faults: [replace] });
   },

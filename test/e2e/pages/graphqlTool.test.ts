@@ -2,12 +2,11 @@
 import t from 'tap';
 import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
-import { fill } from '../../helper/graphql.ts';
 import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '../../rig/pages/browser.ts';
 import { until } from '../../rig/process.ts';
+import { domain } from '../../world/index.ts';
 
-const { app, call, database } = await build(t);
-await fill(database, 2, 2);
+const { app, call, make } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
 
@@ -36,23 +35,19 @@ t.test('the second tab creates a user', async t => {
   t.equal((await call('GET', '/api/users?email=ada@example.com', 200)).body.meta.total, 1);
 });
 
-t.test('the third tab shows each change of a post, until it is stopped', async t => {
+t.test('the third tab shows each change of a record, until it is stopped', async t => {
   const { page, errors } = await openPage(browser, origin);
   await page.goto(`${origin}/api/graphql`);
   await page.click(':text("Follow")');
   await page.click('.graphiql-execute-button');
   await page.waitForSelector('[aria-label="Stop query (Ctrl-Enter)"]');
-  const { data } = (await call('GET', '/api/users?limit=1', 200)).body;
-  const newPost = (title: string) =>
-    call('POST', '/api/posts', 201, { body: { title, authorId: data[0].id } });
-  const shows = (title: string) => page.waitForSelector(`.result-window :text("${title}")`);
   // The stream may still be under way.
   await until('a change is shown', async () => {
-    await newPost('First');
-    return (await page.innerText('.result-window')).includes('First');
+    const { id } = await make(domain.example);
+    return (await page.innerText('.result-window')).includes(id);
   });
-  await newPost('Second');
-  await shows('Second');
+  const { id } = await make(domain.example);
+  await page.waitForSelector(`.result-window :text("${id}")`);
   await page.click('[aria-label="Stop query (Ctrl-Enter)"]');
   await page.waitForSelector('[aria-label="Execute query (Ctrl-Enter)"]');
   t.same(errors, []);

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
 import { serviceTitle } from '../../../schemas/name.ts';
+import { domain } from '../../../src/domain/index.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { inherited } from '../../rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
@@ -108,16 +109,17 @@ t.test('a database is named without its password', async t => {
 });
 
 t.test('a long command says on a terminal how far it is, and ends with a summary', { skip }, async t => {
-  const seed = 'scripts/seed.ts --users 40 --posts 3000';
+  const amounts = domain.records.map(({ name, plural }) => `${plural}=${name === 'user' ? 3040 : 0}`);
+  const seed = `scripts/seed.ts ${amounts.join(' ')}`;
   const shown = runOnTerminal(t, seed, { DATA_DIR: makeDataFolder(t) });
   await shown.ended;
   const [, ...erased] = shown.output().split('\r\x1b[K');
   t.match(erased, [
-    '40 of 3,040 records',
-    '1,040 of 3,040 records',
-    /^2,040/,
+    '1,000 of 3,040 records',
+    '2,000 of 3,040 records',
+    /^3,000/,
     /^3,040/,
-    /^users: 40, 40 of them/,
+    /^users: 3,040, 3,040 of them/,
   ]);
   t.match(shown.lines().at(-1), /^Done in [\d.]+ s\.$/);
 });

@@ -32,7 +32,7 @@ t.test('an embedded database is restored into an empty folder', async t => {
   t.match(await run('restore', [file], to), { code: 1, output: /There is already a database in/ });
 
   const again = await startService(t, to);
-  t.match(await call(again, 'GET', '/api/posts?limit=1'), { status: 200, body: { meta: { total: 30 } } });
+  t.match(await call(again, 'GET', '/api/users?limit=1'), { status: 200, body: { meta: { total: 30 } } });
 });
 
 t.test('a broken backup is refused, and leaves nothing that looks like a database', async t => {

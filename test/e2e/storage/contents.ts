@@ -20,7 +20,6 @@ export async function fill(t: Test, env: Record<string, string>) {
     const user = { name: `Ädä ${i} 🌍`, email: `${i}@example.com` };
     const { body } = await call(service, 'POST', '/api/users', user);
     id = body.id;
-    await call(service, 'POST', '/api/posts', { title: `Notes ${i}`, authorId: id });
   }
   await call(service, 'POST', `/api/users/${id}/identities`, { issuer: 'https://a.example', subject: 'ä' });
   for (let i = 0; i < 5; i++) await pay(service.url, `evt_${i}`, `cus_${i}`);
@@ -50,7 +49,6 @@ export async function contentsOf(t: Test, env: Record<string, string>): Promise<
   t.ok(Object.keys(contents).length > 12, `${Object.keys(contents)}`);
   for (const name of [
     'users',
-    'posts',
     'subscriptions',
     'webhook_events',
     'api_keys',

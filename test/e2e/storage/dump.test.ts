@@ -48,7 +48,7 @@ t.test(
     t.match(runDump(folder, to, { PATH, RESTORE: dump }), { status: 1, stderr: /already exists/ });
     const DATABASE_URL = to.replace('triport@', 'triport_service:choose%20one@');
     const restored = await startService(t, { DATABASE_URL });
-    t.match(await call(restored, 'GET', '/api/posts'), { status: 200, body: { meta: { total: 30 } } });
+    t.match(await call(restored, 'GET', '/api/users'), { status: 200, body: { meta: { total: 30 } } });
     const ada = { name: 'Ada', email: 'ada@example.com' };
     t.equal((await call(restored, 'POST', '/api/users', ada)).status, 201);
   },

@@ -4,13 +4,13 @@ import { text as read } from 'node:stream/consumers';
 import t from 'tap';
 import { isReplayed } from '../../helper/events/replays.ts';
 import { ask, json } from '../../rig/cluster/ask.ts';
-import { closeGate, countPosts, createPost, type Pair, startPair } from '../../rig/pair.ts';
+import { closeGate, countBurrows, createBurrow, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';
 
-const once = { posts: 1, entries: 1 };
+const once = { burrows: 1, entries: 1 };
 
-function createByMutation({ url }: Service, { authorId }: Pair, key: string, title: string) {
-  const query = `mutation { createPost(input: { title: "${title}", authorId: "${authorId}" }) { id title } }`;
+function createByMutation({ url }: Service, key: string, label: string) {
+  const query = `mutation { createBurrow(input: { label: "${label}" }) { id label } }`;
   return ask(`${url}/api/graphql`, json({ query }, { 'idempotency-key': key }));
 }
 
@@ -31,12 +31,12 @@ t.test('a key that is taken on another server', async t => {
     const createUser = (email: string) => ask(`${small.url}/api/users`, json({ name: 'Ada', email }));
     // It loads what the first creation needs, for which a busy machine takes longer than the others wait.
     t.match(await createUser('before@example.com'), { status: 201 });
-    const first = createPost(server, pair, 'taken', 'Held');
+    const first = createBurrow(server, 'taken', 'Held');
     await gate.reached();
     const events: string[] = [];
     const waiters = Promise.all(
-      Array.from({ length: 10 }, (_, i) => (i % 2 ? createPost : createByMutation)).map(async create => {
-        const answer = await create(small, pair, 'taken', 'Held');
+      Array.from({ length: 10 }, (_, i) => (i % 2 ? createBurrow : createByMutation)).map(async create => {
+        const answer = await create(small, 'taken', 'Held');
         events.push('refused');
         return answer;
       }),
@@ -54,18 +54,18 @@ t.test('a key that is taken on another server', async t => {
     await gate.open();
     const { status, text } = await first;
     t.equal(status, 201, 'the first request is not disturbed');
-    const again = await createPost(small, pair, 'taken', 'Held');
+    const again = await createBurrow(small, 'taken', 'Held');
     t.ok(isReplayed(again));
     t.equal(again.text, text);
-    t.same(await countPosts(pair, 'Held'), once);
+    t.same(await countBurrows(pair, 'Held'), once);
   });
 
   t.test('is waited for until the first answer', async t => {
     await gate.close();
-    await pair.query('delete from posts');
-    const first = createPost(server, pair, 'soon', 'Held');
+    await pair.query('delete from burrows');
+    const first = createBurrow(server, 'soon', 'Held');
     await gate.reached();
-    const second = createPost(small, pair, 'soon', 'Held');
+    const second = createBurrow(small, 'soon', 'Held');
     await waiting();
     await gate.open();
     t.notOk(isReplayed(await first));
@@ -74,16 +74,16 @@ t.test('a key that is taken on another server', async t => {
       headers: { 'idempotency-replayed': 'true' },
       text: (await first).text,
     });
-    t.same(await countPosts(pair, 'Held'), once);
+    t.same(await countBurrows(pair, 'Held'), once);
   });
 });
 
 /** A creation whose head and half of whose body the server has read. */
-async function startSending({ port }: Service, { authorId }: Pair, key: string, title: string) {
-  const body = JSON.stringify({ title, authorId });
+async function startSending({ port }: Service, key: string, label: string) {
+  const body = JSON.stringify({ label });
   const socket = connect(port, '127.0.0.1');
   socket.write(
-    `POST /api/posts HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+    `POST /api/burrows HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n` +
       `content-length: ${body.length}\r\nidempotency-key: ${key}\r\nexpect: 100-continue\r\n\r\n`,
   );
   const { value: interim } = await socket.iterator({ destroyOnReturn: false }).next();
@@ -95,14 +95,14 @@ async function startSending({ port }: Service, { authorId }: Pair, key: string, 
 t.test('a body that is still being sent takes no key, and holds nothing', async t => {
   const pair = await startPair(t);
   const [server, other] = pair.servers;
-  const { socket, rest } = await startSending(server, pair, 'slow', 'Slow');
+  const { socket, rest } = await startSending(server, 'slow', 'Slow');
   const open = `select from pg_stat_activity where datname = current_database() and state like 'idle in%'`;
   t.same(await pair.query(open), [], 'no transaction is open');
-  const complete = await createPost(other, pair, 'slow', 'Slow');
+  const complete = await createBurrow(other, 'slow', 'Slow');
   t.match(complete, { status: 201, headers: { 'idempotency-replayed': undefined } }, 'it is the first');
   socket.write(rest);
   const [head = '', text] = (await read(socket)).split('\r\n\r\n');
   t.match(head, /^HTTP\/1\.1 201 [\s\S]*^idempotency-replayed: true\r$/im);
   t.equal(text, complete.text);
-  t.same(await countPosts(pair, 'Slow'), once);
+  t.same(await countBurrows(pair, 'Slow'), once);
 });

@@ -1,33 +1,33 @@
 import t from 'tap';
 import { essence, isReplayed } from '../../helper/events/replays.ts';
 import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
-import { closeGate, countPosts, createPost, freeze, type Pair, startPair } from '../../rig/pair.ts';
+import { closeGate, countBurrows, createBurrow, freeze, startPair } from '../../rig/pair.ts';
 import { type Service, until } from '../../rig/process.ts';
 
-const once = { posts: 1, entries: 1 };
+const once = { burrows: 1, entries: 1 };
 
 t.test('killed in its transaction: one of the next requests works, and all get its answer', async t => {
   const pair = await startPair(t);
   const [victim, survivor] = pair.servers;
   const gate = await closeGate(t, pair, 'its transaction');
-  const lost = createPost(victim, pair, 'key-of-many', 'Held').catch((error: Error) => error);
+  const lost = createBurrow(victim, 'key-of-many', 'Held').catch((error: Error) => error);
   await gate.reached();
   await victim.kill();
   await gate.open();
   t.type(await lost, Error, 'the client has no answer');
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => createPost(survivor, pair, 'key-of-many', 'Held')),
+    Array.from({ length: 20 }, () => createBurrow(survivor, 'key-of-many', 'Held')),
   );
   t.equal(answers.filter(isReplayed).length, 19);
   t.same(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
-  t.match(answers[0], { status: 201, headers: { etag: '"1"', location: /^\/api\/posts\// } });
-  t.same(await countPosts(pair, 'Held'), once);
+  t.match(answers[0], { status: 201, headers: { etag: '"1"', location: /^\/api\/burrows\// } });
+  t.same(await countBurrows(pair, 'Held'), once);
 });
 
 const transports = {
-  REST: (server: Service, pair: Pair) => createPost(server, pair, 'key-of-one', 'Held'),
-  GraphQL: ({ url }: Service, { authorId }: Pair) => {
-    const query = `mutation { createPost(input: { title: "Held", authorId: "${authorId}" }) { id title version } }`;
+  REST: (server: Service) => createBurrow(server, 'key-of-one', 'Held'),
+  GraphQL: ({ url }: Service) => {
+    const query = `mutation { createBurrow(input: { label: "Held" }) { id label version } }`;
     return ask(`${url}/api/graphql`, json({ query }, { 'idempotency-key': 'key-of-one' }));
   },
 };
@@ -40,7 +40,7 @@ for (const [transport, send] of Object.entries(transports))
       const [victim, survivor] = pair.servers;
       const gate = await closeGate(t, pair, 'its commit');
       let answered = false;
-      const lost = send(victim, pair).then(
+      const lost = send(victim).then(
         () => {
           answered = true;
         },
@@ -49,25 +49,25 @@ for (const [transport, send] of Object.entries(transports))
       await gate.reached();
       await freeze(victim);
       await gate.open();
-      await until('it is committed', async () => (await countPosts(pair, 'Held'))?.posts === 1);
+      await until('it is committed', async () => (await countBurrows(pair, 'Held'))?.burrows === 1);
       t.notOk(answered);
       await victim.kill();
       t.type(await lost, Error, 'the client has no answer');
 
-      const answer = await send(survivor, pair);
+      const answer = await send(survivor);
       t.ok(isReplayed(answer));
       const { body, id, location } = bodyOf(answer);
-      t.match(body, { id: /^[-0-9a-f]{36}$/, title: 'Held', version: 1 });
+      t.match(body, { id: /^[-0-9a-f]{36}$/, label: 'Held', version: 1 });
       t.match(answer, { status: transport === 'REST' ? 201 : 200 });
       if (transport === 'REST') t.match(answer.headers, { etag: '"1"', location });
-      const stored = await ask(`${survivor.url}/api/posts/${id}`);
+      const stored = await ask(`${survivor.url}/api/burrows/${id}`);
       t.match(stored.body, body, 'it is the record');
-      t.same(await countPosts(pair, 'Held'), once);
-      t.same(essence(await send(survivor, pair)), essence(answer), 'and so again');
+      t.same(await countBurrows(pair, 'Held'), once);
+      t.same(essence(await send(survivor)), essence(answer), 'and so again');
     },
   );
 
 function bodyOf(answer: Answer) {
-  const body = answer.body.data?.createPost ?? answer.body;
-  return { body, id: body.id, location: `/api/posts/${body.id}` };
+  const body = answer.body.data?.createBurrow ?? answer.body;
+  return { body, id: body.id, location: `/api/burrows/${body.id}` };
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ask, json } from '../../rig/cluster/ask.ts';
 import { has, openBalancer } from '../../rig/openCluster.ts';
-import { createPost, startPair } from '../../rig/pair.ts';
+import { createBurrow, startPair } from '../../rig/pair.ts';
 
 const patch = (value: object, headers = {}) => ({ ...json(value, headers), method: 'PATCH' });
 
@@ -14,11 +14,8 @@ t.test('behind nginx', { skip: !has('nginx') && 'nginx is not installed' }, asyn
 
   await t.test('tags stay strong, and conditions arrive', async t => {
     // Long enough to be worth compressing.
-    const title = '二度'.repeat(240);
-    const created = await ask(
-      `${balancer.url}/api/posts`,
-      json({ title, authorId: pair.authorId }, { ...gzip }),
-    );
+    const label = '二度'.repeat(100);
+    const created = await ask(`${balancer.url}/api/burrows`, json({ label }, { ...gzip }));
     t.match(created, { status: 201, headers: { etag: '"1"', 'content-encoding': undefined } });
     const url = `${balancer.url}${created.headers.location}`;
     for (const method of ['GET', 'HEAD']) {
@@ -30,12 +27,12 @@ t.test('behind nginx', { skip: !has('nginx') && 'nginx is not installed' }, asyn
       const excluded = await ask(url, { method, headers: { 'if-none-match': '"2"' } });
       t.match(excluded, { status: 200, headers: { etag: '"1"' } });
     }
-    const changed = await ask(url, patch({ status: 'published' }, { ...gzip, 'if-match': '"1"' }));
+    const changed = await ask(url, patch({ label: '2' }, { ...gzip, 'if-match': '"1"' }));
     t.match(changed, { status: 200, headers: { etag: '"2"', 'content-encoding': undefined } });
-    const late = await ask(url, patch({ status: 'draft' }, { 'if-match': '"1"' }));
+    const late = await ask(url, patch({ label: '1' }, { 'if-match': '"1"' }));
     t.match(late, { status: 412, headers: { etag: '"2"' }, text: '"code":"version_mismatch","version":2' });
-    t.match(await ask(url, patch({ title: '3' }, { 'if-match': 'W/"2"' })), { status: 412 });
-    const brief = await ask(url, patch({ title: '3' }, { 'if-match': '"1", "2"', prefer: 'return=minimal' }));
+    t.match(await ask(url, patch({ label: '3' }, { 'if-match': 'W/"2"' })), { status: 412 });
+    const brief = await ask(url, patch({ label: '3' }, { 'if-match': '"1", "2"', prefer: 'return=minimal' }));
     t.match(brief, { status: 204, headers: { etag: '"3"', 'preference-applied': 'return=minimal' } });
     t.match(await ask(url, { method: 'DELETE', headers: { 'if-match': '"2"' } }), { status: 412 });
     t.match(await ask(url, { method: 'DELETE', headers: { 'if-match': '"3"' } }), { status: 204 });
@@ -43,12 +40,12 @@ t.test('behind nginx', { skip: !has('nginx') && 'nginx is not installed' }, asyn
 
   await t.test('lists and pages are compressed, and are not sent again while they are unchanged', async t => {
     for (let i = 0; i < 20; i++)
-      await createPost(balancer, pair, `list-${i}`, `A title that repeats itself ${i}`);
+      await createBurrow(balancer, `list-${i}`, `A label that repeats itself ${i}`);
     const assets = (await ask(`${balancer.url}/docs`)).text.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css))"/g);
     const scripts = [...assets].map(([, path = '']) => path).filter(path => /bundle|ui\.css/.test(path));
     t.ok(scripts.length >= 2, `${scripts}`);
-    const query = '/api/graphql?query={posts{title,status,id}}';
-    for (const path of ['/api/posts', query, '/docs/json', '/docs/yaml', ...scripts]) {
+    const query = '/api/graphql?query={burrows{label,version,id}}';
+    for (const path of ['/api/burrows', query, '/docs/json', '/docs/yaml', ...scripts]) {
       const plain = await ask(balancer.url + path);
       t.match(
         plain,

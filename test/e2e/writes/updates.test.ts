@@ -44,13 +44,13 @@ async function count(server: Service, id: string): Promise<string[]> {
 }
 
 t.test(`two clients change a record ${2 * each} times through two servers: no update is lost`, async t => {
-  const { servers, authorId, query } = await startPair(t);
+  const { servers, userId, query } = await startPair(t);
   await query(`update users set name = '0'`);
-  const late = (await Promise.all(servers.map(server => count(server, authorId)))).flat();
+  const late = (await Promise.all(servers.map(server => count(server, userId)))).flat();
   t.comment(`${late.length} came too late`);
   t.same([...new Set(late)].toSorted(), ['409 stale', '412 version_mismatch', 'CONFLICT']);
-  const { body } = await ask(`${servers[0].url}/api/users/${authorId}`);
+  const { body } = await ask(`${servers[0].url}/api/users/${userId}`);
   t.match(body, { name: `${2 * each}`, version: 1 + 2 * each });
-  const entries = `select count(*)::int from audit_log where action = 'user.change' and record_id = '${authorId}'`;
+  const entries = `select count(*)::int from audit_log where action = 'user.change' and record_id = '${userId}'`;
   t.same(await query(entries), [{ count: 2 * each }]);
 });
