@@ -7,6 +7,8 @@ import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { listen, openEvents, openFeed } from '../helper/eventStream.ts';
 import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
+import { burrow } from '../world/burrows.ts';
+import { specimen } from '../world/specimens.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
 type Result = any;
@@ -62,66 +64,65 @@ async function positionNow(t: Test, url: string, headers = {}) {
   const [first] = await (await openEvents(t, `${url}/api/changes`, { headers })).next(1, () => true);
   return { after: first?.id ?? '' };
 }
-const posts = `subscription ($after: String, $author: ID, $status: PostStatus) {
-  postChanged(after: $after, author: $author, status: $status) {
-    action id version changed at cursor post { title author { name } }
+const specimens = `subscription ($after: String, $burrow: ID, $grade: SpecimenGrade) {
+  specimenChanged(after: $after, burrow: $burrow, grade: $grade) {
+    action id version changed at cursor specimen { label burrow { label } }
   }
 }`;
 
 for (const transport of transports)
   t.test(`${transport}: each change of a record is a result, with what the client selects of it`, async t => {
-    const { url, call, newUser, newPost } = await openFeed(t);
+    const { url, call, make } = await openFeed(t);
     const client = clientOf(t, transport, url);
-    const author = await newUser();
+    const oak = await make(burrow);
     const now = await positionNow(t, url);
-    const all = collect(client, posts, now);
-    const ofNobody = collect(client, posts, { ...now, author: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' });
-    const published = collect(client, posts, { ...now, status: 'published' });
+    const all = collect(client, specimens, now);
+    const ofNone = collect(client, specimens, { ...now, burrow: '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90' });
+    const fair = collect(client, specimens, { ...now, grade: 'fair' });
     const query = `subscription ($after: String) {
-      u: userChanged(after: $after) { action ... on UserChange { user { id } } }
+      b: burrowChanged(after: $after) { action ... on BurrowChange { burrow { id } } }
     }`;
-    const users = collect(client, query, now);
-    const post = await newPost({ authorId: author.id });
-    const path = `/api/posts/${post.id}`;
+    const burrows = collect(client, query, now);
+    const { id, label } = await make(specimen, { burrowId: oak.id, grade: 'rough' });
+    const path = `/api/specimens/${id}`;
     const [created] = await all.next(1);
-    const { at, cursor } = created.data.postChanged;
-    const told = { action: 'create', id: post.id, version: 1, changed: [], at, cursor };
-    const record = { title: post.title, author: { name: author.name } };
-    t.same(created, { data: { postChanged: { ...told, post: record } } });
-    for (const status of ['published', 'draft']) await call('PATCH', path, 200, { body: { status } });
+    const { at, cursor } = created.data.specimenChanged;
+    const told = { action: 'create', id, version: 1, changed: [], at, cursor };
+    const record = { label, burrow: { label: oak.label } };
+    t.same(created, { data: { specimenChanged: { ...told, specimen: record } } });
+    for (const grade of ['fair', 'rough']) await call('PATCH', path, 200, { body: { grade } });
     await call('DELETE', path, 204);
-    await call('PATCH', `/api/users/${author.id}`, 200, { body: { name: 'Ada' } });
+    await call('PATCH', `/api/burrows/${oak.id}`, 200, { body: { label: 'Oak' } });
     const versions = async ({ next }: typeof all, amount: number) =>
-      (await next(amount)).map(({ data }) => `${data.postChanged.action} ${data.postChanged.version}`);
+      (await next(amount)).map(({ data: { specimenChanged: is } }) => `${is.action} ${is.version}`);
     t.same(await versions(all, 3), ['change 2', 'change 3', 'delete 4']);
-    t.same(await versions(published, 2), ['change 2', 'change 3'], 'what enters and what leaves');
-    t.same(await users.next(1), [{ data: { u: { action: 'change', user: { id: author.id } } } }]);
-    t.same(ofNobody.results, []);
+    t.same(await versions(fair, 2), ['change 2', 'change 3'], 'what enters and what leaves');
+    t.same(await burrows.next(1), [{ data: { b: { action: 'change', burrow: { id: oak.id } } } }]);
+    t.same(ofNone.results, []);
 
-    const resumed = collect(client, posts, { after: cursor });
+    const resumed = collect(client, specimens, { after: cursor });
     t.same(await versions(resumed, 3), ['change 2', 'change 3', 'delete 4']);
     const events = await openEvents(t, `${url}/api/changes?after=${cursor}`);
     t.match(await events.next(3), [
       { data: { version: 2 } },
       { data: { version: 3 } },
-      { event: 'post.delete' },
+      { event: 'specimen.delete' },
     ]);
     resumed.stop();
     t.equal(await resumed.end(), 'complete');
   });
 
 t.test('a record that goes with its parent, after it was read for an event, is null', async t => {
-  const { url, call, database, newUser, newPost } = await openFeed(t);
-  const { id: authorId } = await newUser();
-  const { id } = await newPost({ authorId });
-  const changes = collect(clientOf(t, 'socket', url), posts, await positionNow(t, url));
+  const { url, call, database, make } = await openFeed(t);
+  const { id, burrowId } = await make(specimen);
+  const changes = collect(clientOf(t, 'socket', url), specimens, await positionNow(t, url));
   await database.writes.transaction(async tx => {
     await tx.rows('set local session_replication_role = replica', []);
-    await tx.rows('delete from users where id = $1', [authorId]);
+    await tx.rows('delete from burrows where id = $1', [burrowId]);
   });
-  await call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'As it was read' } });
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'As it was read' } });
   const [{ data, errors }] = await changes.next(1);
-  t.match(data.postChanged, { action: 'change', id, version: 2, post: null });
+  t.match(data.specimenChanged, { action: 'change', id, version: 2, specimen: null });
   t.equal(errors, undefined);
 });
 
@@ -135,17 +136,17 @@ for (const transport of transports)
     t.match(query.results, transport === 'events' ? [{ data: { usersCount: 0 } }] : []);
     const refused = {
       'subscription { nope }': 'GRAPHQL_VALIDATION_FAILED',
-      'subscription { userChanged { id } postChanged { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { userChanged { id } burrowChanged { id } }': 'GRAPHQL_VALIDATION_FAILED',
       'subscription { userChanged @skip(if: true) { id } }': 'GRAPHQL_VALIDATION_FAILED',
       'subscription { ...F } fragment F on Subscription { userChanged { id } }': 'GRAPHQL_VALIDATION_FAILED',
       'subscription {': 'GRAPHQL_PARSE_FAILED',
-      'subscription { postChanged { post { author { posts { id } } } } }': 'DEPTH_LIMIT_EXCEEDED',
-      'subscription { postChanged(status: nope) { id } }': 'GRAPHQL_VALIDATION_FAILED',
-      'subscription { postChanged(author: "x") { id } }': 'BAD_USER_INPUT',
+      'subscription { burrowChanged { burrow { burrows { parent { id } } } } }': 'DEPTH_LIMIT_EXCEEDED',
+      'subscription { specimenChanged(grade: nope) { id } }': 'GRAPHQL_VALIDATION_FAILED',
+      'subscription { specimenChanged(burrow: "x") { id } }': 'BAD_USER_INPUT',
       'subscription { customerSubscriptionChanged(customer: "") { id } }': 'BAD_USER_INPUT',
-      'subscription { postChanged(after: "x") { id } }': 'BAD_USER_INPUT',
-      'subscription { postChanged(after: "") { id } }': 'BAD_USER_INPUT',
-      'subscription { postChanged(after: "1000000000000.7:7:") { id } }': 'GONE',
+      'subscription { burrowChanged(after: "x") { id } }': 'BAD_USER_INPUT',
+      'subscription { burrowChanged(after: "") { id } }': 'BAD_USER_INPUT',
+      'subscription { burrowChanged(after: "1000000000000.7:7:") { id } }': 'GONE',
     };
     for (const [text, code] of Object.entries(refused)) {
       const operation = collect(client, text);
@@ -170,12 +171,12 @@ for (const transport of transports)
       await makeKey(database, ['own'], { userId: (await newUser()).id }),
       await makeKey(database, ['read']),
     ];
-    const nobody = await collect(clientOf(t, transport, url), posts).end();
+    const nobody = await collect(clientOf(t, transport, url), specimens).end();
     t.match(
       nobody,
       transport === 'events' ? { response: { status: 401 } } : { code: 4403, reason: 'Forbidden' },
     );
-    t.match(await collect(clientOf(t, transport, url, 'nonsense'), posts).end(), nobody);
+    t.match(await collect(clientOf(t, transport, url, 'nonsense'), specimens).end(), nobody);
     const theirs = collect(
       clientOf(t, transport, url, own),
       'subscription { customerSubscriptionChanged { id } }',
@@ -191,7 +192,7 @@ for (const transport of transports)
     const [users, same] = [collect(client, query, now), collect(client, query, now)];
     const { id: first } = await newUser();
     for (const { next } of [users, same]) t.same(await next(1), [{ data: { userChanged: { id: first } } }]);
-    const oneMore = await collect(client, posts).end();
+    const oneMore = await collect(client, specimens).end();
     t.match(
       oneMore,
       transport === 'events' ? { response: { status: 429 } } : [{ extensions: { code: 'RATE_LIMITED' } }],
@@ -204,19 +205,19 @@ for (const transport of transports)
 
 for (const transport of transports)
   t.test(`hostile: ${transport}: results with longer lists than estimated count, and end`, async t => {
-    const { url, call, newUser, newPost } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 50 } });
-    const { id: authorId } = await newUser();
-    for (let i = 0; i < 30; i++) await newPost({ authorId });
+    const { url, call, make } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 50 } });
+    const { id: parentId } = await make(burrow);
+    for (let i = 0; i < 30; i++) await make(burrow, { parentId });
     const query = `subscription ($after: String) {
-      userChanged(after: $after) { user { posts { author { posts { id } } } } } }`;
+      burrowChanged(after: $after) { burrow { burrows { parent { burrows { id } } } } } }`;
     const { next, end } = collect(clientOf(t, transport, url), query, await positionNow(t, url));
-    for (const name of ['First', 'Second']) {
-      await call('PATCH', `/api/users/${authorId}`, 200, { body: { name } });
-      t.match(await next(1), [{ data: { userChanged: {} } }], name);
+    for (const label of ['First', 'Second']) {
+      await call('PATCH', `/api/burrows/${parentId}`, 200, { body: { label } });
+      t.match(await next(1), [{ data: { burrowChanged: {} } }], label);
     }
     const limited = [{ extensions: { code: 'RATE_LIMITED' } }];
     t.match(await end(), transport === 'events' ? { name: 'NetworkError' } : limited);
-    await call('GET', '/api/posts', 429);
+    await call('GET', '/api/burrows', 429);
   });
 
 t.test("a customer's subscription is created by its first event and changed by later ones", async t => {

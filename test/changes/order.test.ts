@@ -7,14 +7,16 @@ import { readPage } from '../../src/changes/pages.ts';
 import { type Actor, anyone } from '../../src/core/actor.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/database/database.ts';
-import { domain } from '../../src/domain/index.ts';
-import { posts } from '../../src/domain/posts.ts';
 import { recordWrites } from '../../src/records/audit.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, hold, testLog } from '../helper/database.ts';
 import { openFeed } from '../helper/eventStream.ts';
 import { until } from '../rig/process.ts';
+import { burrow, burrows } from '../world/burrows.ts';
+import { domain } from '../world/index.ts';
+import { specimen } from '../world/specimens.ts';
+import { whisper } from '../world/whispers.ts';
 
 const { followed } = domain;
 
@@ -25,11 +27,10 @@ t.test(
   },
   async t => {
     const { newUser, follow, database } = await openFeed(t);
-    const { id: authorId } = await newUser();
     const { next, close } = await follow();
     await next(1, () => true);
     const commit = await hold(database, db =>
-      posts.create({ ...inside(database), db }, { title: 'Late', authorId }),
+      burrows.create({ ...inside(database), db }, { label: 'Late', parentId: null }),
     );
     const early = await newUser();
     const [first] = await next(1);
@@ -81,12 +82,8 @@ function watcherOf(t: Test, database: Database, resources: Followed[]) {
 }
 
 t.test('with own, a private resource shows only what is theirs, also when the owner changes', async t => {
-  const { call, newUser, newPost, database } = await build(t);
-  const open = watcherOf(
-    t,
-    database,
-    followed.map(each => (each.name === 'post' ? { ...each, isPrivate: true } : each)),
-  );
+  const { call, newUser, make, database } = await build(t);
+  const open = watcherOf(t, database, followed);
   const [ada, bob] = [await newUser(), await newUser()];
   const own = (person: string | null) => open({ kind: 'key', id: 'k', name: 'k', scopes: ['own'], person });
   const [all, ofAda, ofBob, ofNobody] = [
@@ -95,37 +92,37 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
     await own(bob.id),
     await own(null),
   ];
-  const post = await newPost({ authorId: ada.id });
+  const { id } = await make(whisper, { keeperId: ada.id });
   await sleep(1100);
-  await call('PATCH', `/api/posts/${post.id}`, 200, { body: { authorId: bob.id } });
+  await call('PATCH', `/api/whispers/${id}`, 200, { body: { keeperId: bob.id } });
   await sleep(1100);
-  await call('DELETE', `/api/posts/${post.id}`, 204);
+  await call('DELETE', `/api/whispers/${id}`, 204);
   await call('PATCH', `/api/users/${bob.id}`, 200, { body: { name: 'Bob' } });
   await sleep(1100);
   const [user, gone] = [
     ['user.change', true],
-    ['post.delete', false],
+    ['whisper.delete', false],
   ];
-  t.same(all, [['post.create', true], ['post.change', true], gone, user]);
-  t.same(ofAda, [['post.create', true], ['post.change', false], user], 'it is theirs no more');
-  t.same(ofBob, [['post.change', true], gone, user]);
+  t.same(all, [['whisper.create', true], ['whisper.change', true], gone, user]);
+  t.same(ofAda, [['whisper.create', true], ['whisper.change', false], user], 'it is theirs no more');
+  t.same(ofBob, [['whisper.change', true], gone, user]);
   t.same(ofNobody, [user]);
 });
 
 // Bug: each filter had the member that it has in the first resource, so that of a new one silenced the others.
 t.test('a filter of several resources means what it means in each', async t => {
-  const { newUser, newPost, database } = await build(t);
+  const { make, database } = await build(t);
   const open = watcherOf(
     t,
     database,
-    followed.map(each => (each.name === 'user' ? { ...each, parents: { author: 'editorId' } } : each)),
+    followed.map(each => (each.name === 'user' ? { ...each, parents: { burrow: 'lairId' } } : each)),
   );
-  const [ada, bob] = [await newUser(), await newUser()];
-  const got = await open(anyone, { author: ada.id });
-  for (const { id } of [ada, bob]) await newPost({ authorId: id });
+  const [oak, elm] = [await make(burrow), await make(burrow)];
+  const got = await open(anyone, { burrow: oak.id });
+  for (const { id } of [oak, elm]) await make(specimen, { burrowId: id });
   await until('the change of one is there', () => got.length > 0, 10);
   await sleep(1100);
-  t.same(got, [['post.create', true]]);
+  t.same(got, [['specimen.create', true]]);
 });
 
 // Bug: the page waited for 2 s for a row that somebody had deleted, and with it all readers.

@@ -11,23 +11,24 @@ import { holdDear, openTestDatabase } from '../helper/database.ts';
 import { openEvents, openFeed } from '../helper/eventStream.ts';
 import { fill } from '../helper/graphql.ts';
 import { until } from '../rig/process.ts';
+import { burrow } from '../world/burrows.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Each result costs three points. */
-const dear = `subscription ($after: String) { userChanged(after: $after) {
-  version user { posts(limit: 100) { author { id } } postsConnection(first: 100) { nodes { id } } } } }`;
+const dear = `subscription ($after: String) { burrowChanged(after: $after) {
+  version burrow { burrows(limit: 100) { parent { id } } burrowsConnection(first: 100) { nodes { id } } } } }`;
 
 /** A service whose points are counted, and what writes without it. */
 async function buildCounted(t: Test, RATE_LIMIT_MAX: number) {
   const database = await openTestDatabase(t);
   const service = await openFeed(t, { database, settings: { RATE_LIMIT_MAX } });
-  const { newUser, call } = await build(t, { database });
-  const { id } = await newUser();
+  const { make, call } = await build(t, { database });
+  const { id } = await make(burrow);
   const [first] = await (await service.follow()).next(1, () => true);
   const variables = { after: first?.id ?? '' };
-  const change = () => call('PATCH', `/api/users/${id}`, 200, { body: { name: `${Math.random()}` } });
+  const change = () => call('PATCH', `/api/burrows/${id}`, 200, { body: { label: `${Math.random()}` } });
   const used = async () =>
     RATE_LIMIT_MAX - Number((await service.call('GET', '/api/users', 200)).headers['ratelimit-remaining']);
   const openStream = (query: string) =>
@@ -59,7 +60,7 @@ t.test('opening a subscription costs one request, and each result its price beyo
     t.equal(after - before - 1, points, what);
     before = after;
   };
-  const cheap = await openStream(dear.replace(/ user .* }(?= } })/, ''));
+  const cheap = await openStream(dear.replace(/ burrow .* }(?= } })/, ''));
   await costs(1, 'a stream');
   await change();
   await cheap.next(1);
@@ -84,7 +85,7 @@ t.test('beyond the limit a stream ends behind its result, and says when to come 
   for (let version = 2; version <= 6; version++) {
     await change();
     t.match(await next(1), [
-      { event: 'next', data: { data: { userChanged: { version, user: { posts: [] } } } } },
+      { event: 'next', data: { data: { burrowChanged: { version, burrow: { burrows: [] } } } } },
     ]);
   }
   await ended;
@@ -102,7 +103,7 @@ t.test('beyond the limit a subscription of a WebSocket ends behind its result', 
     await until('there is a result', () => results.length === version - 1);
   }
   t.match(await ended, [{ extensions: { code: 'RATE_LIMITED' } }]);
-  t.match(results.at(-1), { data: { userChanged: { version: 6, user: { posts: [] } } } });
+  t.match(results.at(-1), { data: { burrowChanged: { version: 6, burrow: { burrows: [] } } } });
 });
 
 // Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and for nothing.
@@ -110,11 +111,11 @@ t.test('results of an account are made one after the other, and take a place onl
   const real = await openTestDatabase(t);
   const { database, begun, release, open } = holdDear(t, real);
   const { url, call: ask } = await openFeed(t, { database, settings: { AUTH_MODE: 'required' } });
-  const { call, newUser, newPost } = await build(t, { database: real });
-  const user = await newUser();
-  await newPost({ authorId: user.id });
+  const { call, make } = await build(t, { database: real });
+  const { id } = await make(burrow);
+  await make(burrow, { parentId: id });
   const [own, other] = [await makeKey(real, ['read']), await makeKey(real, ['read'])];
-  const query = 'subscription { userChanged { user { posts { author { posts { id } } } } } }';
+  const query = 'subscription { burrowChanged { burrow { burrows { parent { burrows { id } } } } } }';
   const openAs = ({ key }: typeof own) =>
     openEvents(t, `${url}/api/graphql`, {
       method: 'POST',
@@ -122,7 +123,7 @@ t.test('results of an account are made one after the other, and take a place onl
       body: JSON.stringify({ query }),
     });
   const streams = [await openAs(own), await openAs(own), await openAs(own), await openAs(other)];
-  await call('PATCH', `/api/users/${user.id}`, 200, { body: { name: 'Changed' } });
+  await call('PATCH', `/api/burrows/${id}`, 200, { body: { label: 'Changed' } });
   await until('one of each is made', () => begun.length >= 2);
   await sleep(100);
   t.equal(begun.length, 2);
@@ -136,22 +137,22 @@ t.test('results of an account are made one after the other, and take a place onl
   t.equal(begun.length, 7, 'the second result, behind the first one');
   const owns = streams.slice(0, 3);
   t.equal(owns.filter(({ received }) => received.some(({ data }) => data)).length, 1);
-  t.match(await streams[3]?.next(1), [{ data: { data: { userChanged: { user: { posts: [{}] } } } } }]);
+  t.match(await streams[3]?.next(1), [{ data: { data: { burrowChanged: { burrow: { burrows: [{}] } } } } }]);
   for (const { close } of owns) close();
   await sleep(200);
   open();
   await sleep(200);
   t.equal(begun.length, 7, 'nothing more for those that have left');
-  const answer = { headers: bearer(own.key), body: { query: '{ users { posts { id } } }' } };
+  const answer = { headers: bearer(own.key), body: { query: '{ burrows { burrows { id } } }' } };
   await ask('POST', '/api/graphql', 200, answer);
 });
 
 // Bug: a WebSocket was closed by a result that has errors.
 t.test('a result with errors is sent to both doors, and the subscription goes on', async t => {
   const service = await openFeed(t, { settings: { GRAPHQL_MAX_COST: 75 } });
-  const { id } = await service.newUser();
-  for (let i = 0; i < 16; i++) await service.newPost({ authorId: id });
-  const query = 'subscription { userChanged { version user { name posts { id } } } }';
+  const { id } = await service.make(burrow);
+  for (let i = 0; i < 16; i++) await service.make(burrow, { parentId: id });
+  const query = 'subscription { burrowChanged { version burrow { label burrows { id } } } }';
   const stream = await openEvents(t, `${service.url}/api/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -170,11 +171,11 @@ t.test('a result with errors is sent to both doors, and the subscription goes on
   );
   await sleep(500);
   const wanted = (version: number) => ({
-    data: { userChanged: { version, user: { posts: Array(15).fill({ id: String }) } } },
+    data: { burrowChanged: { version, burrow: { burrows: Array(15).fill({ id: String }) } } },
     errors: [{ extensions: { code: 'LIST_TRUNCATED' } }],
   });
   for (const version of [2, 3]) {
-    await service.call('PATCH', `/api/users/${id}`, 200, { body: { name: `Ada ${version}` } });
+    await service.call('PATCH', `/api/burrows/${id}`, 200, { body: { label: `Oak ${version}` } });
     await until('it came by WebSocket', () => results.length === version - 1);
     t.match(results.at(-1), wanted(version));
     const [event] = await stream.next(1);
@@ -187,10 +188,10 @@ t.test('hostile: a subscription that waits for the next change holds no result',
   const database = await openTestDatabase(t);
   const { url, call } = await openFeed(t, { database, settings: { RATE_LIMIT_MAX: 10_000 } });
   await fill(database, 1, 99);
-  await database.writes.rows(`update posts set title = rpad(title, 500, 'x')`, []);
-  const [{ id }] = (await call('GET', '/api/users', 200)).body.data;
-  const titles = Array.from({ length: 30 }, (_, n) => `t${n}: title`).join(' ');
-  const query = `subscription { userChanged { user { posts(limit: 99) { ${titles} } } } }`;
+  await database.writes.rows(`update specimens set label = rpad(label, 500, 'x')`, []);
+  const [{ id }] = (await call('GET', '/api/burrows', 200)).body.data;
+  const labels = Array.from({ length: 30 }, (_, n) => `l${n}: label`).join(' ');
+  const query = `subscription { burrowChanged { burrow { specimens(limit: 99) { ${labels} } } } }`;
   let bytes = 0;
   const subscriptions = 10;
   const body = JSON.stringify({ query });
@@ -218,7 +219,7 @@ t.test('hostile: a subscription that waits for the next change holds no result',
     return process.memoryUsage().heapUsed;
   };
   const before = held();
-  await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada' } });
+  await call('PATCH', `/api/burrows/${id}`, 200, { body: { label: 'Oak' } });
   await until('each has its result', () => bytes > 2 * subscriptions * 99 * 30 * 500);
   await sleep(500);
   const more = (held() - before) / 2 ** 20;

@@ -3,10 +3,12 @@ import t from 'tap';
 import { recordWrites } from '../../src/records/audit.ts';
 import { inside } from '../helper/access.ts';
 import { openFeed } from '../helper/eventStream.ts';
+import { burrow } from '../world/burrows.ts';
+import { specimen } from '../world/specimens.ts';
 
 t.test('each committed change is an event, with the record as it is now', async t => {
-  const { call, newUser, newPost, follow } = await openFeed(t);
-  const before = await newUser();
+  const { call, make, follow } = await openFeed(t);
+  const before = await make(burrow);
   const { response, next } = await follow();
   t.match(Object.fromEntries(response.headers), {
     'content-type': 'text/event-stream',
@@ -17,38 +19,30 @@ t.test('each committed change is an event, with the record as it is now', async 
   t.match(first, { retry: /^\d+$/, id: /^\d/ });
   t.notOk(first?.data);
 
-  const ada = await newUser();
-  const told = {
-    resource: 'user',
-    id: ada.id,
-    action: 'create',
-    version: 1,
-    changed: [],
-    at: /Z$/,
-    record: ada,
-  };
-  t.match(await next(1), [{ event: 'user.create', id: /^\d/, data: told }]);
-  const post = await newPost({ authorId: ada.id });
-  const path = `/api/posts/${post.id}`;
+  const oak = await make(burrow);
+  const told = { resource: 'burrow', action: 'create', version: 1, changed: [], at: /Z$/ };
+  t.match(await next(1), [{ event: 'burrow.create', id: /^\d/, data: { ...told, id: oak.id, record: oak } }]);
+  const { id } = await make(specimen, { burrowId: oak.id });
+  const path = `/api/specimens/${id}`;
   await next(1);
-  const { body: changed } = await call('PATCH', path, 200, { body: { title: 'Other', status: 'published' } });
+  const { body: changed } = await call('PATCH', path, 200, { body: { label: 'Other', isWet: false } });
   const [event] = await next(1);
-  t.match(event, { event: 'post.change', data: { version: 2, at: /Z$/, record: changed } });
-  t.same(event?.data.changed, ['title', 'status']);
-  await call('PATCH', path, 200, { body: { title: 'Other' } });
+  t.match(event, { event: 'specimen.change', data: { version: 2, at: /Z$/, record: changed } });
+  t.same(event?.data.changed, ['label', 'isWet']);
+  await call('PATCH', path, 200, { body: { label: 'Other' } });
   await call('POST', '/api/keys', 201, { body: { name: 'a key', scopes: ['read'] } });
-  await call('DELETE', `/api/users/${ada.id}?cascade=true`, 204);
+  await call('DELETE', `/api/burrows/${oak.id}?cascade=true`, 204);
   const last = await next(2);
   t.same(
     last.map(({ event, data }) => [event, data.id, data.version, data.changed, data.record]),
     [
-      ['post.delete', post.id, 3, [], null],
-      ['user.delete', ada.id, 2, [], null],
+      ['specimen.delete', id, 3, [], null],
+      ['burrow.delete', oak.id, 2, [], null],
     ],
-    'posts before their author; neither a write without a change nor a key is an event',
+    'specimens before their burrow; neither a write without a change nor a key is an event',
   );
-  await call('DELETE', `/api/users/${before.id}`, 204);
-  t.match(await next(1), [{ event: 'user.delete', data: { id: before.id } }]);
+  await call('DELETE', `/api/burrows/${before.id}`, 204);
+  t.match(await next(1), [{ event: 'burrow.delete', data: { id: before.id } }]);
 });
 
 t.test('an action of its own, such as that of a handler, is a change', async t => {
@@ -80,39 +74,39 @@ t.test('a reader that was cut goes on after the last event, and misses nothing',
   t.same(await idsAfter(start, one?.id, 3), ids.slice(1), 'a browser repeats its URL: the header counts');
 });
 
-t.test('filters choose the changes, and a post that moves to another author reaches both', async t => {
-  const { call, newUser, newPost, follow } = await openFeed(t);
-  const [ada, bob] = [await newUser(), await newUser()];
-  const [ofAda, ofBob] = [await follow(`?author=${ada.id}`), await follow(`?resource=post&author=${bob.id}`)];
-  const users = await follow('?resource=user');
-  const one = await follow(`?id=${ada.id}`);
-  const post = await newPost({ authorId: ada.id });
-  await call('PATCH', `/api/posts/${post.id}`, 200, { body: { authorId: bob.id } });
-  await call('PATCH', `/api/users/${bob.id}`, 200, { body: { name: 'Bob' } });
-  await call('DELETE', `/api/posts/${post.id}`, 204);
-  await call('PATCH', `/api/users/${ada.id}`, 200, { body: { name: 'A' } });
-  const names = async ({ next }: typeof ofAda, amount: number) =>
+t.test('filters choose the changes, and a specimen that moves to another burrow reaches both', async t => {
+  const { call, make, follow } = await openFeed(t);
+  const [oak, elm] = [await make(burrow), await make(burrow)];
+  const ofOak = await follow(`?burrow=${oak.id}`);
+  const ofElm = await follow(`?resource=specimen&burrow=${elm.id}`);
+  const [burrows, one] = [await follow('?resource=burrow'), await follow(`?id=${oak.id}`)];
+  const { id } = await make(specimen, { burrowId: oak.id });
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { burrowId: elm.id } });
+  await call('PATCH', `/api/burrows/${elm.id}`, 200, { body: { label: 'Elm' } });
+  await call('DELETE', `/api/specimens/${id}`, 204);
+  await call('PATCH', `/api/burrows/${oak.id}`, 200, { body: { label: 'Oak' } });
+  const names = async ({ next }: typeof ofOak, amount: number) =>
     (await next(amount)).map(({ event, data }) => `${event} ${data.version}`);
-  t.same(await names(ofBob, 2), ['post.change 2', 'post.delete 3']);
-  t.same(await names(users, 2), ['user.change 2', 'user.change 2']);
-  t.same(await names(one, 1), ['user.change 2']);
-  const last = await newPost({ authorId: ada.id });
-  t.same(await names(ofAda, 3), ['post.create 1', 'post.change 2', 'post.create 1']);
-  t.equal(ofAda.received.at(-1)?.data.id, last.id);
+  t.same(await names(ofElm, 2), ['specimen.change 2', 'specimen.delete 3']);
+  t.same(await names(burrows, 2), ['burrow.change 2', 'burrow.change 2']);
+  t.same(await names(one, 1), ['burrow.change 2']);
+  const last = await make(specimen, { burrowId: oak.id });
+  t.same(await names(ofOak, 3), ['specimen.create 1', 'specimen.change 2', 'specimen.create 1']);
+  t.equal(ofOak.received.at(-1)?.data.id, last.id);
 });
 
 t.test('what cannot be followed is refused before the stream begins', async t => {
-  const { call, newUser } = await openFeed(t);
-  const { id } = await newUser();
+  const { call, make } = await openFeed(t);
+  const { id } = await make(burrow);
   const refused = {
     '?resource=key': /must be one of/,
     '?nope=1': /is not known/,
-    '?resource=user&resource=post': /must be/,
-    [`?resource=user&author=${id}`]: /does not fit the resource "user"/,
-    '?resource=post&customer=cus_1': /does not fit the resource "post"/,
-    [`?author=${id}&customer=cus_1`]: /does not fit the other filters/,
-    '?author=x': /must be/,
-    '?status=draft': /is not known/,
+    '?resource=user&resource=specimen': /must be/,
+    [`?resource=user&burrow=${id}`]: /does not fit the resource "user"/,
+    '?resource=specimen&customer=cus_1': /does not fit the resource "specimen"/,
+    [`?burrow=${id}&customer=cus_1`]: /does not fit the other filters/,
+    '?burrow=x': /must be/,
+    '?grade=rough': /is not known/,
     '?after=': /is not a position/,
     '?after=x': /is not a position/,
     '?after=1795613972086.7:5:': /is not a position/,

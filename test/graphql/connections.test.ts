@@ -1,17 +1,16 @@
 import t from 'tap';
 import type { User } from '../../schemas/user.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { burrow } from '../world/burrows.ts';
+import { specimen } from '../world/specimens.ts';
 
-const { ask, errorsOf, call, post, newUser, newPost, statements } = await buildGraphQL(t);
-const ada = await newUser({ name: 'Ada' });
-const bob = await newUser({ name: 'Bob' });
-for (let i = 0; i < 25; i++) await newUser({ name: `Name ${i % 3}` });
-for (let i = 0; i < 30; i++)
-  await newPost({
-    authorId: i % 5 === 0 ? bob.id : ada.id,
-    title: `Title ${i % 4}`,
-    status: i % 2 ? 'draft' : 'published',
-  });
+const { ask, errorsOf, call, post, newUser, make, statements } = await buildGraphQL(t);
+for (let i = 0; i < 27; i++) await newUser({ name: `Name ${i % 3}` });
+const [oak, elm] = [await make(burrow), await make(burrow)];
+for (let i = 0; i < 30; i++) {
+  const [burrowId, grade] = [i % 5 === 0 ? elm.id : oak.id, i % 2 ? 'rough' : 'fair'] as const;
+  await make(specimen, { burrowId, grade, label: `Label ${i % 4}`, bones: i % 4 });
+}
 
 interface Connection {
   edges: { cursor: string; node: { id: string } }[];
@@ -25,14 +24,14 @@ const page =
 t.test(
   'a connection has the records, the order and the cursors of the REST list, in both directions',
   async t => {
-    const ofAda = { owner: `owner: user(id: "${ada.id}")`, query: `&author=${ada.id}` };
+    const ofOak = { owner: `owner: burrow(id: "${oak.id}")`, query: `&burrow=${oak.id}` };
     for (const { list, args = '', query = '', owner } of [
       { list: 'users', args: 'sort: name_desc', query: '&sort=-name' },
       { list: 'users', args: 'sort: email, name: "Name 1"', query: '&sort=email&name=Name+1' },
-      { list: 'posts' },
-      { list: 'posts', args: 'sort: title_desc, status: draft', query: '&sort=-title&status=draft' },
-      { list: 'posts', args: `author: "${ada.id}"`, query: ofAda.query },
-      { list: 'posts', args: 'sort: title', query: `&sort=title${ofAda.query}`, owner: ofAda.owner },
+      { list: 'specimens' },
+      { list: 'specimens', args: 'sort: bones_desc, grade: rough', query: '&sort=-bones&grade=rough' },
+      { list: 'specimens', args: `burrow: "${oak.id}"`, query: ofOak.query },
+      { list: 'specimens', args: 'sort: label', query: `&sort=label${ofOak.query}`, owner: ofOak.owner },
     ])
       for (const [size, word] of [
         ['first', 'after'],
@@ -113,7 +112,7 @@ t.test('sizes out of range, and arguments that exclude each other, are refused b
 t.test('the total is read only when it is selected', async t => {
   const count = async (fields: string, variables?: object) => {
     statements.length = 0;
-    const query = `query($yes: Boolean = false) { postsConnection(first: 2) { __typename @include(if: $yes) nodes { id } ${fields} } }`;
+    const query = `query($yes: Boolean = false) { specimensConnection(first: 2) { __typename @include(if: $yes) nodes { id } ${fields} } }`;
     await post(query, variables as Record<string, unknown>);
     return statements.length;
   };
@@ -124,36 +123,36 @@ t.test('the total is read only when it is selected', async t => {
   t.equal(await count('totalCount @include(if: $yes)', { yes: true }), 2);
 });
 
-t.test('the connections of many users are read together, each with its own records', async t => {
+t.test('the connections of many burrows are read together, each with its own records', async t => {
   const { ask, post, database, statements, call } = await buildGraphQL(t);
   await fill(database, 20, 9);
   const count = async (first: number) => {
     statements.length = 0;
     await post(
-      'query($first: Int) { usersConnection(first: $first) { nodes { postsCount postsConnection(first: 2, status: draft) { totalCount edges { cursor node { author { name } } } } } } }',
+      'query($first: Int) { burrowsConnection(first: $first) { nodes { specimensCount specimensConnection(first: 2, grade: rough) { totalCount edges { cursor node { burrow { label } } } } } } }',
       { first },
     );
     return statements.length;
   };
-  t.equal(await count(2), 5, 'the users, their posts, both totals, the authors');
+  t.equal(await count(2), 5, 'the burrows, their specimens, both totals, the burrows of these');
   t.equal(await count(20), 5);
   const { data } = await ask(`{
-    users(limit: 3) {
+    burrows(limit: 3) {
       id
-      two: postsConnection(first: 2) { nodes { title } pageInfo { hasNextPage hasPreviousPage } }
-      last: postsConnection(last: 2) { nodes { title } pageInfo { hasNextPage hasPreviousPage } }
-      sorted: postsConnection(first: 3, sort: title_desc, status: draft) { nodes { title } edges { cursor } totalCount }
-      none: postsConnection(status: published) { nodes { title } totalCount }
+      two: specimensConnection(first: 2) { nodes { label } pageInfo { hasNextPage hasPreviousPage } }
+      last: specimensConnection(last: 2) { nodes { label } pageInfo { hasNextPage hasPreviousPage } }
+      sorted: specimensConnection(first: 3, sort: label_desc, grade: rough) { nodes { label } edges { cursor } totalCount }
+      none: specimensConnection(grade: fine) { nodes { label } totalCount }
     }
   }`);
-  for (const [i, { id, two, last, sorted, none }] of data.users.entries()) {
-    const titles = (...numbers: number[]) => numbers.map(p => ({ title: `Post ${p} of ${i + 1}` }));
-    t.same(two, { nodes: titles(1, 2), pageInfo: { hasNextPage: true, hasPreviousPage: false } });
-    t.same(last, { nodes: titles(8, 9), pageInfo: { hasNextPage: false, hasPreviousPage: true } });
-    t.same(sorted.nodes, titles(9, 8, 7));
+  for (const [i, { id, two, last, sorted, none }] of data.burrows.entries()) {
+    const labels = (...numbers: number[]) => numbers.map(s => ({ label: `Specimen ${s} of ${i + 1}` }));
+    t.same(two, { nodes: labels(1, 2), pageInfo: { hasNextPage: true, hasPreviousPage: false } });
+    t.same(last, { nodes: labels(8, 9), pageInfo: { hasNextPage: false, hasPreviousPage: true } });
+    t.same(sorted.nodes, labels(9, 8, 7));
     t.equal(sorted.totalCount, 9);
     t.same(none, { nodes: [], totalCount: 0 });
-    const path = `/api/posts?author=${id}&sort=-title&status=draft&limit=1&after=${sorted.edges[2].cursor}`;
-    t.match((await call('GET', path, 200)).body.data, titles(6), 'and its own cursors');
+    const path = `/api/specimens?burrow=${id}&sort=-label&grade=rough&limit=1&after=${sorted.edges[2].cursor}`;
+    t.match((await call('GET', path, 200)).body.data, labels(6), 'and its own cursors');
   }
 });

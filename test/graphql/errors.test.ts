@@ -24,14 +24,14 @@ t.test('an unexpected error is masked, with its request id, and its path keeps i
   const { call } = await build(t, { database });
   const headers = { 'x-request-id': 'my-request' };
   const { body, text } = await call('POST', url, 200, {
-    body: { query: '{ users { name posts { title } } usersCount }' },
+    body: { query: '{ burrows { label specimens { label } } usersCount }' },
     headers,
   });
   t.notMatch(text, /secret|10\.0\.0\.1|parent\(/);
-  t.same(body.data, null, 'posts cannot be null, nor can the lists around them');
+  t.same(body.data, null, 'specimens cannot be null, nor can the lists around them');
   t.match(body.errors[0], {
     message: 'Internal error.',
-    path: ['users', 0, 'posts'],
+    path: ['burrows', 0, 'specimens'],
     extensions: { code: 'INTERNAL_SERVER_ERROR', requestId: 'my-request' },
   });
   await call('POST', url, 200, { body: { query: '{ usersCount }' } });

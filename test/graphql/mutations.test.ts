@@ -1,24 +1,25 @@
 import t from 'tap';
 import { buildGraphQL } from '../helper/graphql.ts';
+import { burrow } from '../world/burrows.ts';
+import { specimen } from '../world/specimens.ts';
 
-const { ask, call, newUser, newPost } = await buildGraphQL(t);
+const { ask, call, newUser, make } = await buildGraphQL(t);
 const create = 'mutation($input: UserCreateInput!) { createUser(input: $input) { id name email } }';
 
 t.test(
   'a replacement has the defaults of what it leaves out, and a deletion cascades when asked',
   async t => {
-    const author = (await newUser()).id;
-    const { id } = await newPost({ authorId: author, status: 'published' });
-    const replace = 'replacePost(id: $id, input: { title: "B", authorId: $author }) { title status }';
-    t.same(await ask(`mutation($id: ID!, $author: ID!) { ${replace} }`, { id, author }), {
-      data: { replacePost: { title: 'B', status: 'draft' } },
+    const { id, burrowId } = await make(specimen);
+    const replace =
+      'replaceSpecimen(id: $id, input: { label: "B", burrowId: $burrowId }) { label grade isWet bones weight }';
+    t.same(await ask(`mutation($id: ID!, $burrowId: ID!) { ${replace} }`, { id, burrowId }), {
+      data: { replaceSpecimen: { label: 'B', grade: 'rough', isWet: false, bones: 0, weight: null } },
     });
-    const refused = await ask('mutation($author: ID!) { deleteUser(id: $author) }', { author });
-    t.match(refused.errors, [
-      { extensions: { code: 'CONFLICT', details: { code: 'user_has_posts', posts: 1 } } },
-    ]);
-    t.same(await ask('mutation($author: ID!) { deleteUser(id: $author, cascade: true) }', { author }), {
-      data: { deleteUser: author },
+    const refused = await ask('mutation($id: ID!) { deleteBurrow(id: $id) }', { id: burrowId });
+    const details = { code: 'burrow_has_specimens', specimens: 1 };
+    t.match(refused.errors, [{ extensions: { code: 'CONFLICT', details } }]);
+    t.same(await ask('mutation($id: ID!) { deleteBurrow(id: $id, cascade: true) }', { id: burrowId }), {
+      data: { deleteBurrow: burrowId },
     });
   },
 );
@@ -36,9 +37,9 @@ t.test('an invalid input gets the same messages as in REST', async t => {
       message,
     })),
   );
-  const post = 'createPost(input: { title: "A", authorId: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90" }) { id }';
-  t.match((await ask(`mutation { ${post} }`)).errors, [
-    { extensions: { details: [{ path: '/input/authorId', message: 'is the id of no user' }] } },
+  const lost = 'createBurrow(input: { label: "A", parentId: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90" }) { id }';
+  t.match((await ask(`mutation { ${lost} }`)).errors, [
+    { extensions: { details: [{ path: '/input/parentId', message: 'is the id of no burrow' }] } },
   ]);
 });
 
@@ -95,19 +96,19 @@ t.test('an input that was read before another change is a CONFLICT with the curr
 });
 
 t.test('a mutation sees what an earlier one in the same request wrote', async t => {
-  const user = await newUser({ name: 'Ada' });
-  const post = await newPost({ authorId: user.id, title: 'A' });
+  const { id: parent } = await make(burrow, { label: 'Oak' });
+  const { id } = await make(burrow, { label: 'A', parentId: parent });
   const { data } = await ask(
-    `mutation($user: ID!, $post: ID!) {
-      before: updatePost(id: $post, input: { title: "B" }) { author { name } }
-      rename: updateUser(id: $user, input: { name: "Countess" }) { posts { title } }
-      after: updatePost(id: $post, input: { title: "C" }) { title author { name } }
+    `mutation($id: ID!, $parent: ID!) {
+      before: updateBurrow(id: $id, input: { label: "B" }) { parent { label } }
+      rename: updateBurrow(id: $parent, input: { label: "Elm" }) { burrows { label } }
+      after: updateBurrow(id: $id, input: { label: "C" }) { label parent { label } }
     }`,
-    { user: user.id, post: post.id },
+    { id, parent },
   );
   t.same(data, {
-    before: { author: { name: 'Ada' } },
-    rename: { posts: [{ title: 'B' }] },
-    after: { title: 'C', author: { name: 'Countess' } },
+    before: { parent: { label: 'Oak' } },
+    rename: { burrows: [{ label: 'B' }] },
+    after: { label: 'C', parent: { label: 'Elm' } },
   });
 });

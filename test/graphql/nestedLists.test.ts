@@ -1,50 +1,45 @@
 import t from 'tap';
-import type { Post } from '../../schemas/post.ts';
-import type { User } from '../../schemas/user.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { burrow } from '../world/burrows.ts';
+import { type Specimen, specimen } from '../world/specimens.ts';
 
-const { ask, errorsOf, call, newUser, newPost, statements } = await buildGraphQL(t);
-const authors: User[] = [];
-for (const name of ['Ada', 'Bob', 'Cid']) authors.push(await newUser({ name }));
-const posts: Post[] = [];
-for (let i = 0; i < 48; i++)
-  posts.push(
-    await newPost({
-      authorId: authors[i % 7 === 0 ? 1 : 0]?.id as string,
-      title: `Title ${i % 5}`,
-      status: i % 3 === 0 ? 'draft' : 'published',
-    }),
-  );
-const times = posts.map(({ createdAt }) => createdAt);
+const { ask, errorsOf, call, make, statements } = await buildGraphQL(t);
+const [oak, elm] = [await make(burrow), await make(burrow), await make(burrow)];
+const times: string[] = [];
+for (let i = 0; i < 48; i++) {
+  const [burrowId, grade] = [i % 7 === 0 ? elm.id : oak.id, i % 3 === 0 ? 'rough' : 'fair'] as const;
+  const members = { burrowId, grade, label: `Label ${i % 5}`, bones: i % 5 };
+  times.push((await make(specimen, members)).createdAt);
+}
 
 t.test('a nested list has the sorts, filters and pages of the REST list, for each parent', async t => {
-  const query = `query ($sort: PostSort, $status: PostStatus, $title: String, $since: DateTime, $before: DateTime) {
-    users { id ${['', ', limit: 4, page: 2', ', page: 2'].map(
+  const query = `query ($sort: SpecimenSort, $grade: SpecimenGrade, $label: String, $bones: Int, $since: DateTime, $before: DateTime) {
+    burrows { id ${['', ', limit: 4, page: 2', ', page: 2'].map(
       (page, i) =>
-        `p${i}: posts(sort: $sort, status: $status, title: $title, createdSince: $since, createdBefore: $before${page}) { id }`,
+        `p${i}: specimens(sort: $sort, grade: $grade, label: $label, bones: $bones, createdSince: $since, createdBefore: $before${page}) { id }`,
     )} }
   }`;
   for (const [sort, restSort] of [
     ['createdAt', 'createdAt'],
     ['createdAt_desc', '-createdAt'],
-    ['title_desc', '-title'],
+    ['bones_desc', '-bones'],
   ])
     for (const { since, before, ...filter } of [
       {},
-      { status: 'draft' },
-      { status: 'published', title: 'Title 1' },
-      { before: times[30], status: 'published' },
-      { since: times[9], before: times[40], title: 'Title 2' },
+      { grade: 'rough' },
+      { grade: 'fair', label: 'Label 1' },
+      { before: times[30], grade: 'fair' },
+      { since: times[9], before: times[40], bones: 2 },
     ] as { since?: string; before?: string }[]) {
       statements.length = 0;
       const { data } = await ask(query, { sort, since, before, ...filter });
-      t.equal(statements.length, 4, 'the users, and one statement for all parents of each list');
-      t.equal(data.users.length, authors.length);
+      t.equal(statements.length, 4, 'the burrows, and one statement for all parents of each list');
+      t.equal(data.burrows.length, 3);
       const bounds = { ...(since && { createdSince: since }), ...(before && { createdBefore: before }) };
-      for (const { id: author, ...lists } of data.users) {
+      for (const { id: burrow, ...lists } of data.burrows) {
         // The page of the whole list of REST: by number, REST would share a fault of the reader.
-        const path = `/api/posts?limit=100&${new URLSearchParams({ author, sort: `${restSort}`, ...filter, ...bounds })}`;
-        const whole = (await call('GET', path, 200)).body.data.map(({ id }: Post) => ({ id }));
+        const path = `/api/specimens?limit=100&${new URLSearchParams({ burrow, sort: `${restSort}`, ...filter, ...bounds })}`;
+        const whole = (await call('GET', path, 200)).body.data.map(({ id }: Specimen) => ({ id }));
         t.same(lists, { p0: whole, p1: whole.slice(4, 8), p2: whole.slice(20, 40) }, path);
       }
     }
@@ -55,19 +50,19 @@ t.test(
   async t => {
     const { data } = await ask(`
     query ($yes: Boolean = true) {
-      users { id posts(limit: 2) { title ...More ... @include(if: $yes) { version } author { id } } }
+      burrows { id specimens(limit: 2) { label ...More ... @include(if: $yes) { version } burrow { id } } }
     }
-    fragment More on Post { status ... on Post { createdAt } }`);
-    for (const { id, posts } of data.users) {
-      const { data: whole } = (await call('GET', `/api/posts?author=${id}&limit=2`, 200)).body;
-      const expected = whole.map(({ title, status, version, createdAt }: Record<string, unknown>) => ({
-        title,
-        status,
+    fragment More on Specimen { grade ... on Specimen { createdAt } }`);
+    for (const { id, specimens } of data.burrows) {
+      const { data: whole } = (await call('GET', `/api/specimens?burrow=${id}&limit=2`, 200)).body;
+      const expected = whole.map(({ label, grade, version, createdAt }: Record<string, unknown>) => ({
+        label,
+        grade,
         createdAt,
         version,
-        author: { id },
+        burrow: { id },
       }));
-      t.same(posts, expected);
+      t.same(specimens, expected);
     }
   },
 );
@@ -76,17 +71,17 @@ t.test('a nested list refuses what the REST list refuses', async t => {
   for (const [args, path] of [
     ['limit: 0', '/limit'],
     ['limit: 101', '/limit'],
-    ['page: 0, sort: title', '/page'],
-    ['title: ""', '/title'],
+    ['page: 0, sort: label', '/page'],
+    ['label: ""', '/label'],
     ['createdSince: "today"', '/createdSince'],
   ])
     t.match(
-      await errorsOf(`{ users { posts(${args}) { id } } }`),
-      [{ path: ['users', 0, 'posts'], extensions: { code: 'BAD_USER_INPUT', details: [{ path }] } }],
+      await errorsOf(`{ burrows { specimens(${args}) { id } } }`),
+      [{ path: ['burrows', 0, 'specimens'], extensions: { code: 'BAD_USER_INPUT', details: [{ path }] } }],
       String(args),
     );
-  for (const argument of ['author: "x"', 'after: ""', 'sort: name'])
-    t.match(await errorsOf(`{ users { posts(${argument}) { id } } }`), [
+  for (const argument of ['burrow: "x"', 'after: ""', 'sort: name'])
+    t.match(await errorsOf(`{ burrows { specimens(${argument}) { id } } }`), [
       { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } },
     ]);
 });
@@ -94,21 +89,22 @@ t.test('a nested list refuses what the REST list refuses', async t => {
 t.test('a list without a page is cut at the maximum, nested or not, and says so with its path', async t => {
   const { ask, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1000 });
   await fill(database, 2, 201);
-  const { data, errors } = await ask(`{ users {
-    desc: posts(sort: createdAt_desc, status: draft) { title }
-    some: posts(title: "Post 1 of 1") { title }
-    page: posts(limit: 4) { title }
-    none: posts(status: published) { title }
-  } all: posts { title } }`);
-  const titles = (user: number, ...numbers: number[]) =>
-    numbers.map(n => ({ title: `Post ${n} of ${user}` }));
+  const { data, errors } = await ask(`{ burrows {
+    desc: specimens(sort: createdAt_desc, grade: rough) { label }
+    some: specimens(label: "Specimen 1 of 1") { label }
+    page: specimens(limit: 4) { label }
+    none: specimens(grade: fine) { label }
+  } all: specimens { label } }`);
+  const labels = (burrow: number, ...numbers: number[]) =>
+    numbers.map(n => ({ label: `Specimen ${n} of ${burrow}` }));
   const latest = Array.from({ length: 200 }, (_, i) => 201 - i);
-  t.same(data.users, [
-    { desc: titles(1, ...latest), some: titles(1, 1), page: titles(1, 1, 2, 3, 4), none: [] },
-    { desc: titles(2, ...latest), some: [], page: titles(2, 1, 2, 3, 4), none: [] },
+  t.same(data.burrows, [
+    { desc: labels(1, ...latest), some: labels(1, 1), page: labels(1, 1, 2, 3, 4), none: [] },
+    { desc: labels(2, ...latest), some: [], page: labels(2, 1, 2, 3, 4), none: [] },
   ]);
   const paths = errors.map(({ path }: { path: object }) => path);
-  t.same(paths.sort(), [['all'], ['users', 0, 'desc'], ['users', 1, 'desc']], 'with integers in the path');
+  const cut = [['all'], ['burrows', 0, 'desc'], ['burrows', 1, 'desc']];
+  t.same(paths.sort(), cut, 'with integers in the path');
   t.match(errors, Array(3).fill({ extensions: { code: 'LIST_TRUNCATED', maximum: 200 } }));
   t.equal(data.all.length, 200);
 });

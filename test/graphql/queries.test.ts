@@ -1,18 +1,20 @@
-import { readFileSync } from 'node:fs';
 import { buildSchema } from 'graphql';
 import t from 'tap';
+import { schemaText } from '../../plugins/graphql/schema.ts';
 import { changeSubscriptions } from '../../src/subscriptions/changeSubscriptions.ts';
 import { inside } from '../helper/access.ts';
 import { statusEvent } from '../helper/events/webhooks.ts';
 import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { domain } from '../world/index.ts';
 
 t.test('the schema has the types and operations of the contract exactly', async t => {
-  const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+  const schema = buildSchema(schemaText(domain.fields));
   const typeOf = (type: string, field: string) =>
     String((schema.getType(type) as import('graphql').GraphQLObjectType).getFields()[field]?.type);
   for (const [type, fields] of Object.entries({
-    User: { id: 'ID!', name: 'String!', email: 'String!', version: 'Int!', posts: '[Post!]!' },
-    Post: { id: 'ID!', title: 'String!', author: 'User!', version: 'Int!' },
+    User: { id: 'ID!', name: 'String!', email: 'String!', version: 'Int!', tendings: '[Tending!]!' },
+    Burrow: { id: 'ID!', label: 'String!', parent: 'Burrow', burrows: '[Burrow!]!', version: 'Int!' },
+    Specimen: { id: 'ID!', bones: 'Int!', weight: 'Float', burrow: 'Burrow!', version: 'Int!' },
     CustomerSubscription: { version: 'Int!' },
     Query: { user: 'User', users: '[User!]!' },
   }))
@@ -21,35 +23,33 @@ t.test('the schema has the types and operations of the contract exactly', async 
 
 t.test('an unknown id and an invalid id give null without an error', async t => {
   const { ask } = await buildGraphQL(t);
-  t.same(
-    await ask('{ user(id: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90") { id } post(id: "\\u0000x") { id } }'),
-    {
-      data: { user: null, post: null },
-    },
-  );
+  const query = '{ user(id: "019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90") { id } burrow(id: "\\u0000x") { id } }';
+  t.same(await ask(query), { data: { user: null, burrow: null } });
 });
 
 t.test('records requested by id are read together', async t => {
   const { post, call, database, statements } = await buildGraphQL(t);
   await fill(database, 20, 1);
-  const { body } = await call('GET', '/api/users', 200);
+  const { body } = await call('GET', '/api/burrows', 200);
   statements.length = 0;
-  const fields = body.data.map(({ id }: { id: string }, i: number) => `u${i}: user(id: "${id}") { name }`);
+  const fields = body.data.map(({ id }: { id: string }, i: number) => `b${i}: burrow(id: "${id}") { label }`);
   const answer = await post(`{ ${fields.join(' ')} }`);
   t.equal(statements.length, 1);
-  t.equal(answer.body.data.u19.name, 'User 20');
+  t.equal(answer.body.data.b19.label, 'Burrow 20');
 });
 
 t.test('lists have the pages and filters of REST, and refuse what REST refuses', async t => {
   const { ask, errorsOf, database } = await buildGraphQL(t);
   await fill(database, 30, 2);
-  t.equal((await ask('{ users(page: 2) { id } }')).data.users.length, 10, 'a page has 20 records');
-  t.equal((await ask('{ users(page: null, limit: null) { id } }')).data.users.length, 30);
-  t.same(await ask('{ users(email: "USER3@example.com") { name } usersCount(name: "User 3") }'), {
-    data: { users: [{ name: 'User 3' }], usersCount: 1 },
+  await database.writes.rows(`update specimens set finder = replace(label, ' ', '') || '@x.org'`, []);
+  t.equal((await ask('{ burrows(page: 2) { id } }')).data.burrows.length, 10, 'a page has 20 records');
+  t.equal((await ask('{ burrows(page: null, limit: null) { id } }')).data.burrows.length, 30);
+  const [finder, label] = ['SPECIMEN2OF3@x.org', 'Specimen 2 of 3'];
+  t.same(await ask(`{ specimens(finder: "${finder}") { label } specimensCount(label: "${label}") }`), {
+    data: { specimens: [{ label }], specimensCount: 1 },
   });
-  t.match(await ask('{ posts(status: published) { id } postsCount(status: draft) }'), {
-    data: { posts: [], postsCount: 60 },
+  t.match(await ask('{ specimens(grade: fine) { id } specimensCount(grade: rough) }'), {
+    data: { specimens: [], specimensCount: 60 },
   });
   const message = 'must be a whole number from 1 to 100';
   t.match(await errorsOf('{ users(limit: 101) { id } }'), [

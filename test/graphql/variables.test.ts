@@ -17,10 +17,10 @@ t.test("null for a required place is the client's mistake, at its path", async t
   for (const [query, data, message, path] of [
     ['query($n: ID = "x") { user(id: $n) { id } usersCount }', { user: null, usersCount: 1 }, noId, ['user']],
     [
-      `mutation($n: ID = "x") { updateUser(id: "${id}", input: {}) { name } deletePost(id: $n) }`,
-      { updateUser: { name: 'Ada' }, deletePost: null },
+      `mutation($n: ID = "x") { updateUser(id: "${id}", input: {}) { name } deleteBurrow(id: $n) }`,
+      { updateUser: { name: 'Ada' }, deleteBurrow: null },
       noId,
-      ['deletePost'],
+      ['deleteBurrow'],
     ],
     [
       'mutation($n: String = "x") { createUser(input: { name: $n, email: "a@b.c" }) { id } }',
@@ -75,14 +75,14 @@ t.test(
     const cost = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', maximum: 500 } }];
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__']) {
       const given = (value: number) => JSON.parse(`{ "${name}": ${value} }`);
-      const list = `query ${name}($${name}: Int = 2) { users(limit: $${name}) { ...${name} } }
-      fragment ${name} on User { ${name}: posts { author { posts { id } } } }`;
-      const lengthOf = async (variables = {}) => (await ask(list, variables)).data.users.length;
+      const list = `query ${name}($${name}: Int = 2) { burrows(limit: $${name}) { ...${name} } }
+      fragment ${name} on Burrow { ${name}: burrows { parent { burrows { id } } } }`;
+      const lengthOf = async (variables = {}) => (await ask(list, variables)).data.burrows.length;
       t.same([await lengthOf(), await lengthOf(given(1))], [2, 1], name);
       t.match(await errorsOf(list.replace('= 2', '= 100')), cost, name);
       t.match(await errorsOf(list, given(100)), cost, name);
-      const { data } = await ask(`{ users(limit: 1) { ${name}: name } }`);
-      t.same(Object.entries(data.users[0]), [[name, 'User 1']]);
+      const { data } = await ask(`{ burrows(limit: 1) { ${name}: label } }`);
+      t.same(Object.entries(data.burrows[0]), [[name, 'Burrow 1']]);
     }
   },
 );

@@ -25,7 +25,7 @@ t.test('a document is sent once, and after that its hash is enough, by GET too',
 
 t.test('a document with a wrong hash, or one that is invalid, is not kept', async t => {
   const { call } = await build(t);
-  const wrong = { query: '{ postsCount }', extensions: extensionsOf(query) };
+  const wrong = { query: '{ burrowsCount }', extensions: extensionsOf(query) };
   t.match((await call('POST', url, 400, { body: wrong })).body, { errors: [{ message: /hash/ }] });
   t.match((await call('POST', url, 200, { body: { extensions: wrong.extensions } })).body, {
     errors: [{ message: 'PersistedQueryNotFound' }],
@@ -45,12 +45,12 @@ t.test('with trusted documents only those in the file run', async t => {
   const { call } = await build(t, { settings: { GRAPHQL_TRUSTED_DOCUMENTS: path } });
   t.same((await call('POST', url, 200, { body: { query } })).body, { data: { usersCount: 0 } });
   await call('POST', url, 200, { body: { extensions: extensionsOf(query) } });
-  const refused = await call('POST', url, 403, { body: { query: '{ postsCount }' } });
+  const refused = await call('POST', url, 403, { body: { query: '{ burrowsCount }' } });
   t.match(refused.body, { errors: [{ extensions: { code: 'FORBIDDEN' } }] });
-  const both = { query: '{ postsCount }', extensions: extensionsOf(query) };
+  const both = { query: '{ burrowsCount }', extensions: extensionsOf(query) };
   t.same((await call('POST', url, 200, { body: both })).body, { data: { usersCount: 0 } });
   await call('GET', url, 400, { headers: { accept: 'text/html' } });
 
-  writeFileSync(path, JSON.stringify({ [sha256(query)]: '{ postsCount }' }));
+  writeFileSync(path, JSON.stringify({ [sha256(query)]: '{ burrowsCount }' }));
   await t.rejects(build(t, { settings: { GRAPHQL_TRUSTED_DOCUMENTS: path } }), /is not the SHA-256/);
 });

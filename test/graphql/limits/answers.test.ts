@@ -3,13 +3,13 @@ import { buildGraphQL, fill } from '../../helper/graphql.ts';
 
 const { call, post, database } = await buildGraphQL(t, { REQUEST_TIMEOUT: 60 });
 await fill(database, 1, 100);
-const [ada] = (await call('GET', '/api/users', 200)).body.data;
+const [oak] = (await call('GET', '/api/burrows', 200)).body.data;
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
-/** Of 100 posts the id, that of the author, and 74 of the author's posts. */
-const below = (titles: number, list = `posts(limit: 74) { ${times(titles, i => `t${i}: title`)} }`) =>
-  `posts { id author { id ${list} } }`;
-const query = (...how: Parameters<typeof below>) => `{ user(id: "${ada.id}") { ${below(...how)} } }`;
+/** Of 100 specimens the id, that of the burrow, and 74 of the burrow's specimens. */
+const below = (labels: number, list = `specimens(limit: 74) { ${times(labels, i => `l${i}: label`)} }`) =>
+  `specimens { id burrow { id ${list} } }`;
+const query = (...how: Parameters<typeof below>) => `{ burrow(id: "${oak.id}") { ${below(...how)} } }`;
 const tooMany = (value: unknown, maximum: number, what = /values in the response/) => [
   { message: what, extensions: { code: 'RESPONSE_LIMIT_EXCEEDED', value, maximum, requestId: String } },
 ];
@@ -17,18 +17,19 @@ const tooMany = (value: unknown, maximum: number, what = /values in the response
 t.test('an answer has at most 200,000 values, and an alias is one of them', async t => {
   const { body } = await post(query(27));
   t.notOk(body.errors, '100 × (2 + 74 × 27)');
-  t.equal(body.data.user.posts[99].author.posts[73].t26, body.data.user.posts[73].author.posts[73].t0);
+  const { specimens } = body.data.burrow;
+  t.equal(specimens[99].burrow.specimens[73].l26, specimens[73].burrow.specimens[73].l0);
   const oneMore = (await post(`{ usersCount ${query(27).slice(2)}`)).body;
   t.match(oneMore, { errors: tooMany(200_001, 200_000), data: undefined });
   t.notOk('data' in oneMore, 'it is refused as a whole');
   // Edges are other values than nodes; the records of a connection are counted, as those of a list.
-  const titles = times(10, i => `t${i}: title`);
-  const page = `edges { cursor node { ${titles} } } nodes { ${titles} } pageInfo { endCursor }`;
+  const labels = times(10, i => `l${i}: label`);
+  const page = `edges { cursor node { ${labels} } } nodes { ${labels} } pageInfo { endCursor }`;
   for (const [first, isAllowed] of [
     [95, true],
     [96, false],
   ] as const) {
-    const both = (await post(query(0, `postsConnection(first: ${first}) { ${page} }`))).body;
+    const both = (await post(query(0, `specimensConnection(first: ${first}) { ${page} }`))).body;
     t.equal(both.errors?.[0].extensions.code, isAllowed ? undefined : 'RESPONSE_LIMIT_EXCEEDED');
   }
 });
@@ -49,29 +50,27 @@ t.test('an answer that is refused has the status of its media type, and no data'
 });
 
 t.test('an answer has at most 10 MB of text, with the names of its aliases and in bytes', async t => {
-  /** 28 × 100 × 100 names of this length, and as many names as titles. */
-  const named = (length: number) => post(query(1, `posts { ${'a'.repeat(length)}: id }`));
+  /** 28 × 100 × 100 names of this length, and as many names as labels. */
+  const named = (length: number) => post(query(1, `specimens { ${'a'.repeat(length)}: id }`));
   t.notOk((await named(950)).body.errors);
   const { body } = await named(960);
   t.match(body, { errors: tooMany(Number, 10_000_000, /bytes in the response/), data: undefined });
   t.notOk('data' in body);
-  await database.writes.rows(`update posts set title = rpad(title, 330, 'é')`, []);
-  const titles = (limit: number) => post(query(0, `posts(limit: ${limit}) { a: title b: title }`));
-  t.notOk((await titles(73)).body.errors, '4.9 million characters');
-  t.match((await titles(77)).body.errors, tooMany(Number, 10_000_000, /bytes in the response/));
+  await database.writes.rows(`update specimens set label = rpad(label, 330, 'é')`, []);
+  const labels = (limit: number) => post(query(0, `specimens(limit: ${limit}) { a: label b: label }`));
+  t.notOk((await labels(73)).body.errors, '4.9 million characters');
+  t.match((await labels(77)).body.errors, tooMany(Number, 10_000_000, /bytes in the response/));
 });
 
 // Bug: it was a 500 after 5 s and 1.6 GB, and the end of a process in a container.
 t.test('hostile: a short query for gigabytes takes no memory', async t => {
-  const { call, post, database } = await buildGraphQL(t, { REQUEST_TIMEOUT: 60 });
+  const { post, database } = await buildGraphQL(t, { REQUEST_TIMEOUT: 60 });
   await fill(database, 1, 1000);
-  await database.writes.rows(`update posts set title = rpad(title, 500, 'x')`, []);
-  const [{ id }] = (await call('GET', '/api/users', 200)).body.data;
-  const ask = async (selected: string) =>
-    (await post(`{ user(id: "${id}") { posts { author { posts(limit: 47) { ${selected} } } } } }`)).body;
+  await database.writes.rows(`update specimens set label = rpad(label, 500, 'x')`, []);
+  const ask = async (selected: string) => (await post(query(0, `specimens(limit: 47) { ${selected} }`))).body;
   const before = process.resourceUsage().maxRSS;
-  const titles = await ask(times(30, i => `t${i}: title`));
-  t.match(titles, { errors: tooMany(Number, 200_000), data: undefined });
+  const labels = await ask(times(30, i => `l${i}: label`));
+  t.match(labels, { errors: tooMany(Number, 200_000), data: undefined });
   const name = await ask(`${'a'.repeat(45_000)}: id`);
   t.match(name, { errors: tooMany(Number, 10_000_000, /bytes in the response/), data: undefined });
   const megabytes = (process.resourceUsage().maxRSS - before) / 1024;
@@ -79,12 +78,12 @@ t.test('hostile: a short query for gigabytes takes no memory', async t => {
 });
 
 t.test('what a mutation has written stays without an Idempotency-Key, and is undone with one', async t => {
-  const input = { title: 'Written', authorId: ada.id };
+  const input = { label: 'Written', burrowId: oak.id };
   const body = {
-    query: `mutation ($input: PostCreateInput!) { createPost(input: $input) { author { ${below(28)} } } }`,
+    query: `mutation ($input: SpecimenCreateInput!) { createSpecimen(input: $input) { burrow { ${below(28)} } } }`,
     variables: { input },
   };
-  const written = async () => (await call('GET', '/api/posts?title=Written', 200)).body.meta.total;
+  const written = async () => (await call('GET', '/api/specimens?label=Written', 200)).body.meta.total;
   t.equal(await written(), 0);
   const send = (headers = {}) => call('POST', '/api/graphql', 200, { body, headers });
   t.match((await send()).body.errors, tooMany(Number, 200_000));

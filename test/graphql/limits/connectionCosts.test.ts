@@ -12,23 +12,23 @@ t.test('the cost of a connection is its size, and multiplies what is below', asy
   const passes = async (query: string, variables?: Record<string, unknown>) =>
     t.same((await ask(query, variables)).errors, undefined, query);
   const page = 'edges { cursor node { id } } nodes { id } pageInfo { endCursor }';
-  await passes(`{ users(limit: 50) { postsConnection(first: 99) { ${page} } } }`);
-  await costs(`{ users(limit: 50) { postsConnection(first: 99) { ${page} totalCount } } }`, 5050);
-  await passes('{ usersConnection { nodes { postsCount } edges { node { postsCount } } } }');
-  const posts = 'postsConnection(last: 100) { nodes { id } }';
-  await costs(`{ usersConnection(last: 50) { nodes { ${posts} } } }`, 5050);
+  await passes(`{ burrows(limit: 50) { burrowsConnection(first: 99) { ${page} } } }`);
+  await costs(`{ burrows(limit: 50) { burrowsConnection(first: 99) { ${page} totalCount } } }`, 5050);
+  await passes('{ burrowsConnection { nodes { burrowsCount } edges { node { burrowsCount } } } }');
+  const burrows = 'burrowsConnection(last: 100) { nodes { id } }';
+  await costs(`{ burrowsConnection(last: 50) { nodes { ${burrows} } } }`, 5050);
   await costs(
-    '{ usersConnection(first: 25) { edges { node { postsConnection(first: 100) { nodes { author { id } } } } } } }',
+    '{ burrowsConnection(first: 25) { edges { node { burrowsConnection(first: 100) { nodes { parent { id } } } } } } }',
     5025,
   );
-  const variable = `query($n: Int = 60) { usersConnection(last: $n) { ...F } } fragment F on UserConnection { ... on UserConnection { edges { ...G } } } fragment G on UserEdge { node { ${posts} } }`;
+  const variable = `query($n: Int = 60) { burrowsConnection(last: $n) { ...F } } fragment F on BurrowConnection { ... on BurrowConnection { edges { ...G } } } fragment G on BurrowEdge { node { ${burrows} } }`;
   await costs(variable, 6060);
   await costs(variable, 5050, { n: 50 });
   await passes(variable, { n: 49 });
   await costs(
-    `query($n: Int) { usersConnection(first: $n) { nodes { a: ${posts} b: ${posts} c: ${posts} } } }`,
+    `query($n: Int) { burrowsConnection(first: $n) { nodes { a: ${burrows} b: ${burrows} c: ${burrows} } } }`,
     6020,
     { n: null },
   );
-  await passes('query($n: Int) { usersConnection(first: $n) { nodes { postsCount } } }', { n: 0 });
+  await passes('query($n: Int) { burrowsConnection(first: $n) { nodes { burrowsCount } } }', { n: 0 });
 });

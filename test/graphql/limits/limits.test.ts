@@ -3,9 +3,9 @@ import { parse } from 'graphql';
 import t from 'tap';
 import { buildGraphQL, fill } from '../../helper/graphql.ts';
 
-/** `{ user(id: "x") { posts { author { … } } } }` with this many levels. */
-function nested(levels: number, open = 'user(id: "x")'): string {
-  const names = Array.from({ length: levels - 2 }, (_, i) => (i % 2 === 0 ? 'posts(limit: 1)' : 'author'));
+/** `{ burrow(id: "x") { burrows { parent { … } } } }` with this many levels. */
+function nested(levels: number, open = 'burrow(id: "x")'): string {
+  const names = Array.from({ length: levels - 2 }, (_, i) => (i % 2 === 0 ? 'burrows(limit: 1)' : 'parent'));
   return `{ ${[open, ...names].join(' { ')} { id ${'}'.repeat(levels)}`;
 }
 const times = (count: number, text: (i: number) => string) =>
@@ -15,19 +15,19 @@ const times = (count: number, text: (i: number) => string) =>
 const { ask, errorsOf } = await buildGraphQL(t);
 
 t.test('depth: 8 levels pass, 9 do not, however they are written', async t => {
-  t.same(await ask(nested(8)), { data: { user: null } });
-  const path = ['user', 'posts', 'author', 'posts', 'author', 'posts', 'author', 'posts', 'id'];
+  t.same(await ask(nested(8)), { data: { burrow: null } });
+  const path = ['burrow', 'burrows', 'parent', 'burrows', 'parent', 'burrows', 'parent', 'burrows', 'id'];
   const refused = [{ extensions: { code: 'DEPTH_LIMIT_EXCEEDED', value: 9, maximum: 8, path } }];
   t.match(await errorsOf(nested(9)), refused);
   t.match(
     await errorsOf(
-      '{ user(id: "x") { ...A } } fragment A on User { posts(limit: 1) { author { ...B } } } fragment B on User { posts(limit: 1) { author { posts(limit: 1) { author { posts(limit: 1) { id } } } } } }',
+      '{ burrow(id: "x") { ...A } } fragment A on Burrow { burrows(limit: 1) { parent { ...B } } } fragment B on Burrow { burrows(limit: 1) { parent { burrows(limit: 1) { parent { burrows(limit: 1) { id } } } } } }',
     ),
     refused,
     'named fragments',
   );
   t.match(
-    await errorsOf(nested(9).replaceAll('author {', 'author { ... on User {').concat('}}}')),
+    await errorsOf(nested(9).replaceAll('parent {', 'parent { ... on Burrow {').concat('}}}')),
     refused,
     'inline fragments',
   );
@@ -48,12 +48,12 @@ t.test('aliases: 30 pass, 31 do not, and a fragment counts wherever it is spread
 });
 
 t.test('nodes: 1000 pass, 1001 do not, and fragments that multiply are not all walked', async t => {
-  const names = (count: number) => times(count, () => 'name');
+  const labels = (count: number) => times(count, () => 'label');
   const both = (more: number) =>
-    `{ user(id: "x") { ...F } post(id: "x") { author { ...F ${names(15 + more)} } } } fragment F on User { ${names(490)} }`;
-  t.same(await ask(both(0)), { data: { user: null, post: null } });
+    `{ burrow(id: "x") { ...F } specimen(id: "x") { burrow { ...F ${labels(15 + more)} } } } fragment F on Burrow { ${labels(490)} }`;
+  t.same(await ask(both(0)), { data: { burrow: null, specimen: null } });
   t.match(await errorsOf(both(1)), [
-    { extensions: { code: 'NODE_LIMIT_EXCEEDED', value: 1001, maximum: 1000, path: ['post', 'author'] } },
+    { extensions: { code: 'NODE_LIMIT_EXCEEDED', value: 1001, maximum: 1000, path: ['specimen', 'burrow'] } },
   ]);
   const doubling = times(40, i => `fragment F${i} on User { ...F${i + 1} ...F${i + 1} }`);
   t.match(await errorsOf(`{ user(id: "x") { ...F0 } } ${doubling} fragment F40 on User { name }`), [
@@ -62,25 +62,25 @@ t.test('nodes: 1000 pass, 1001 do not, and fragments that multiply are not all w
 });
 
 t.test('cost: 5000 pass, 5001 do not, and no variable hides the size', async t => {
-  // A page of 98 users with 50 posts each is 98 + 98 * 50 = 4998.
-  const pages = 'users(limit: 98) { posts(limit: 50) { id } }';
-  t.match(await ask(`{ ${pages} usersCount postsCount }`), { data: { users: [] } });
-  t.match(await errorsOf(`{ ${pages} usersCount postsCount user(id: "x") { id } }`), [
+  // A page of 98 burrows with 50 burrows each is 98 + 98 * 50 = 4998.
+  const pages = 'burrows(limit: 98) { burrows(limit: 50) { id } }';
+  t.match(await ask(`{ ${pages} usersCount burrowsCount }`), { data: { burrows: [] } });
+  t.match(await errorsOf(`{ ${pages} usersCount burrowsCount user(id: "x") { id } }`), [
     { extensions: { code: 'COST_LIMIT_EXCEEDED', value: 5001, maximum: 5000, path: ['user'] } },
   ]);
-  const hidden = 'query($n: Int) { users(limit: $n) { posts(limit: $n) { id } } }';
-  t.match(await ask(hidden, { n: 10 }), { data: { users: [] } });
-  const refused = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', path: ['users', 'posts'] } }];
+  const hidden = 'query($n: Int) { burrows(limit: $n) { burrows(limit: $n) { id } } }';
+  t.match(await ask(hidden, { n: 10 }), { data: { burrows: [] } });
+  const refused = [{ extensions: { code: 'COST_LIMIT_EXCEEDED', path: ['burrows', 'burrows'] } }];
   t.match(await errorsOf(hidden, { n: 100 }), refused);
   t.match(await errorsOf(hidden.replace('Int', 'Int = 100')), refused, 'nor a default');
   const other = await errorsOf(
-    '{ a: users(limit: -100) { id } b: users(limit: 100) { posts(limit: 60) { id } } }',
+    '{ a: users(limit: -100) { id } b: burrows(limit: 100) { burrows(limit: 60) { id } } }',
   );
   t.match(other, [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }], 'nor a negative page');
 });
 
 t.test('cost: a limit given as null counts as no limit, whatever its default', async t => {
-  const query = `query ($l: Int = 1) { users(limit: 100) { ${times(12, i => `p${i}: posts(limit: $l) { id }`)} } }`;
+  const query = `query ($l: Int = 1) { burrows(limit: 100) { ${times(12, i => `b${i}: burrows(limit: $l) { id }`)} } }`;
   t.notOk((await ask(query, {})).errors);
   t.match(await errorsOf(query, { l: null }), [{ extensions: { code: 'COST_LIMIT_EXCEEDED' } }]);
 });
@@ -90,7 +90,7 @@ t.test(
   async t => {
     const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000 });
     await fill(database, 1, 300);
-    const again = (limit: string) => `{ users { posts${limit} { author { posts${limit} { id } } } } }`;
+    const again = (page: string) => `{ burrows { specimens${page} { burrow { specimens${page} { id } } } } }`;
     t.notOk((await post(again('(limit: 99)'))).body.errors, '1 + 99 + 99 + 9,801 records');
     const { text, body } = await post(again(''));
     t.match(body.errors[0], {
@@ -100,24 +100,24 @@ t.test(
   },
 );
 
-t.test('records: an author, a count, a node of a connection and an empty list count as one each', async t => {
+t.test('records: a parent, a count, a node of a connection and an empty list count as one each', async t => {
   // 50,000 records take seconds on a busy machine.
   const { post, database } = await buildGraphQL(t, { GRAPHQL_MAX_COST: 1_000_000, REQUEST_TIMEOUT: 60 });
   await fill(database, 1000, 2);
   const lookups = [
-    times(6, i => `empty${i}: posts(limit: 1, page: 9) { id }`),
-    times(3, i => `both${i}: postsConnection(first: 1, title: "none") { totalCount }`),
-    'page: postsConnection(first: 2) { nodes { id } }',
+    times(6, i => `empty${i}: specimens(limit: 1, page: 9) { id }`),
+    times(3, i => `both${i}: specimensConnection(first: 1, label: "none") { totalCount }`),
+    'page: specimensConnection(first: 2) { nodes { id } }',
   ].join(' ');
   const query = (counts: number) =>
-    `{ users { posts { author { ${lookups} ${times(counts, i => `count${i}: postsCount`)} } } } }`;
+    `{ burrows { specimens { burrow { ${lookups} ${times(counts, i => `count${i}: specimensCount`)} } } } }`;
   t.notOk(
     (await post(query(8))).body.errors,
-    '1,000 users, 2,000 posts and authors, and 22 lookups for each',
+    '1,000 burrows, 2,000 specimens and their burrows, and 22 lookups for each',
   );
   t.match((await post(query(9))).body.errors, [
     {
-      path: ['users', Number, 'posts'],
+      path: ['burrows', Number, 'specimens'],
       extensions: { code: 'RECORD_LIMIT_EXCEEDED', value: Number, maximum: 50_000 },
     },
   ]);
@@ -174,7 +174,7 @@ t.test('a document of 3000 tokens runs if that many are allowed', async t => {
 t.test('fragments that include each other are refused', async t => {
   for (const document of [
     '{ users { ...A } } fragment A on User { ...B } fragment B on User { ...A }',
-    '{ users { ...A } } fragment A on User { posts { author { ...A } } }',
+    '{ burrows { ...A } } fragment A on Burrow { burrows { parent { ...A } } }',
     '{ users { ...A } }',
   ])
     t.match(await errorsOf(document), [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Settings } from '../../../schemas/settings.ts';
 import type { Connection } from '../../../src/database/connection.ts';
-import { bearer, makeKey } from '../../helper/access.ts';
+import { bearer, makeKey, makeUser } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
 import { holdDear, lockUser, openTestDatabase } from '../../helper/database.ts';
 import { fill } from '../../helper/graphql.ts';
@@ -37,8 +37,8 @@ async function buildHeld(t: Test, settings: Partial<Settings> = {}) {
   }
   return { ...service, ...dear, real, keys, ask, large, inFlight, begunBy, sendRaw };
 }
-/** It could take 1,000 posts, and 1,000 authors with a count. Nobody has posts, so it is one statement. */
-const largeOf = (title: string) => `{ posts(title: "${title}") { author { postsCount } } }`;
+/** It could take 1,000 burrows, and 1,000 parents with a count. There are none, so it is one statement. */
+const largeOf = (label: string) => `{ burrows(label: "${label}") { parent { burrowsCount } } }`;
 
 t.test(
   'large operations have places: two for an account, eight in a process, and accounts in turn',
@@ -86,7 +86,7 @@ t.test('an operation for at most 2,000 records, counts and lookups waits for non
   const waiting = [large('A'), large('A')];
   await until('both have begun', () => begun.length === 2);
   await ask('A', '{ a: users { id } b: users { id } }');
-  await ask('A', '{ users(limit: 40) { posts(limit: 48) { id } } usersCount }');
+  await ask('A', '{ burrows(limit: 40) { burrows(limit: 48) { id } } usersCount }');
   const third = ask('A', '{ a: users { id } b: users { id } usersCount }');
   await inFlight(3);
   open();
@@ -97,10 +97,10 @@ t.test('an operation for at most 2,000 records, counts and lookups waits for non
 t.test('a place is given back when the answer is a text: a client that does not read holds none', async t => {
   const { app, real, open, large, inFlight, sendRaw } = await buildHeld(t, { REQUEST_TIMEOUT: 30 });
   await fill(real, 1, 500);
-  await real.writes.rows(`update posts set title = rpad(title, 500, 'x')`, []);
+  await real.writes.rows(`update specimens set label = rpad(label, 500, 'x')`, []);
   open();
-  const titles = Array.from({ length: 25 }, (_, i) => `t${i}: title`);
-  for (let i = 0; i < 2; i++) await sendRaw('A', `{ posts { ${titles} author { postsCount } } }`);
+  const labels = Array.from({ length: 25 }, (_, i) => `l${i}: label`);
+  for (let i = 0; i < 2; i++) await sendRaw('A', `{ specimens { ${labels} burrow { specimensCount } } }`);
   await inFlight(2);
   await inFlight(0);
   const connections = await new Promise(resolve => app.server.getConnections((_, count) => resolve(count)));
@@ -113,16 +113,16 @@ t.test(
   async t => {
     const { call, ask, large, open, begun, keys, inFlight, real } = await buildHeld(t);
     await fill(real, 1, 0);
-    const [{ id: authorId }] = (await call('GET', '/api/users', 200, keys.get('B'))).body.data;
-    const query = `mutation ($input: PostCreateInput!) {
-    createPost(input: $input) { author { posts { title author { postsCount } } } } }`;
+    const [{ id: parentId }] = (await call('GET', '/api/burrows', 200, keys.get('B'))).body.data;
+    const query = `mutation ($input: BurrowCreateInput!) {
+    createBurrow(input: $input) { parent { burrows { label parent { burrowsCount } } } } }`;
     const waiting = [large('A'), large('A')];
     await until('both have begun', () => begun.length === 2);
-    const written = async (title: string) =>
-      (await call('GET', `/api/posts?title=${title}`, 200, keys.get('B'))).body.meta.total;
-    const plain = ask('A', query, 200, { input: { title: 'Plain', authorId } });
+    const written = async (label: string) =>
+      (await call('GET', `/api/burrows?label=${label}`, 200, keys.get('B'))).body.meta.total;
+    const plain = ask('A', query, 200, { input: { label: 'Plain', parentId } });
     const headers = { ...keys.get('A')?.headers, 'idempotency-key': 'once' };
-    const body = { query, variables: { input: { title: 'Keyed', authorId } } };
+    const body = { query, variables: { input: { label: 'Keyed', parentId } } };
     const keyed = call('POST', '/api/graphql', 200, { headers, body });
     await until('one is written', async () => (await written('Plain')) === 1);
     await inFlight(4);
@@ -130,20 +130,20 @@ t.test(
     t.equal(begun.length, 2);
     open();
     await Promise.all(waiting);
-    const posts = [{ title: 'Plain' }, { title: 'Keyed' }];
-    t.match((await keyed).body.data, { createPost: { author: { posts } } });
-    t.match((await plain).body.data.createPost.author.posts[0], posts[0]);
+    const burrows = [{ label: 'Plain' }, { label: 'Keyed' }];
+    t.match((await keyed).body.data, { createBurrow: { parent: { burrows } } });
+    t.match((await plain).body.data.createBurrow.parent.burrows[0], burrows[0]);
   },
 );
 
 t.test('hostile: what one account sends at once costs its limit, and others do not wait for it', async t => {
   const { ask, real, begun, open, inFlight, send, call, keys } = await buildHeld(t, { RATE_LIMIT_MAX: 300 });
   await fill(real, 200, 5);
-  const counts = Array.from({ length: 30 }, (_, i) => `a${i}: postsCount(title: "x")`);
-  const options = { ...keys.get('A'), body: { query: `{ users { ${counts} } }` } };
+  const counts = Array.from({ length: 30 }, (_, i) => `a${i}: specimensCount(label: "x")`);
+  const options = { ...keys.get('A'), body: { query: `{ burrows { ${counts} } }` } };
   const burst = Array.from({ length: 100 }, () => send('POST', '/api/graphql', options));
   await inFlight(100);
-  t.equal((await ask('B', '{ users(limit: 10) { name } }')).body.data.users.length, 10);
+  t.equal((await ask('B', '{ burrows(limit: 10) { label } }')).body.data.burrows.length, 10);
   open();
   const bodies = (await Promise.all(burst)).map(({ answer }) => answer.body);
   const refused = bodies.filter(({ errors }) => errors?.[0].extensions.code === 'RATE_LIMITED');
@@ -152,8 +152,8 @@ t.test('hostile: what one account sends at once costs its limit, and others do n
   await call('GET', '/api/users', 429, keys.get('A'));
 });
 
-const deep = '{ users { posts { author { posts { id } } } } }';
-const user = '{ user(id: "019aa5d0-0001-7000-8000-000000000001") { posts { author { posts { id } } } } }';
+const deep = '{ burrows { specimens { burrow { specimens { id } } } } }';
+const one = deep.replace('burrows', 'burrow(id: "019aa5d0-0001-7000-8000-000000000001")');
 
 t.test('hostile: the counts of an operation reach together as far as its points', async t => {
   const real = await openTestDatabase(t);
@@ -171,8 +171,8 @@ t.test('hostile: the counts of an operation reach together as far as its points'
   });
   const database = { ...real, reads: endless(real.reads), dear: endless(real.dear) };
   const { call } = await build(t, { database, settings: { RATE_LIMIT_MAX: 600 } });
-  const counts = Array.from({ length: 30 }, (_, i) => `a${i}: postsCount(title: "x")`);
-  const query = `{ user(id: "019aa5d0-0001-7000-8000-000000000001") { ${counts} } }`;
+  const counts = Array.from({ length: 30 }, (_, i) => `a${i}: specimensCount(label: "x")`);
+  const query = `{ burrow(id: "019aa5d0-0001-7000-8000-000000000001") { ${counts} } }`;
   const { body } = await call('POST', '/api/graphql', 200, { body: { query } });
   t.match(body.errors, [{ extensions: { code: 'RATE_LIMITED' } }]);
   t.ok(rows <= 2 * 600 * 10_000, `${rows} rows for 600 points`);
@@ -182,7 +182,7 @@ t.test('hostile: the counts of an operation reach together as far as its points'
 t.test('after its deadline nothing more of an operation is begun', async t => {
   const { real, ask, begun, open } = await buildHeld(t, { REQUEST_TIMEOUT: 1 });
   await fill(real, 2, 2);
-  await Promise.all([deep, user, user].map(query => ask('A', query, 503)));
+  await Promise.all([deep, one, one].map(query => ask('A', query, 503)));
   open();
   await sleep(200);
   t.equal(begun.length, 2, 'the first statements of those that had a place');
@@ -191,9 +191,9 @@ t.test('after its deadline nothing more of an operation is begun', async t => {
 t.test('after its client has left nothing more of an operation is begun', async t => {
   const { real, begun, open, inFlight, sendRaw } = await buildHeld(t);
   await fill(real, 2, 2);
-  const sockets = [await sendRaw('A', deep), await sendRaw('A', user)];
+  const sockets = [await sendRaw('A', deep), await sendRaw('A', one)];
   await until('both have begun', () => begun.length === 2);
-  sockets.push(await sendRaw('A', user));
+  sockets.push(await sendRaw('A', one));
   await inFlight(3);
   for (const socket of sockets) socket.destroy();
   await inFlight(0);
@@ -203,9 +203,8 @@ t.test('after its client has left nothing more of an operation is begun', async 
 });
 
 t.test('a mutation whose client has left begins no other write', async t => {
-  const { real, ask, inFlight, sendRaw, call, keys } = await buildHeld(t);
-  await fill(real, 1, 0);
-  const [{ id }] = (await call('GET', '/api/users', 200, keys.get('A'))).body.data;
+  const { real, ask, inFlight, sendRaw } = await buildHeld(t);
+  const { id } = await makeUser(real);
   const release = await lockUser(real, id, 'update');
   const socket = await sendRaw(
     'A',
