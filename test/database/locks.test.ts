@@ -10,13 +10,14 @@ import { backend, hold, lockUser } from '../helper/database.ts';
 import { keyed } from '../helper/events/replays.ts';
 import { newPerson } from '../helper/resources/records.ts';
 import { until } from '../rig/process.ts';
+import { whisper } from '../world/whispers.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);
-const { call, send, newUser, newPost, database } = await build(t);
+const { call, send, newUser, make, database } = await build(t);
 
-const post = (authorId: string, status: number, headers = {}) =>
-  call('POST', '/api/posts', status, { headers, body: { title: 'Notes', authorId } });
+const create = (keeperId: string, status: number, headers = {}) =>
+  call('POST', '/api/whispers', status, { headers, body: { words: 'New', keeperId } });
 
 test('no write begins after the deadline of its request (the last of twelve mutations ran 12 s later)', async t => {
   const { call, send, newUser, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
@@ -39,17 +40,17 @@ test('no write begins after the deadline of its request (the last of twelve muta
   t.equal((await call('GET', '/api/users?name=third', 200)).body.meta.total, 0);
 });
 
-test('a change of a user does not block posts by that user', async () => {
+test('a change of a user does not block whispers of that user', async () => {
   const { id } = await newUser();
   const release = await lockUser(database, id, 'no key update');
-  await post(id, 201);
+  await create(id, 201);
   await release();
 });
 
-test('a change of a user does not wait for new posts by that user', async t => {
+test('a change of a user does not wait for new whispers of that user', async t => {
   const { id } = await newUser();
   await database.writes.transaction(async tx => {
-    // The lock of a new post's foreign key. A change waits for it only if its own lock is too strong.
+    // The lock of a new whisper's foreign key. A change waits for it only if its own lock is too strong.
     await orm(tx).execute(sql`select from users where id = ${id} for key share`);
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
   });
@@ -90,29 +91,29 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
     refused++;
   };
   // More requests than there are connections, of every kind that waits for this row.
-  const blocked = Array.from({ length: 6 }, () => post(held.id, 503).then(note));
+  const blocked = Array.from({ length: 6 }, () => create(held.id, 503).then(note));
   // Each tries at once, and would keep a connection for as long as a statement may wait for a lock.
-  for (let i = 0; i < 60; i++) blocked.push(post(held.id, 503, keyed(`held-${i}`)).then(note));
+  for (let i = 0; i < 60; i++) blocked.push(create(held.id, 503, keyed(`held-${i}`)).then(note));
   const query = `mutation { updateUser(id: "${held.id}", input: { name: "Other" }) { name } }`;
   for (let i = 0; i < 60; i++) {
     const sent = { headers: keyed(`change-${i}`), body: { query } };
     // The one that has its turn runs, and fails with a 200; the others do not begin.
     blocked.push(send('POST', '/api/graphql', sent).then(note));
   }
-  const moved = await Promise.all(Array.from({ length: 6 }, () => newPost({ authorId: other.id })));
-  const toHeld = { body: { authorId: held.id } };
-  for (const { id } of moved) blocked.push(call('PATCH', `/api/posts/${id}`, 503, toHeld).then(note));
+  const moved = await Promise.all(Array.from({ length: 6 }, () => make(whisper, { keeperId: other.id })));
+  const toHeld = { body: { keeperId: held.id } };
+  for (const { id } of moved) blocked.push(call('PATCH', `/api/whispers/${id}`, 503, toHeld).then(note));
   for (const name of ['A', 'B', 'C'])
     blocked.push(call('PATCH', `/api/users/${held.id}`, 503, { body: { name } }).then(note));
   blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
   for (let round = 0; round < 3; round++) {
-    const others: Promise<unknown>[] = [post(other.id, 201), post(other.id, 201)];
+    const others: Promise<unknown>[] = [create(other.id, 201), create(other.id, 201)];
     // Enough in one turn to use every connection that accepts them.
     others.push(...Array.from({ length: 20 }, () => people.create(inside(database), newPerson())));
-    const { id } = await newPost({ authorId: other.id });
-    others.push(call('PATCH', `/api/posts/${id}`, 200, { body: { title: 'Other' } }));
+    const { id } = await make(whisper, { keeperId: other.id });
+    others.push(call('PATCH', `/api/whispers/${id}`, 200, { body: { words: 'Other' } }));
     others.push(...Array.from({ length: 20 }, () => call('GET', `/api/users/${held.id}`, 200)));
-    others.push(call('GET', '/api/posts?limit=1', 200), call('GET', '/health/ready', 200));
+    others.push(call('GET', '/api/whispers?limit=1', 200), call('GET', '/health/ready', 200));
     await Promise.all(others);
   }
   t.equal(refused, 0, 'all of that was answered while the blocked ones still waited');
@@ -122,6 +123,6 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   t.match(headers, { 'retry-after': '1' });
   await release();
   await call('PATCH', `/api/users/${held.id}`, 200, { body: { name: 'E' } });
-  const { meta } = (await call('GET', `/api/posts?author=${held.id}`, 200)).body;
+  const { meta } = (await call('GET', `/api/whispers?keeper=${held.id}`, 200)).body;
   t.equal(meta.total, 0, 'nothing that was refused is stored');
 });

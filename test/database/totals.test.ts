@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { backend } from '../helper/database.ts';
 import { any, below, seed } from '../helper/values/random.ts';
-import { authors, foldAll, openSessions, type Session, writeOnce, wrongLists } from './sessions.ts';
+import { burrows, foldAll, openSessions, type Session, watched, writeOnce, wrongLists } from './sessions.ts';
 
 const amounts = `select total.list, total.amount::int,
   (select coalesce(sum(block.amount), 0)::int from list_blocks as block where block.list = total.list) as blocks
@@ -25,7 +25,7 @@ async function checkBlocks(t: Test, session: Session) {
 t.test(`totals and pages are exact during a storm of writes, TEST_SEED=${seed}`, async t => {
   const session = await openSessions(t);
   const first = session();
-  await first.run(`select list_watch('notes', '{post_id,kind}')`);
+  await first.run(`select list_watch('notes', '{specimen_id,kind}')`);
   if (backend === 'embedded') {
     for (let step = 0; step < 60; step++) {
       await writeOnce(first, { isolations: ['read committed'], endings: ['commit', 'commit', 'rollback'] });
@@ -58,7 +58,7 @@ async function storm(t: Test, session: () => Session) {
   const vacuum = (async () => {
     const { run } = session();
     await run(`set lock_timeout = '200ms'`);
-    const tables = ['list_log', 'list_totals', 'list_blocks', 'posts', 'notes'];
+    const tables = ['list_log', 'list_totals', 'list_blocks', 'specimens', 'notes'];
     const works = [...tables.map(table => `vacuum full ${table}`), repair];
     for (; writing > 0; await sleep(below(400))) await run(any(works)).catch(() => {});
   })();
@@ -76,40 +76,36 @@ async function storm(t: Test, session: () => Session) {
 t.test('totals are exact for an empty table, after a bulk load and after a repair', async t => {
   const session = (await openSessions(t))();
   const { run } = session;
-  t.same(await wrongLists(session, ['users', 'posts']), []);
-  await run(posts(12_000));
-  t.same(await wrongLists(session, ['users', 'posts']), [], 'with all changes in the log');
+  t.same(await wrongLists(session, watched), []);
+  await run(specimens(12_000));
+  t.same(await wrongLists(session, watched), [], 'with all changes in the log');
   t.same(await run('select list_fold(20000)'), [{ list_fold: 20_000 }], 'a fold moves a portion');
-  t.same(
-    await wrongLists(session, ['users', 'posts']),
-    [],
-    'with a portion moved, and blocks split beside the rest',
-  );
+  t.same(await wrongLists(session, watched), [], 'with a portion moved, and blocks split beside the rest');
   await foldAll(session);
-  t.same(await wrongLists(session, ['users', 'posts']), [], 'with everything moved');
-  await run('alter table posts disable trigger user');
-  await run(posts(5000));
-  await run('alter table posts enable trigger user');
+  t.same(await wrongLists(session, watched), [], 'with everything moved');
+  await run('alter table specimens disable trigger user');
+  await run(specimens(5000));
+  await run('alter table specimens enable trigger user');
   await run(repair);
-  t.same(await wrongLists(session, ['users', 'posts']), [], 'after a repair');
-  await run('delete from posts');
+  t.same(await wrongLists(session, watched), [], 'after a repair');
+  await run('delete from specimens');
   await foldAll(session);
-  t.same(await wrongLists(session, ['posts']), [], 'of no posts');
-  t.same(await run(`select * from list_blocks where list like 'posts%'`), [], 'which have no blocks');
+  t.same(await wrongLists(session, ['specimens']), [], 'of no specimens');
+  t.same(await run(`select * from list_blocks where list like 'specimens%'`), [], 'which have no blocks');
 });
 
 t.test('a table that has rows is counted when it is watched, again with other columns', async t => {
   const session = (await openSessions(t))();
   const { run } = session;
-  await run(posts(3000));
-  await run(`insert into notes select gen_random_uuid(), id, 'a' from posts`);
+  await run(specimens(3000));
+  await run(`insert into notes select gen_random_uuid(), id, 'a' from specimens`);
   const position = `select total::int from list_position('notes.kind=a', 0, false)`;
   await t.rejects(run(position), { message: 'list_watch was not asked to keep the total of notes.kind=a' });
-  for (const columns of ['post_id', 'post_id,kind', 'kind']) {
+  for (const columns of ['specimen_id', 'specimen_id,kind', 'kind']) {
     await run(`select list_watch('notes', '{${columns}}')`);
     await run(`delete from notes where id in (select id from notes limit 100)`);
     await run(`update notes set kind = null where id in (select id from notes where kind = 'a' limit 100)`);
-    t.same(await wrongLists(session, columns.includes('kind') ? undefined : ['users', 'posts']), [], columns);
+    t.same(await wrongLists(session, columns.includes('kind') ? undefined : watched), [], columns);
     if (below(2)) await foldAll(session);
   }
   await run(`select list_watch('notes', '{}')`);
@@ -119,7 +115,7 @@ t.test('a table that has rows is counted when it is watched, again with other co
   t.same(await run(`select total::int from list_position('notes', 0, false)`), [{ total: 2700 }]);
 });
 
-/** Inserts posts of the first author. */
-const posts = (amount: number) => `
-  insert into posts (id, title, status, author_id, created_at, updated_at)
-  select gen_random_uuid(), 'x', 'draft', '${authors[0]}', now(), now() from generate_series(1, ${amount})`;
+/** Inserts specimens of the first burrow. */
+const specimens = (amount: number) => `
+  insert into specimens (id, label, grade, burrow_id, created_at, updated_at)
+  select gen_random_uuid(), 'x', 'rough', '${burrows[0]}', now(), now() from generate_series(1, ${amount})`;

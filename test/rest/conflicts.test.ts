@@ -1,8 +1,10 @@
 // runs: late
 import t from 'tap';
 import { build } from '../helper/app.ts';
+import { burrow } from '../world/burrows.ts';
+import { tending } from '../world/tendings.ts';
 
-const { call, app, newUser, newPost } = await build(t);
+const { call, app, newUser, make } = await build(t);
 const taken = {
   message: 'Another record with this email exists.',
   status: 409,
@@ -55,9 +57,8 @@ t.test('of 100 parallel creates of one address in mixed case, 1 succeeds and 99 
 });
 
 t.test('of 20 parallel deletes, 1 finds the record', async t => {
-  const user = await newUser();
-  const post = await newPost({ authorId: user.id });
-  for (const url of [`/api/posts/${post.id}`, `/api/users/${user.id}`]) {
+  const { id, userId } = await make(tending);
+  for (const url of [`/api/tendings/${id}`, `/api/users/${userId}`]) {
     const { counts } = await race(Array.from({ length: 20 }, () => ({ method: 'DELETE' as const, url })));
     t.same(counts, { 204: 1, 404: 19 });
   }
@@ -74,39 +75,39 @@ t.test('parallel changes of different members are all kept', async t => {
   t.match((await call('GET', url, 200)).body, { name: 'Changed', email: 'changed@example.com' });
 });
 
-t.test('a cascading delete in parallel with new posts of the user leaves no post behind', async t => {
+t.test('a cascading delete in parallel with new specimens of the burrow leaves none behind', async t => {
   for (let round = 0; round < 5; round++) {
-    const { id: authorId } = await newUser();
-    const create = { method: 'POST' as const, url: '/api/posts', body: { title: 'Late', authorId } };
-    const remove = { method: 'DELETE' as const, url: `/api/users/${authorId}?cascade=true` };
+    const { id: burrowId } = await make(burrow);
+    const create = { method: 'POST' as const, url: '/api/specimens', body: { label: 'Late', burrowId } };
+    const remove = { method: 'DELETE' as const, url: `/api/burrows/${burrowId}?cascade=true` };
     const { counts } = await race([...Array(10).fill(create), remove, ...Array(10).fill(create)]);
     t.equal(counts[204], 1);
     t.equal((counts[201] ?? 0) + (counts[400] ?? 0), 20, JSON.stringify(counts));
-    const { body } = await call('GET', `/api/posts?author=${authorId}`, 200);
-    t.equal(body.meta.total, 0, 'no post is left behind');
+    const { body } = await call('GET', `/api/specimens?burrow=${burrowId}`, 200);
+    t.equal(body.meta.total, 0, 'none is left behind');
   }
 });
 
-t.test('of a delete without cascade and a parallel new post, one is refused', async t => {
+t.test('of a delete without cascade and a parallel new child, one is refused', async t => {
   for (let round = 0; round < 10; round++) {
-    const { id: authorId } = await newUser();
+    const { id: parentId } = await make(burrow);
     const { counts } = await race([
-      { method: 'DELETE', url: `/api/users/${authorId}` },
-      { method: 'POST', url: '/api/posts', body: { title: 'Late', authorId } },
+      { method: 'DELETE', url: `/api/burrows/${parentId}` },
+      { method: 'POST', url: '/api/burrows', body: { label: 'Late', parentId } },
     ]);
     const deletedFirst = counts[204] === 1 && counts[400] === 1;
     t.ok(deletedFirst || (counts[409] === 1 && counts[201] === 1), JSON.stringify(counts));
   }
 });
 
-t.test('moving posts between users that are being deleted never causes a 500', async t => {
+t.test('moving tendings between users that are being deleted never causes a 500', async t => {
   const [from, to] = [await newUser(), await newUser()];
-  const posts = await Promise.all(Array.from({ length: 15 }, () => newPost({ authorId: from.id })));
+  const moved = await Promise.all(Array.from({ length: 15 }, () => make(tending, { userId: from.id })));
   const { counts } = await race([
-    ...posts.map(({ id }) => ({
+    ...moved.map(({ id }) => ({
       method: 'PATCH' as const,
-      url: `/api/posts/${id}`,
-      body: { authorId: to.id },
+      url: `/api/tendings/${id}`,
+      body: { userId: to.id },
     })),
     { method: 'DELETE', url: `/api/users/${to.id}?cascade=true` },
     { method: 'DELETE', url: `/api/users/${from.id}?cascade=true` },
@@ -115,6 +116,6 @@ t.test('moving posts between users that are being deleted never causes a 500', a
     Object.keys(counts).find(status => status.startsWith('5')),
     JSON.stringify(counts),
   );
-  const { body } = await call('GET', `/api/posts?author=${to.id}`, 200);
+  const { body } = await call('GET', `/api/tendings?user=${to.id}`, 200);
   t.equal(body.meta.total, 0);
 });

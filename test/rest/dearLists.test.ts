@@ -1,7 +1,6 @@
 // runs: on postgres, on citus
 import t, { type Test } from 'tap';
 import { getTableColumns } from '../../drizzle/orm.ts';
-import { posts as table } from '../../drizzle/tables/posts.ts';
 import { Budget } from '../../src/access/limits/budget.ts';
 import { lowestId } from '../../src/core/ids.ts';
 import type { Connection } from '../../src/database/connection.ts';
@@ -12,7 +11,9 @@ import { ownFilter } from '../../src/records/lists/rules.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, isDistributed, openTestDatabase } from '../helper/database.ts';
+import { fill } from '../helper/graphql.ts';
 import { until } from '../rig/process.ts';
+import { specimenTable as table } from '../world/specimens.ts';
 
 const database = await openTestDatabase(t);
 /** The statements of reads, and what is awaited before one on the connection of dear lists. */
@@ -37,65 +38,64 @@ const watched = { ...database, reads: watch('reads'), dear: watch('dear') };
 const limited = (t: Test, RATE_LIMIT_MAX = 1_000_000) =>
   build(t, { database: watched, settings: { RATE_LIMIT_MAX, RATE_LIMIT_WINDOW: 3600 } });
 
-/** 120,000 posts of one author, 10,000 of another, 100 of a third. */
-const [many, some, few] = await (async () => {
-  const { newUser } = await limited(t);
-  const ids = [(await newUser()).id, (await newUser()).id, (await newUser()).id] as const;
-  await inLongTransaction(database.writes, async ({ rows }) => {
-    // Each trigger takes longer than its row.
-    await rows('alter table posts disable trigger user', []);
-    await rows(
-      `insert into posts select concat(left(h, 8), '-', right(h, 4), '-7000-8000-', lpad(n::text, 12, '0'))::uuid,
-        case n % 2 when 0 then 'Same' else 'T' || n end, case n % 3 when 0 then 'draft' else 'published' end,
-        (case when n <= 120000 then $1 when n <= 130000 then $2 else $3 end)::uuid, now(), now()
-       from generate_series(1, 130100) n, lpad(to_hex(1600000000000 + n * 1000::bigint), 12, '0') h`,
-      [...ids],
-    );
-    await rows('alter table posts enable trigger user', []);
-    await rows(`select list_repair('posts')`, []);
-  });
-  await database.writes.rows('analyze posts', []);
-  return ids;
-})();
+/** 120,000 specimens of one burrow, 10,000 of another, 100 of a third. */
+const ids = [1, 2, 3].map(n => `019aa5d0-0001-7000-8000-00000000000${n}`) as [string, string, string];
+const [many, some, few] = ids;
+await fill(database, 3, 0);
+await inLongTransaction(database.writes, async ({ rows }) => {
+  // Each trigger takes longer than its row.
+  await rows('alter table specimens disable trigger user', []);
+  await rows(
+    `insert into specimens (id, label, grade, burrow_id, created_at, updated_at)
+     select concat(left(h, 8), '-', right(h, 4), '-7000-8000-', lpad(n::text, 12, '0'))::uuid,
+      case n % 2 when 0 then 'Same' else 'T' || n end, case n % 3 when 0 then 'rough' else 'fine' end,
+      (case when n <= 120000 then $1 when n <= 130000 then $2 else $3 end)::uuid, now(), now()
+     from generate_series(1, 130100) n, lpad(to_hex(1600000000000 + n * 1000::bigint), 12, '0') h`,
+    ids,
+  );
+  await rows('alter table specimens enable trigger user', []);
+  await rows(`select list_repair('specimens')`, []);
+});
+await database.writes.rows('analyze specimens', []);
 const since = 'createdSince=1971-01-01T00:00:00Z';
 
 /** A page or a GraphQL query, its price besides the request, and the most rows that it passes or counts. */
 const prices: [asked: string, points: number][] = [
-  ['sort=title&limit=100&page=100', 0],
-  ['sort=title&limit=100&page=101', 1],
-  ['sort=-title&limit=100&page=1101', 11],
-  ['sort=title&limit=100&page=2147483647', 13],
-  ['status=draft&sort=title&limit=100&page=401', 4],
-  ['status=draft&sort=title&limit=100&page=9999', 4],
+  ['sort=label&limit=100&page=100', 0],
+  ['sort=label&limit=100&page=101', 1],
+  ['sort=-label&limit=100&page=1101', 11],
+  ['sort=label&limit=100&page=2147483647', 13],
+  ['grade=rough&sort=label&limit=100&page=401', 4],
+  ['grade=rough&sort=label&limit=100&page=9999', 4],
   ['limit=100&page=1101', 0],
-  ['status=draft&limit=100&page=401', 0],
+  ['grade=rough&limit=100&page=401', 0],
   [since, 13],
-  [`${since}&sort=title&limit=100&page=999`, 13],
-  [`${since}&createdBefore=2020-09-13T14:00:00Z&sort=title`, 0],
-  [`${since}&status=draft`, 4],
-  [`author=${many}`, 12],
-  [`author=${many}&status=draft`, 12],
-  [`author=${many}&status=draft&sort=title&limit=100&page=300`, 12],
-  [`author=${some}&${since}&sort=title&limit=100&page=99`, 1],
-  [`author=${some}&title=T125001`, 1],
-  [`author=${few}&status=draft&sort=title`, 0],
-  ['title=Same', 6],
-  ['title=T7&status=published', 0],
-  ['{ posts(page: 2201, limit: 50, sort: title_desc) { id } }', 11],
-  [`{ posts(page: 3, limit: 50, author: "${some}") { id } }`, 1],
-  [`{ postsCount(author: "${many}", status: draft) }`, 12],
-  ['{ postsCount(status: draft) }', 0],
-  [`{ user(id: "${many}") { postsCount(status: draft) } }`, 12],
-  [`{ user(id: "${few}") { postsCount(status: draft) } }`, 0],
-  [`{ user(id: "${many}") { posts(page: 200, limit: 50, sort: title) { id } } }`, 0],
-  [`{ user(id: "${some}") { posts(page: 201, limit: 50) { id } } }`, 1],
-  [`{ user(id: "${many}") { posts(page: 2201, limit: 50, sort: title) { id } } }`, 12],
-  [`{ user(id: "${many}") { postsConnection(first: 1) { totalCount } } }`, 12],
+  [`${since}&sort=label&limit=100&page=999`, 13],
+  [`${since}&createdBefore=2020-09-13T14:00:00Z&sort=label`, 0],
+  [`${since}&grade=rough`, 4],
+  [`burrow=${many}`, 12],
+  [`burrow=${many}&grade=rough`, 12],
+  [`burrow=${many}&grade=rough&sort=label&limit=100&page=300`, 12],
+  [`burrow=${some}&${since}&sort=label&limit=100&page=99`, 1],
+  [`burrow=${some}&label=T125001`, 1],
+  [`burrow=${few}&grade=rough&sort=label`, 0],
+  ['label=Same', 6],
+  ['label=T7&grade=fine', 0],
+  ['{ specimens(page: 2201, limit: 50, sort: label_desc) { id } }', 11],
+  [`{ specimens(page: 3, limit: 50, burrow: "${some}") { id } }`, 1],
+  [`{ specimensCount(burrow: "${many}", grade: rough) }`, 12],
+  ['{ specimensCount(grade: rough) }', 0],
+  [`{ burrow(id: "${many}") { specimensCount(grade: rough) } }`, 12],
+  [`{ burrow(id: "${few}") { specimensCount(grade: rough) } }`, 0],
+  [`{ burrow(id: "${many}") { specimens(page: 200, limit: 50, sort: label) { id } } }`, 0],
+  [`{ burrow(id: "${some}") { specimens(page: 201, limit: 50) { id } } }`, 1],
+  [`{ burrow(id: "${many}") { specimens(page: 2201, limit: 50, sort: label) { id } } }`, 12],
+  [`{ burrow(id: "${many}") { specimensConnection(first: 1) { totalCount } } }`, 12],
 ];
 const requestOf = (asked: string): ['GET' | 'POST', string, { body?: object }] =>
   asked.startsWith('{')
     ? ['POST', '/api/graphql', { body: { query: asked } }]
-    : ['GET', `/api/posts?${asked}`, {}];
+    : ['GET', `/api/specimens?${asked}`, {}];
 
 t.test('a list costs a point for each 10,000 rows that it counts or passes, at most its own', async t => {
   const { call } = await limited(t);
@@ -119,19 +119,19 @@ async function naivePage(asked: string) {
   const { page, limit, sort = 'createdAt', ...filters } = Object.fromEntries(new URLSearchParams(asked));
   const meta = { page: Number(page ?? 1), limit: Number(limit ?? 20) };
   const conditions = Object.entries(filters).map(([name, value]) => {
-    if (name === 'author') return `author_id = '${value}'`;
+    if (name === 'burrow') return `burrow_id = '${value}'`;
     const time = lowestId(new Date(value));
     return (
       { createdSince: `id >= '${time}'`, createdBefore: `id < '${time}'` }[name] ?? `${name} = '${value}'`
     );
   });
-  const from = `from posts where ${['true', ...conditions].join(' and ')}`;
+  const from = `from specimens where ${['true', ...conditions].join(' and ')}`;
   const direction = sort.startsWith('-') ? 'desc' : 'asc';
-  const order = [...(sort.endsWith('title') ? ['title'] : []), 'id'].map(column => `${column} ${direction}`);
+  const order = [...(sort.endsWith('label') ? ['label'] : []), 'id'].map(column => `${column} ${direction}`);
   const [[total] = []] = await rows(`select count(*)::int ${from}`, []);
   const ids = `select id ${from} order by ${order} limit ${meta.limit} offset ${(meta.page - 1) * meta.limit}`;
   const records = await rows(
-    `select ${Object.values(getTableColumns(table)).map(({ name }) => name)} from posts join (${ids}) as page using (id) order by ${order}`,
+    `select ${Object.values(getTableColumns(table)).map(({ name }) => name)} from specimens join (${ids}) as page using (id) order by ${order}`,
     [],
   );
   const data = records.map(rowMapper(getTableColumns(table)));
@@ -166,7 +166,7 @@ t.test(
 t.test('what comes at once is counted only as far as what the others left reaches', async t => {
   const { app } = await limited(t, 30);
   sent.length = 0;
-  const url = `/api/posts?author=${many}`;
+  const url = `/api/specimens?burrow=${many}`;
   const replies = await Promise.all(Array.from({ length: 6 }, () => app.inject(url)));
   const statuses = replies.map(({ statusCode }) => statusCode).toSorted();
   // None, when all of them begin before one has ended: each holds points that the others miss.
@@ -184,16 +184,16 @@ t.test('dear lists are read one at a time for an account, and others do not wait
     gate = async () => {};
   });
   const get = (remoteAddress: string, asked: string) =>
-    app.inject({ url: `/api/posts?${asked}`, remoteAddress });
+    app.inject({ url: `/api/specimens?${asked}`, remoteAddress });
   sent.length = 0;
   const begun = () => sent.filter(({ on }) => on === 'dear').length;
-  const dear = [since, `author=${many}`, 'sort=title&limit=100&page=1101'];
+  const dear = [since, `burrow=${many}`, 'sort=label&limit=100&page=1101'];
   const own = dear.map(asked => get('192.0.2.1', asked));
   await until('one has begun', () => begun() === 1, 10);
   const other = get('192.0.2.2', since);
   await until('that of another account has begun, too', () => begun() === 2, 10);
   for (const address of ['192.0.2.1', '192.0.2.2'])
-    t.equal((await get(address, `author=${few}`)).statusCode, 200, 'what is not dear goes on');
+    t.equal((await get(address, `burrow=${few}`)).statusCode, 200, 'what is not dear goes on');
   t.equal(begun(), 2);
   held.resolve();
   for (const reply of await Promise.all([...own, other])) t.equal(reply.statusCode, 200);
@@ -205,13 +205,13 @@ t.test(
   { skip: (backend === 'embedded' || isDistributed) && 'needs a server of PostgreSQL' },
   async t => {
     const { call } = await limited(t);
-    // A private list, to its owner.
-    const list = new PagedList<object, string, 'createdAt' | 'title'>({
+    // A private list, to its owner: as if that were the burrow.
+    const list = new PagedList<object, string, 'createdAt' | 'label'>({
       scope: 'read or own',
       table,
-      counted: ['status'],
-      filters: { [ownFilter]: table.authorId, status: table.status, title: table.title },
-      sorts: { title: [table.title] },
+      counted: ['grade'],
+      filters: { [ownFilter]: table.burrowId, grade: table.grade, label: table.label },
+      sorts: { label: [table.label] },
     });
     const actor = { ...inside(database).actor, scopes: ['own' as const], person: few };
     const budget = new Budget({
@@ -225,13 +225,13 @@ t.test(
     });
     const own = { ...inside(database), db: watched.reads, actor, budget };
     for (const [asked, index] of [
-      [`status=draft&author=${few}`, 'posts_author_index'],
-      [`status=draft&author=${few}&${since}`, 'posts_author_index'],
-      [`status=draft&author=${few}&title=Same`, 'posts_author_index'],
-      ['status=draft&title=T7', 'posts_title_index'],
-      [`{ user(id: "${few}") { postsCount(status: draft) } }`, 'posts_author_index'],
-      [{ status: 'draft' }, 'posts_author_index'],
-      [{ status: 'draft', sort: 'title' }, 'posts_author_index'],
+      [`grade=rough&burrow=${few}`, 'specimens_burrow_index'],
+      [`grade=rough&burrow=${few}&${since}`, 'specimens_burrow_index'],
+      [`grade=rough&burrow=${few}&label=Same`, 'specimens_burrow_index'],
+      ['grade=rough&label=T7', 'specimens_label_index'],
+      [`{ burrow(id: "${few}") { specimensCount(grade: rough) } }`, 'specimens_burrow_index'],
+      [{ grade: 'rough' }, 'specimens_burrow_index'],
+      [{ grade: 'rough', sort: 'label' }, 'specimens_burrow_index'],
     ] as const) {
       sent.length = 0;
       if (typeof asked !== 'string') await list.page(own, { limit: 20, ...asked } as never);
@@ -241,7 +241,7 @@ t.test(
       }
       const lines = await database.reads.rows(`explain (generic_plan) ${sent.at(-1)?.text}`, []);
       const plan = lines.flat().join('\n');
-      const used = [...plan.matchAll(/(?:Seq Scan on|Scan using|Bitmap Index Scan on) (posts\w*)/g)].map(
+      const used = [...plan.matchAll(/(?:Seq Scan on|Scan using|Bitmap Index Scan on) (specimens\w*)/g)].map(
         ([, name]) => name,
       );
       t.same([...new Set(used)], [index], `${JSON.stringify(asked)}\n${plan}`);

@@ -1,13 +1,15 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
+import { specimen } from '../world/specimens.ts';
 
-const { call, newUser, newPost } = await build(t);
+const { call, newUser, make } = await build(t);
 const ada = await newUser({ name: 'Ada', email: 'Ada+x@Example.com' });
 const bob = await newUser({ name: 'Bob & <Co>, "100%"', email: 'bob@example.com' });
 await newUser({ name: 'ada' });
-const first = await newPost({ authorId: ada.id, title: 'One', status: 'published' });
-const second = await newPost({ authorId: ada.id, title: 'Two' });
-const third = await newPost({ authorId: bob.id, title: 'One' });
+const first = await make(specimen, { label: 'One', isWet: true, foundOn: '2026-02-28' });
+const { burrowId: deep, foundOn } = first;
+const second = await make(specimen, { burrowId: deep, label: 'Two', isWet: false, foundOn });
+const third = await make(specimen, { label: 'One', isWet: false, foundOn: null });
 
 async function idsFor(resource: string, query: Record<string, string>): Promise<string[]> {
   const { body, headers } = await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 200);
@@ -33,18 +35,18 @@ t.test('users are filtered by address, regardless of case', async t => {
   t.same(await idsFor('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
 });
 
-t.test('filters of posts are combined', async t => {
-  t.same(await idsFor('posts', { status: 'draft', author: ada.id }), [second.id]);
-  t.same(await idsFor('posts', { status: 'draft', title: 'One' }), [third.id]);
-  t.same(await idsFor('posts', { author: ada.id, title: 'One', status: 'published' }), [first.id]);
-  t.same(await idsFor('posts', { author: bob.id, title: 'Two', status: 'draft' }), []);
-  t.same(await idsFor('posts', { title: 'One', sort: '-createdAt' }), [third.id, first.id]);
+t.test('filters of several types are combined', async t => {
+  t.same(await idsFor('specimens', { isWet: 'false', burrow: deep }), [second.id]);
+  t.same(await idsFor('specimens', { isWet: 'false', label: 'One' }), [third.id]);
+  t.same(await idsFor('specimens', { burrow: deep, label: 'One', foundOn: '2026-02-28' }), [first.id]);
+  t.same(await idsFor('specimens', { burrow: third.burrowId, label: 'Two', isWet: 'false' }), []);
+  t.same(await idsFor('specimens', { label: 'One', sort: '-createdAt' }), [third.id, first.id]);
 });
 
 t.test('an unknown parameter is refused by name, with the closest known name', async t => {
   for (const [path, name, near] of [
-    ['/api/posts', 'authorId', 'author'],
-    ['/api/posts', 'page[]', 'page'],
+    ['/api/specimens', 'burrowId', 'burrow'],
+    ['/api/specimens', 'page[]', 'page'],
     ['/api/users', 'status', ''],
     [`/api/users/${ada.id}`, 'page', ''],
     ['/', 'x', ''],
@@ -56,8 +58,8 @@ t.test('an unknown parameter is refused by name, with the closest known name', a
 });
 
 t.test('a repeated parameter is refused as ambiguous', async t => {
-  for (const query of ['page=1&page=2', 'page=1&page=1', 'status=draft&status=draft']) {
-    const { error } = (await call('GET', `/api/posts?${query}`, 400)).body;
+  for (const query of ['page=1&page=2', 'page=1&page=1', 'grade=fine&grade=fine']) {
+    const { error } = (await call('GET', `/api/specimens?${query}`, 400)).body;
     t.match(error.details[0], { path: `/${query.split('=')[0]}`, message: 'must be given once' });
   }
 });

@@ -1,12 +1,12 @@
 // runs: long, on embedded
 import fc from 'fast-check';
 import t from 'tap';
-import { post } from '../../src/domain/posts.ts';
 import { user } from '../../src/domain/users.ts';
 import type { AnyResource } from '../../src/records/resource.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
 import { completeResources, makeRecord } from '../helper/resources/records.ts';
 import { anyName, Draw, type Schema, strange } from '../helper/values/draw.ts';
+import { burrow } from '../world/burrows.ts';
 
 interface Parameter {
   name: string;
@@ -44,11 +44,11 @@ const operations = Object.entries(document.paths).flatMap(([template, item]) =>
     .map(([method, operation]) => ({ template, method: method.toUpperCase(), operation })),
 );
 
-/** Ids that requests can use: of records of the path, users, posts and a key, and one that does not exist. */
+/** Ids that requests can use: of records of the path, users, burrows and a key, and one that does not exist. */
 async function someIds(template: string): Promise<string[]> {
   const resource = resourceAt(template) ?? user;
   const make = (of: AnyResource) => Promise.all([1, 2, 3].map(() => makeRecord(call, of)));
-  const records = [...(await make(resource)), ...(await make(user)), ...(await make(post))];
+  const records = [...(await make(resource)), ...(await make(user)), ...(await make(burrow))];
   const { body: key } = await call('POST', '/api/keys', 201, { body: { name: 'Key', scopes: ['read'] } });
   return [...records, key].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
 }

@@ -22,15 +22,14 @@ const odd = [
 ];
 
 t.test('an unknown or malformed id is a 404 for every method', async t => {
-  const bodies = {
-    users: { name: 'Ada', email: 'ada@example.com' },
-    posts: { title: 'Notes', authorId: (await newUser()).id },
-  };
-  for (const [resource, body] of Object.entries(bodies))
+  for (const [resource, noun, body] of [
+    ['users', 'User', { name: 'Ada', email: 'ada@example.com' }],
+    ['burrows', 'Burrow', { label: 'Here', parentId: null }],
+  ] as const)
     for (const id of odd) {
       const path = `/api/${resource}/${id}`;
       const { error } = (await call('GET', path, 404)).body;
-      t.equal(error.message, resource === 'users' ? 'User not found.' : 'Post not found.', path.slice(0, 60));
+      t.equal(error.message, `${noun} not found.`, path.slice(0, 60));
       t.same(error.details, { code: 'not_found' });
       t.equal((await call('HEAD', path, 404)).text, '');
       await call('PUT', path, 404, { body });
@@ -41,12 +40,12 @@ t.test('an unknown or malformed id is a 404 for every method', async t => {
 
 t.test('a malformed id in a body or a query is invalid', async t => {
   for (const id of odd.slice(1).map(decodeURIComponent)) {
-    const body = { title: 'Notes', authorId: id };
-    const { error } = (await call('POST', '/api/posts', 400, { body })).body;
-    t.same(error.details, [{ in: 'body', path: '/authorId', message: 'must be an id' }], id.slice(0, 60));
-    const query = new URLSearchParams({ author: id });
-    const { body: list } = await call('GET', `/api/posts?${query}`, 400);
-    t.same(list.error.details, [{ in: 'query', path: '/author', message: 'must be an id' }]);
+    const body = { label: 'One', burrowId: id };
+    const { error } = (await call('POST', '/api/specimens', 400, { body })).body;
+    t.same(error.details, [{ in: 'body', path: '/burrowId', message: 'must be an id' }], id.slice(0, 60));
+    const query = new URLSearchParams({ burrow: id });
+    const { body: list } = await call('GET', `/api/specimens?${query}`, 400);
+    t.same(list.error.details, [{ in: 'query', path: '/burrow', message: 'must be an id' }]);
   }
 });
 

@@ -1,8 +1,9 @@
 import t from 'tap';
 import type { User } from '../../schemas/user.ts';
 import { build } from '../helper/app.ts';
+import { burrow } from '../world/burrows.ts';
 
-const { call, newUser, newPost } = await build(t);
+const { call, newUser, make } = await build(t);
 // 45 users: some names are equal, and the last page is not full.
 const users: User[] = [];
 for (let i = 0; i < 45; i++)
@@ -35,7 +36,7 @@ t.test('a page past the end is empty and has the correct totals', async t => {
 
 t.test('page and limit must be whole numbers in range, and the error names the range', async t => {
   const wrong = ['0', '-1', '1.5', '1e2', '', 'x', '0x10', ' 1', '+1', '99999999999999999999'];
-  for (const resource of ['users', 'posts'])
+  for (const resource of ['users', 'specimens'])
     for (const [name, range] of [
       ['page', 'from 1 to 2147483647'],
       ['limit', 'from 1 to 100'],
@@ -64,11 +65,10 @@ t.test('every sort is a total order in both directions: ties follow the order of
   }
 });
 
-t.test('titles sort by code point', async t => {
-  const titles = ['b', 'a', 'B', 'ä', 'a', '10', '9', ' '];
-  for (const title of titles) await newPost({ title, authorId: ids[0] as string });
-  const { data } = (await call('GET', '/api/posts?sort=title', 200)).body;
-  const sorted = data.map((post: { title: string }) => post.title);
+t.test('labels sort by code point', async t => {
+  for (const label of ['b', 'a', 'B', 'ä', 'a', '10', '9', ' ']) await make(burrow, { label });
+  const { data } = (await call('GET', '/api/burrows?sort=label', 200)).body;
+  const sorted = data.map(({ label }: { label: string }) => label);
   t.same(sorted, [' ', '10', '9', 'B', 'a', 'a', 'b', 'ä'], 'by code point, on every server');
 });
 
@@ -91,8 +91,8 @@ t.test('every page links to its neighbours with all query parameters', async t =
 
 t.test('an empty list has one page', async t => {
   const { call } = await build(t);
-  const { body, headers } = await call('GET', '/api/posts', 200);
+  const { body, headers } = await call('GET', '/api/burrows', 200);
   t.same(body, { data: [], meta: { page: 1, limit: 20, total: 0, totalPages: 0 } });
-  const self = '</api/posts?limit=20&sort=createdAt&page=1>';
+  const self = '</api/burrows?limit=20&sort=createdAt&page=1>';
   t.equal(headers.link, `${self}; rel="first", ${self}; rel="last"`);
 });

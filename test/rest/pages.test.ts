@@ -1,24 +1,25 @@
 import t from 'tap';
-import type { Post } from '../../schemas/post.ts';
 import { build } from '../helper/app.ts';
 import { any, below, seed } from '../helper/values/random.ts';
+import { burrow } from '../world/burrows.ts';
+import { type Specimen, specimen } from '../world/specimens.ts';
 
 t.test('pages, totals and links are exact for every combination of filters, sorts and periods', async t => {
-  const { call, newUser, newPost } = await build(t);
-  const authors = [(await newUser()).id, (await newUser()).id, (await newUser()).id];
-  const made: Post[] = [];
+  const { call, make } = await build(t);
+  const homes = [(await make(burrow)).id, (await make(burrow)).id, (await make(burrow)).id];
+  const made: Specimen[] = [];
   for (let i = 0; i < 40; i++)
     made.push(
-      await newPost({ authorId: any(authors), title: `T${below(4)}`, status: any(['draft', 'published']) }),
+      await make(specimen, { burrowId: any(homes), bones: 8 + below(4), grade: any(['rough', 'fine']) }),
     );
   const times = made.map(({ createdAt }) => createdAt);
   const choices = {
-    status: [undefined, 'draft'],
-    author: [undefined, authors[0]],
-    title: [undefined, 'T1'],
+    grade: [undefined, 'rough'],
+    burrow: [undefined, homes[0]],
+    bones: [undefined, '9'],
     createdSince: [undefined, times[9]],
     createdBefore: [undefined, times[30]],
-    sort: ['createdAt', '-createdAt', 'title', '-title'],
+    sort: ['createdAt', '-createdAt', 'bones', '-bones'],
   };
   const combinations = Object.entries(choices).reduce<Record<string, string>[]>(
     (all, [name, values]) =>
@@ -26,16 +27,16 @@ t.test('pages, totals and links are exact for every combination of filters, sort
     [{}],
   );
   function naively({ sort = '', ...filters }: Record<string, string>, page: number, limit: number) {
-    const { status, author, title, createdSince = '', createdBefore = '9' } = filters;
+    const { grade, burrow, bones, createdSince = '', createdBefore = '9' } = filters;
     const chosen = made.filter(
-      post =>
-        [status ?? post.status, author ?? post.authorId, title ?? post.title].join() ===
-          [post.status, post.authorId, post.title].join() &&
-        post.createdAt >= createdSince &&
-        post.createdAt < createdBefore,
+      each =>
+        [grade ?? each.grade, burrow ?? each.burrowId, bones ?? each.bones].join() ===
+          [each.grade, each.burrowId, each.bones].join() &&
+        each.createdAt >= createdSince &&
+        each.createdAt < createdBefore,
     );
     // The sort is stable, and they were made in the order of their ids.
-    if (sort.endsWith('title')) chosen.sort((a, b) => (a.title < b.title ? -1 : Number(a.title > b.title)));
+    if (sort.endsWith('bones')) chosen.sort((a, b) => a.bones - b.bones);
     if (sort.startsWith('-')) chosen.reverse();
     const meta = { page, limit, total: chosen.length, totalPages: Math.ceil(chosen.length / limit) };
     return { data: chosen.slice((page - 1) * limit, page * limit), meta };
@@ -43,7 +44,7 @@ t.test('pages, totals and links are exact for every combination of filters, sort
   for (const { sort = '', ...filters } of combinations) {
     const [page, limit] = [1 + below(5), 1 + below(12)];
     const asked = `${new URLSearchParams({ ...filters, sort, page: `${page}`, limit: `${limit}` })}`;
-    const { body, headers } = await call('GET', `/api/posts?${asked}`, 200);
+    const { body, headers } = await call('GET', `/api/specimens?${asked}`, 200);
     const naive = naively({ ...filters, sort }, page, limit);
     t.same(body, naive, `${asked} (TEST_SEED=${seed})`);
     const pages = Object.fromEntries(
@@ -56,23 +57,23 @@ t.test('pages, totals and links are exact for every combination of filters, sort
     const prev = page > 1 && { prev: Math.min(page - 1, last) };
     t.same(pages, { first: 1, ...prev, ...(page < last && { next: page + 1 }), last }, asked);
 
-    const { author, ...others } = filters;
+    const { burrow, ...others } = filters;
     const inGraphQL = (criteria: object) =>
       Object.entries(criteria).map(
-        ([name, value]) => `${name}: ${name === 'status' ? value : JSON.stringify(value)}`,
+        ([name, value]) => `${name}: ${['grade', 'bones'].includes(name) ? value : JSON.stringify(value)}`,
       );
     const order = `sort: ${sort.replace(/-(.*)/, '$1_desc')}, page: ${page}, limit: ${limit}`;
     const lists = (criteria: object) => {
       const chosen = inGraphQL(criteria);
-      return `postsCount${chosen.length > 0 ? `(${chosen})` : ''} posts(${[order, ...chosen]}) { id }`;
+      return `specimensCount${chosen.length > 0 ? `(${chosen})` : ''} specimens(${[order, ...chosen]}) { id }`;
     };
-    const query = `{ ${lists(filters)} users { id ${lists(others)} } }`;
+    const query = `{ ${lists(filters)} burrows { id ${lists(others)} } }`;
     const { data } = (await call('POST', '/api/graphql', 200, { body: { query } })).body;
-    const idsOf = (records: object[]) => records.map(record => ({ id: (record as Post).id }));
-    t.same([data.posts, data.postsCount], [idsOf(naive.data), naive.meta.total], query);
-    for (const { id, posts, postsCount } of data.users) {
-      const { data, meta } = naively({ ...others, author: id, sort }, page, limit);
-      t.same([posts, postsCount], [idsOf(data), meta.total], `${id}: ${query}`);
+    const idsOf = (records: object[]) => records.map(record => ({ id: (record as Specimen).id }));
+    t.same([data.specimens, data.specimensCount], [idsOf(naive.data), naive.meta.total], query);
+    for (const { id, specimens, specimensCount } of data.burrows) {
+      const { data, meta } = naively({ ...others, burrow: id, sort }, page, limit);
+      t.same([specimens, specimensCount], [idsOf(data), meta.total], `${id}: ${query}`);
     }
   }
 });

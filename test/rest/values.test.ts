@@ -1,7 +1,8 @@
 import t from 'tap';
 import { build } from '../helper/app.ts';
+import { specimen } from '../world/specimens.ts';
 
-const { call, newUser, newPost } = await build(t);
+const { call, newUser, make } = await build(t);
 
 t.test('text comes back exactly as it was written', async t => {
   for (const name of [
@@ -37,9 +38,9 @@ t.test('an address keeps its case; the longest has 254 characters', async t => {
   await call('POST', '/api/users', 400, { body: { name: 'x', email: `${email}e` } });
 });
 
-t.test('the longest title has 500 characters, however many bytes each takes', async t => {
-  const title = '😀'.repeat(500);
-  const authorId = (await newUser()).id;
-  t.equal((await newPost({ authorId, title })).title, title);
-  await call('POST', '/api/posts', 400, { body: { title: `${title}x`, authorId } });
+t.test('the longest label has 500 characters, however many bytes each takes', async t => {
+  const label = '😀'.repeat(500);
+  const made = await make(specimen, { label });
+  t.equal(made.label, label);
+  await call('POST', '/api/specimens', 400, { body: { label: `${label}x`, burrowId: made.burrowId } });
 });
