@@ -2,7 +2,6 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { readSettings } from '../src/config/settings.ts';
-import { domain } from '../src/domain/index.ts';
 import { users } from '../src/domain/users.ts';
 import { type Job, refuseWrongJobs, startJobs } from '../src/jobs.ts';
 import { openMetrics } from '../src/process/metrics.ts';
@@ -11,6 +10,7 @@ import { build } from './helper/app.ts';
 import { openTestDatabase } from './helper/database.ts';
 import { newPerson } from './helper/resources/records.ts';
 import { until } from './rig/process.ts';
+import { domain } from './world/index.ts';
 
 /** A worker with one job, and the lines that it logs. */
 async function work(run: Job['run'], every: number) {

@@ -146,8 +146,8 @@ export function ownErrors({ body, query }: ExampleRequest, record: string | unde
   };
 }
 
-/** With two letters in the wrong order. */
-const misspelt = (name: string) => name.replace(/^(..)(.)(.)/, '$1$3$2');
+/** With the first two letters that differ, after two others, in the wrong order. */
+const misspelt = (name: string) => name.replace(/^(...*?)(.)(?!\2)(.)/, '$1$3$2');
 
 /** An example for each of these conflicts. */
 export const conflictExamples = (conflicts: Conflict[]) =>

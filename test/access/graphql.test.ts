@@ -8,7 +8,7 @@ t.test('each forbidden field fails by itself and names the scope it needs', asyn
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const headers = bearer((await makeKey(database, ['read'])).key);
   // The scope comes before the input, which is wrong.
-  const query = `mutation { one: createUser(input: { name: "", email: "a@b.example" }) { id } two: deletePost(id: "x") }`;
+  const query = `mutation { one: createUser(input: { name: "", email: "a@b.example" }) { id } two: deleteBurrow(id: "x") }`;
   const { body } = await call('POST', '/api/graphql', 200, { headers, body: { query } });
   t.same(body.data, { one: null, two: null });
   t.match(body.errors, [
@@ -46,11 +46,15 @@ t.test('a GraphQL request is charged for as many requests as REST would need', a
     (await price('{ a: usersCount b: usersCount ...F } fragment F on Query { c: usersCount }')).paid,
     3,
   );
-  t.equal((await price('{ users(limit: 100) { id } }')).paid, 1, 'a page is one request');
-  t.equal((await price('{ users(limit: 100) { id } posts(limit: 100) { author { name } } }')).paid, 3);
-  t.equal((await price('{ users { id } }')).paid, 3, 'the charge is for what was read, not for the estimate');
-  t.equal((await price('{ users { posts { id } } }')).paid, 9);
-  t.equal((await price('mutation { a: deletePost(id: "x") b: deletePost(id: "y") }')).paid, 2);
+  t.equal((await price('{ burrows(limit: 100) { id } }')).paid, 1, 'a page is one request');
+  t.equal((await price('{ burrows(limit: 100) { id } specimens(limit: 100) { burrow { label } } }')).paid, 3);
+  t.equal(
+    (await price('{ burrows { id } }')).paid,
+    3,
+    'the charge is for what was read, not for the estimate',
+  );
+  t.equal((await price('{ burrows { specimens { id } } }')).paid, 9);
+  t.equal((await price('mutation { a: deleteBurrow(id: "x") b: deleteBurrow(id: "y") }')).paid, 2);
   const many = Array.from({ length: 30 }, (_, i) => `a${i}: usersCount`).join(' ');
   for (let i = 0; i < 2; i++) t.equal((await price(`{ ${many} }`)).paid, 30);
   t.equal(left, 18);

@@ -15,8 +15,8 @@ const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 t.test('credentials and scope are judged before a key', async t => {
   const { app, call } = await build(t, { database, settings: required });
   const none = bearer((await makeKey(database, ['read'])).key);
-  const posts = app.routes.filter(({ method, config }) => method === 'POST' && config?.idempotencyKey);
-  for (const { url, config } of posts)
+  const accepting = app.routes.filter(({ method, config }) => method === 'POST' && config?.idempotencyKey);
+  for (const { url, config } of accepting)
     for (const key of ['a', 'not a key', '']) {
       const path = url.replace(/:\w+/g, someId);
       const headers = keyed(key);

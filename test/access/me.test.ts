@@ -44,8 +44,8 @@ t.test('a token registers its user, who is known at once and may write what is t
   t.same(error.details, { code: 'person_exists', id });
   const entry = { action: 'user.create', actorKind: 'token', actorId: subject, details: { person: id } };
   t.match(await lastEntry(id), entry);
-  const post = (await send('POST', '/api/posts', 201, { body: { title: 'Mine', authorId: id } })).body;
-  t.match(await lastEntry(post.id), { ...entry, action: 'post.create' });
+  const whisper = (await send('POST', '/api/whispers', 201, { body: { words: 'Mine', keeperId: id } })).body;
+  t.match(await lastEntry(whisper.id), { ...entry, action: 'whisper.create' });
   t.same((await call('GET', `/api/users/${id}/identities`, 200)).body.data.map(nameOf), [identity(subject)]);
 });
 
@@ -101,20 +101,20 @@ t.test('a deleted user takes identities along and ends keys, and the token may r
   const { id } = (await send('POST', '/api/me', 201, { body: newPerson() })).body;
   const key = await makeKey(database, ['own'], { userId: id });
   await ask('GET', '/api/me', 200, { headers: bearer(key.key) });
-  await send('POST', '/api/posts', 201, { body: { title: 'Mine', authorId: id } });
-  t.equal(codeOf(await send('DELETE', `/api/users/${id}`, 409)), 'user_has_posts');
+  await send('POST', '/api/whispers', 201, { body: { words: 'Mine', keeperId: id } });
+  t.equal(codeOf(await send('DELETE', `/api/users/${id}`, 409)), 'user_has_whispers');
   t.equal((await call('GET', `/api/keys/${key.id}`, 200)).body.revokedAt, null);
   await send('DELETE', `/api/users/${id}?cascade=true`, 204);
   // Bug: in the same process, both stood for the deleted user for seconds.
   await ask('GET', '/api/me', 401, { headers: bearer(key.key) });
-  const late = await send('POST', '/api/posts', 403, { body: { title: 'Late', authorId: id } });
+  const late = await send('POST', '/api/whispers', 403, { body: { words: 'Late', keeperId: id } });
   t.equal(codeOf(late), 'no_person');
   t.match((await call('GET', `/api/keys/${key.id}`, 200)).body, { userId: id, revokedAt: /^20/ });
   t.match(await lastEntry(key.id), { action: 'key.revoke', actorId: subject, details: { person: id } });
   t.equal(codeOf(await send('GET', '/api/me', 404)), 'no_person');
   const again = (await send('POST', '/api/me', 201, { body: newPerson() })).body.id;
   t.not(again, id);
-  await send('POST', '/api/posts', 201, { body: { title: 'At once', authorId: again } });
+  await send('POST', '/api/whispers', 201, { body: { words: 'At once', keeperId: again } });
 });
 
 t.test('administrators link identities to users, and the person is another one at once', async t => {
@@ -151,7 +151,7 @@ t.test('the same over GraphQL', async t => {
   const register = `mutation { registerMe(input: { name: "Ada", email: "${email}" }) { id email } }`;
   const { registerMe } = (await graphql(register)).data;
   t.equal(registerMe.email, email);
-  t.same((await graphql('{ me { id posts { id } } }')).data.me, { id: registerMe.id, posts: [] });
+  t.same((await graphql('{ me { id tendings { id } } }')).data.me, { id: registerMe.id, tendings: [] });
   const [{ extensions }] = (await graphql(register)).errors;
   t.match(extensions, { code: 'PERSON_EXISTS', details: { code: 'person_exists', id: registerMe.id } });
   t.match((await graphql('{ subscriptionsCount }')).errors[0].extensions, {
@@ -170,9 +170,9 @@ t.test('the same over GraphQL', async t => {
     body: { query: register },
   });
   t.match(body.errors[0].extensions, { code: 'FORBIDDEN', details: { code: 'forbidden' } });
-  const create = `mutation { createPost(input: { title: "x", authorId: "${(await reader.send('GET', '/api/users', 200)).body.data[0].id}" }) { id } }`;
+  const create = `mutation { createWhisper(input: { words: "x", keeperId: "${(await reader.send('GET', '/api/users', 200)).body.data[0].id}" }) { id } }`;
   t.match((await graphql(create)).errors[0].extensions, {
     code: 'FORBIDDEN',
-    details: { code: 'not_yours', path: '/input/authorId' },
+    details: { code: 'not_yours', path: '/input/keeperId' },
   });
 });

@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { Need } from '../../src/access/need.ts';
-import { post } from '../../src/domain/posts.ts';
 import { backend, hold } from '../helper/database.ts';
-import { buildOwned, cellsOf, expected, nameOf, ownedResources } from '../helper/resources/owned.ts';
-import { completeResources, makeRecord, newBody, newChange } from '../helper/resources/records.ts';
+import {
+  buildOwned,
+  cellsOf,
+  distinctResources,
+  expected,
+  nameOf,
+  ownedResources,
+} from '../helper/resources/owned.ts';
+import { makeRecord, newBody, newChange } from '../helper/resources/records.ts';
+import { tending } from '../world/tendings.ts';
 
 const { app, send, call, newToken, prepare, database } = await buildOwned(t);
 const onPostgres = backend === 'postgres' ? {} : { skip: 'the embedded database has one connection' };
@@ -15,7 +22,7 @@ const ask = async (headers: Headers, method: string, path: string, body?: object
   return answer;
 };
 
-for (const resource of completeResources) {
+for (const resource of distinctResources) {
   const list = `/api/${resource.path}`;
   const routes = app.routes.filter(
     ({ method, url, config }) => url.startsWith(list) && config?.scope !== 'public' && method !== 'HEAD',
@@ -127,10 +134,11 @@ t.test('a person cannot become another one', async t => {
 
 t.test('a record is judged before its lock, and again under it', onPostgres, async t => {
   const [ada, bob] = [await newToken(), await newToken()];
-  const { id } = await makeRecord(call, post, { authorId: ada.id });
-  const move = `update posts set author_id = '${bob.id}' where id = '${id}'`;
+  const { id } = await makeRecord(call, tending, { userId: ada.id });
+  const move = `update tendings set user_id = '${bob.id}' where id = '${id}'`;
   const commit = await hold(database, tx => tx.rows(move, []));
-  const change = ({ headers }: typeof ada) => ask(headers, 'PATCH', `/api/posts/${id}`, { title: 'Mine' });
+  const change = async ({ headers }: typeof ada) =>
+    ask(headers, 'PATCH', `/api/tendings/${id}`, await newChange(call, tending, {}));
   const waiting = change(ada);
   t.equal((await change(await newToken())).status, 403, 'a stranger waits for no lock');
   await commit();

@@ -1,9 +1,9 @@
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
 import { schemaText } from '../../plugins/graphql/schema.ts';
-import { domain } from '../../src/domain/index.ts';
-import { buildOwned, cellsOf, expected, nameOf } from '../helper/resources/owned.ts';
+import { buildOwned, cellsOf, distinctResources, expected, nameOf } from '../helper/resources/owned.ts';
 import { completeResources } from '../helper/resources/records.ts';
+import { domain } from '../world/index.ts';
 
 const { send, prepare } = await buildOwned(t);
 
@@ -27,7 +27,7 @@ t.test('every field is in the tests below, or reads nothing that belongs to anyb
 
 type Records = { id: string }[];
 
-for (const resource of completeResources) {
+for (const resource of distinctResources) {
   const { name, plural, title, contract } = resource;
   const cells = cellsOf(resource);
   const relations = resource.parentRelations;

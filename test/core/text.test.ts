@@ -1,7 +1,7 @@
 import t from 'tap';
 import { printable, printableLines, suggestName } from '../../src/core/text.ts';
 
-const known = ['id', 'name', 'email', 'authorId', 'createdAt'];
+const known = ['id', 'name', 'email', 'ownerId', 'createdAt'];
 
 t.test('a misspelt name suggests the nearest known one', async t => {
   for (const [typed, meant] of [
@@ -9,8 +9,8 @@ t.test('a misspelt name suggests the nearest known one', async t => {
     ['Name', 'name'],
     ['emial', 'email'],
     ['e-mail', 'email'],
-    ['author', 'authorId'],
-    ['author_id', 'authorId'],
+    ['owner', 'ownerId'],
+    ['owner_id', 'ownerId'],
     ['ID', 'id'],
     ['idd', 'id'],
   ] as const)

@@ -3,16 +3,21 @@ import { serviceName } from '../../schemas/name.ts';
 import { bearer, makeKey } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { exchange, parse, request } from '../helper/http.ts';
+import { tending } from '../world/tendings.ts';
 
-const { call, newUser, newPost, database } = await build(t);
+const { call, newUser, make, database } = await build(t);
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
 t.test('a client gets JSON with the name, the version, the links and the counts', async t => {
   const user = await newUser();
-  await newPost({ authorId: user.id });
+  await make(tending, { userId: user.id });
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
     const { body } = await call('GET', '/', 200, { headers });
-    t.match(body, { name: serviceName, version: /^\d+\.\d+\.\d+$/, counts: { users: 1, posts: 1 } });
+    t.match(body, {
+      name: serviceName,
+      version: /^\d+\.\d+\.\d+$/,
+      counts: { users: 1, burrows: 1, tendings: 1 },
+    });
     // The path of GraphQL is a page for browsers only.
     for (const path of Object.values<string>(body.links))
       await call('GET', path, 200, path === '/api/graphql' ? { headers: html } : {});

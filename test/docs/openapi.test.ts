@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { lint, loadConfig } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
+import { parse } from 'yaml';
 import { schemaNameOf } from '../../plugins/docs/errors.ts';
 import type { ErrorEnvelope } from '../../schemas/parts/error.ts';
-import { domain } from '../../src/domain/index.ts';
 import { build } from '../helper/app.ts';
+import { domain } from '../world/index.ts';
 
 const { app, call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);
@@ -43,11 +43,7 @@ t.test('the document is served as JSON and as YAML', async t => {
   t.equal(document.openapi, '3.1.0');
   const { text, headers } = await call('GET', '/docs/yaml', 200);
   t.match(headers['content-type'], /yaml/);
-  t.equal(
-    text,
-    readFileSync('openapi.yaml', 'utf8'),
-    'openapi.yaml is up to date: `npm run generate` writes it',
-  );
+  t.same(parse(text), document);
   t.notMatch(text, /: [&*]\w+$/m, 'no anchors: they are hard to read');
 });
 
@@ -187,7 +183,7 @@ const codesIn = (schema: Schema): string[] =>
 t.test('the document states the scope that each route requires', async t => {
   t.match(document.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
   t.same(
-    document.paths['/api/posts'].get.security,
+    document.paths['/api/users'].get.security,
     [{}, { bearer: ['read'] }, { bearer: ['own'] }],
     'optional on an open service',
   );

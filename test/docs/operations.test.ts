@@ -39,7 +39,7 @@ t.test('the example of a 400 is what the service answers to this mistake', async
     t.same(answer.body, example, `${method} ${path}`);
     checked.push(operation.operationId);
   }
-  for (const name of ['listUsers', 'createUser', 'createPost', 'createApiKey', 'listAudit'])
+  for (const name of ['listUsers', 'createUser', 'createApiKey', 'listAudit'])
     t.ok(checked.includes(name), name);
 });
 

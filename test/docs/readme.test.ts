@@ -9,7 +9,6 @@ import { missing, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */
 const executed: Record<string, Partial<Settings>> = {
-  'README.md': {},
   'docs/api.md': {},
   'docs/errors.md': {},
   'docs/safe-writes.md': {},

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
 import { post, posts } from '../../src/domain/posts.ts';
@@ -86,4 +86,11 @@ t.test('users with their posts, and posts with their author, are one query', asy
 
 t.test('a post belongs to its author alone, and everybody may read it', async t => {
   t.match(post, { owner: 'authorId', isPrivate: false });
+});
+
+t.test('the service names no posts: only what is yours does', async t => {
+  const files = globSync(['{src,plugins}/**/*.{ts,js,css}', '{schemas,drizzle}/*/**/*.ts', 'drizzle/*.sql']);
+  const own = files.filter(file => !/^(src\/domain|drizzle\/tables\/\w+\.ts)/.test(file));
+  t.ok(own.length > 200);
+  for (const file of own) t.notMatch(readFileSync(file, 'utf8'), /\b(posts|Post|authorId)\b/, file);
 });

@@ -73,8 +73,6 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
   /** Creates a record with all its members, and with the parents that it needs. */
   const make = <R extends AnyResource>(resource: R, members: Partial<RecordOf<R>> = {}) =>
     makeRecord(call, resource, members) as Promise<RecordOf<R>>;
-  const newPost = async (members: object) =>
-    (await call('POST', '/api/posts', 201, { body: { title: `Notes ${++made}`, ...members } })).body as any;
 
-  return { app, send, call, newUser, make, newPost, database: used };
+  return { app, send, call, newUser, make, database: used };
 }

@@ -117,7 +117,7 @@ t.test('an account has a quarter of MAX_IN_FLIGHT, and beyond it only that one i
   const get = (remoteAddress: string, url = '/api/users') => app.inject({ url, remoteAddress });
   const waiting = [get('192.0.2.1'), get('192.0.2.1'), get('192.0.2.2')];
   await until('three are in flight', () => app.pressure.inFlight === 3);
-  const refused = await get('192.0.2.1', '/api/posts');
+  const refused = await get('192.0.2.1', '/api/burrows');
   t.match(refused, { statusCode: 503, headers: { 'retry-after': '1' } });
   t.match(refused.json(), { error: { status: 503, details: { code: 'overloaded' } } });
   await release();
@@ -156,13 +156,13 @@ t.test('files of pages count for the address, whoever asks, and the pages do not
   t.same(await get(path), [200, '9']);
   t.same(await get(path, headers), [200, '8'], 'with a key too');
   t.same(await get(path, { 'if-none-match': `${etag}` }), [304, '7'], 'a 304 too');
-  t.same(await get('/api/posts', headers), [200, '9'], 'the key has its own');
+  t.same(await get('/api/burrows', headers), [200, '9'], 'the key has its own');
   for (const page of ['/docs', '/docs/', '/docs/json', '/docs/yaml'])
     t.same(await get(page), [200, undefined], page);
   for (let i = 0; i < 7; i++) await get(path);
   t.same(await get(path, headers), [429, '0']);
   t.same(await get('/docs'), [200, undefined]);
-  t.same(await get('/api/posts', headers), [200, '8']);
+  t.same(await get('/api/burrows', headers), [200, '8']);
 });
 
 t.test('a file of a page has the same bytes with and without gzip, each time', async t => {

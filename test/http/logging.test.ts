@@ -24,10 +24,10 @@ t.test('an internal error is masked for the client and complete in the log, unde
   const { log, lines, all } = memoryLog();
   const { call, database } = await build(t, { log });
   // A real cause: a table is missing.
-  await orm(database.writes).execute(sql`drop table posts cascade`);
+  await orm(database.writes).execute(sql`drop table whispers cascade`);
   await orm(database.writes).execute(sql`alter table users drop column updated_at`);
   for (const [method, path, body] of [
-    ['GET', '/api/posts?title=Secret+title', undefined],
+    ['GET', '/api/whispers?words=Secret+title', undefined],
     ['POST', '/api/users', { name: 'Secret title', email: 'secret@example.com' }],
   ] as const) {
     const { text, headers } = await call(method, path, 500, body && { body });

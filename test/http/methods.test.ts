@@ -53,10 +53,10 @@ t.test('an unknown path is 404 for every method, whatever the body', async t => 
   const headers = { 'content-type': 'application/json' };
   for (const raw of ['{', '', Buffer.alloc(1_000_000)]) await call('POST', '/nothing', 404, { raw, headers });
   // An empty id.
-  for (const path of ['/api/users/', '/api/posts/']) await call('GET', path, 404);
+  for (const path of ['/api/users/', '/api/burrows/']) await call('GET', path, 404);
   for (const path of [
     ...['/users', '/api/', '/api', '/api//users', '//api/users'],
-    ...[`/api/users/${user.id}/`, `/api/users/${user.id}/posts`, `/API/users/${user.id}`],
+    ...[`/api/users/${user.id}/`, `/api/users/${user.id}/tendings`, `/API/users/${user.id}`],
     '/api/users;page=2',
     '/api/users.json',
     '/api/v1/users',

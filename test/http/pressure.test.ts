@@ -26,7 +26,7 @@ t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health
   const waiting = ['192.0.2.1', '192.0.2.2'].map(address => call('GET', '/api/users', 200, from(address)));
   await until('both are in flight', () => app.pressure.inFlight === 2);
 
-  const rest = await call('GET', '/api/posts', 503, { headers: { origin: 'https://app.example' } });
+  const rest = await call('GET', '/api/burrows', 503, { headers: { origin: 'https://app.example' } });
   t.equal(
     rest.headers['access-control-allow-origin'],
     'https://app.example',
@@ -44,7 +44,7 @@ t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health
 
   await release();
   await Promise.all(waiting);
-  await call('GET', '/api/posts', 200);
+  await call('GET', '/api/burrows', 200);
   t.equal(app.pressure.inFlight, 0, 'every slot is free again');
 });
 
@@ -75,13 +75,13 @@ t.test('a client that disconnects frees its slot', async t => {
 
 t.test('requests are refused while the event loop lags, and no longer', async t => {
   const { app, call } = await build(t, { maxDelay: 50 });
-  const status = async () => (await app.inject('/api/posts')).statusCode;
+  const status = async () => (await app.inject('/api/burrows')).statusCode;
   t.equal(await status(), 200);
   await until('requests are refused', async () => {
     for (const end = performance.now() + 100; performance.now() < end; );
     return (await status()) === 503;
   });
-  t.match(await call('GET', '/api/posts', 503), refused);
+  t.match(await call('GET', '/api/burrows', 503), refused);
   await call('GET', '/health/ready', 200);
   await until('requests are served again', async () => (await status()) === 200);
 });

@@ -6,6 +6,8 @@ import type { Connection } from '../../src/database/connection.ts';
 import { build } from '../helper/app.ts';
 import { openTestDatabase } from '../helper/database.ts';
 import { listen } from '../helper/eventStream.ts';
+import { burrow } from '../world/burrows.ts';
+import { specimen } from '../world/specimens.ts';
 
 /** Each of 2.4 kB: more than all buffers of the kernel hold. */
 const many = 4500;
@@ -24,16 +26,16 @@ async function start(t: Test) {
   const watched = { ...database, reads: watch(database.reads), dear: watch(database.dear) };
   const service = await build(t, { database: watched });
   const { follow } = await listen(t, service);
-  const authorId = (await service.newUser()).id;
+  const { id: burrowId } = await service.make(burrow, { parentId: null });
   const live = await follow();
   const [{ id: position = '' } = {}] = await live.next(1, () => true);
-  await service.newPost({ authorId, title: '\u{1F600}'.repeat(500) });
+  await service.make(specimen, { burrowId, label: '\u{1F600}'.repeat(500) });
   /** As one transaction writes them. */
   const writeMany = () =>
     database.writes.rows(
       `insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport, version, sides)
-       select (left(id::text, 24) || lpad(n::text, 12, '0'))::uuid, created_at, 'post.change', record_id, '{title}', actor_kind,
-         actor_name, transport, version, sides from audit_log, generate_series(1, ${many}) n where action = 'post.create'`,
+       select (left(id::text, 24) || lpad(n::text, 12, '0'))::uuid, created_at, 'specimen.change', record_id, '{label}', actor_kind,
+         actor_name, transport, version, sides from audit_log, generate_series(1, ${many}) n where action = 'specimen.create'`,
       [],
     );
   /** A client that reads nothing until it is told to. */

@@ -19,7 +19,7 @@ t.test('every write is logged with actor, action, time, address and transport', 
   const user = await send('POST', 'users', 201, { name: 'A', email: 'a@b.example' });
   for (const body of [{ name: 'B', email: 'a@b.example' }, { name: 'B' }])
     await send('PATCH', `users/${user.id}`, 200, body);
-  const post = await send('POST', 'posts', 201, { title: 'T', authorId: user.id });
+  const whisper = await send('POST', 'whispers', 201, { words: 'W', keeperId: user.id });
   await send('DELETE', `users/${user.id}?cascade=true`, 204);
   const key = await send('POST', 'keys', 201, { name: 'k', scopes: ['read'] });
   await send('DELETE', `keys/${key.id}`, 204);
@@ -31,8 +31,8 @@ t.test('every write is logged with actor, action, time, address and transport', 
       ['key.revoke', key.id, []],
       ['key.create', key.id, []],
       ['user.delete', user.id, []],
-      ['post.delete', post.id, []],
-      ['post.create', post.id, []],
+      ['whisper.delete', whisper.id, []],
+      ['whisper.create', whisper.id, []],
       ['user.change', user.id, ['name']],
       ['user.create', user.id, []],
     ],
@@ -48,12 +48,15 @@ t.test('a refused or rolled back write leaves no entry', async t => {
   const ada = { name: 'A', email: 'a@b.example' };
   const { body: user } = await call('POST', '/api/users', 201, { body: ada });
   await call('POST', '/api/users', 409, { body: ada });
-  await call('POST', '/api/posts', 201, { body: { title: 'T', authorId: user.id } });
+  await call('POST', '/api/whispers', 201, { body: { words: 'W', keeperId: user.id } });
   await call('DELETE', `/api/users/${user.id}`, 409);
-  await call('DELETE', '/api/posts/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90', 404);
+  await call('DELETE', '/api/whispers/019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90', 404);
   const { data } = (await call('GET', '/api/audit', 200)).body;
   t.equal(data.length, 2);
-  t.match(data, [{ action: 'post.create', actorKind: 'anyone', actorId: null }, { action: 'user.create' }]);
+  t.match(data, [
+    { action: 'whisper.create', actorKind: 'anyone', actorId: null },
+    { action: 'user.create' },
+  ]);
 });
 
 // Bug: ids never go back, so after the clock stepped back the time in an id was later than `createdAt`. Time filters

@@ -9,13 +9,21 @@ import { contractOf } from '../../schemas/parts/contract.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { OperatorError } from '../../src/core/errors.ts';
-import { domain } from '../../src/domain/index.ts';
-import { post } from '../../src/domain/posts.ts';
+import { domain } from '../world/index.ts';
+import { tending } from '../world/tendings.ts';
 
 /** Puts the service together with one resource more, and its routes. */
 async function start(name: string, given: object = {}, ...routes: typeof domain.routes) {
   const path = `${name}s`;
-  const resource = { ...post, name, plural: path, path, parents: {}, counted: [], ...given } as typeof post;
+  const resource = {
+    ...tending,
+    name,
+    plural: path,
+    path,
+    parents: {},
+    counted: [],
+    ...given,
+  } as typeof tending;
   const app = await buildApp({
     settings: readSettings({ NODE_ENV: 'test' }),
     database: { kind: 'embedded', available: () => false } as never,
@@ -28,7 +36,7 @@ async function start(name: string, given: object = {}, ...routes: typeof domain.
   });
   await app.close();
 }
-const { contract } = post;
+const { contract } = tending;
 const members = (properties: TProperties) => ({
   contract: { ...contract, create: Type.Object(properties) },
 });
@@ -46,7 +54,7 @@ t.test('a name that means something else in its place is refused at the start', 
     ['float', { title: 'Float' }, 'Float', "the type of 'float'", 'one of GraphQL'],
     ['note', members({ getSQL: text }), 'getSQL', "a member of 'note'", ofTables],
     ['note', members({ constructor: text }), 'constructor', "a member of 'note'", ofTables],
-    ['note', { parents: { resource: 'authorId' } }, 'resource', "a relation or filter of 'note'", inChanges],
+    ['note', { parents: { resource: 'userId' } }, 'resource', "a relation or filter of 'note'", inChanges],
     ['note', { counted: ['after'] }, 'after', "a relation or filter of 'note'", inChanges],
   ];
   for (const [name, given, taken, what, meaning] of refused) {
@@ -83,18 +91,18 @@ t.test('a contract refuses names that every record or every list has', async t =
 });
 
 t.test('two operations of one name are refused', async t => {
-  const schema = { operationId: 'listPosts' };
+  const schema = { operationId: 'listTendings' };
   const route = async (app: FastifyInstance) =>
     void app.get('/x', { schema, config: { scope: 'public' } }, () => {});
   await t.rejects(
     start('note', {}, route),
-    new OperatorError("Two operations have the name 'listPosts': rename a resource."),
+    new OperatorError("Two operations have the name 'listTendings': rename a resource."),
   );
 });
 
 t.test('other words of the service are free', async t => {
   const given = {
-    parents: { customer: 'authorId', key: 'authorId' },
+    parents: { customer: 'userId', key: 'userId' },
     ...filters('action', 'resource', 'key'),
   };
   for (const name of ['note', 'event', 'customer']) await t.resolves(start(name, given), name);

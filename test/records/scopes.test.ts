@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import t from 'tap';
 import { nobody } from '../../src/core/actor.ts';
 import { domain } from '../../src/domain/index.ts';
-import { post } from '../../src/domain/posts.ts';
+import { user } from '../../src/domain/users.ts';
 import { PagedList } from '../../src/records/lists/pagedList.ts';
 
 /** Functions without a check: their callers have checked, and an event is authorized by its signature. */
@@ -16,7 +16,7 @@ t.test('every service function checks the scope before it does anything', async 
     transport: 'rest',
     origin: null,
   };
-  const parts: [string, object][] = [['a list', post.list]];
+  const parts: [string, object][] = [['a list', user.list]];
   for (const file of globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts')) {
     const module = await import(`../../${file}`);
     // A kind of record has functions of its own.
@@ -41,7 +41,7 @@ t.test('every service function checks the scope before it does anything', async 
         `${name} in ${file} checks the scope first`,
       );
     }
-  t.ok(checked >= 33, `${checked} service functions were found`);
+  t.ok(checked >= 29, `${checked} service functions were found`);
 });
 
 const namesIn = (part: object) => [

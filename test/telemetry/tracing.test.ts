@@ -52,7 +52,7 @@ t.test('one trace covers a webhook from its arrival to the activation', async t 
 t.test('a GraphQL operation is a child of its request, and the parent of its statements', async t => {
   const { call, newUser } = await build(t);
   await newUser();
-  const body = { query: 'query Names { users { name posts { title } } }' };
+  const body = { query: 'query Names { users { name tendings { id } } }' };
   await call('POST', '/api/graphql', 200, { body, headers: caller('b') });
   const trace = await spansOf('b', 'POST /api/graphql');
   const operation = trace.find(({ name }) => name === 'graphql query') as Span;

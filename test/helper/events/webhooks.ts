@@ -8,7 +8,6 @@ import type { Context } from '../../../src/access/context.ts';
 import { type Provider, readProviders } from '../../../src/config/providers.ts';
 import { readSettings } from '../../../src/config/settings.ts';
 import { newId } from '../../../src/core/ids.ts';
-import { domain } from '../../../src/domain/index.ts';
 import { startJobs } from '../../../src/jobs.ts';
 import { openMetrics } from '../../../src/process/metrics.ts';
 import type { StatusEvent } from '../../../src/subscriptions/applyEvents.ts';
@@ -20,6 +19,7 @@ import { receiveEvent } from '../../../src/webhooks/inbox.ts';
 import { giveUp, processBatch } from '../../../src/webhooks/processing.ts';
 import { takeBatch } from '../../../src/webhooks/queue.ts';
 import { until } from '../../rig/process.ts';
+import { domain } from '../../world/index.ts';
 import { build } from '../app.ts';
 import { countRows, openTestDatabase, testLog } from '../database.ts';
 

@@ -32,6 +32,11 @@ export const cellsOf = (resource: AnyResource): Cell[] =>
   callers.flatMap(caller => [true, false].map(isOwn => ({ caller, resource, isOwn })));
 export const nameOf = ({ caller, isOwn }: Cell) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
 
+/** Those that differ in what access looks at: of the tests' own the join, the private one, and one without an owner. */
+export const distinctResources = completeResources.filter(
+  ({ name }) => !['specimen', 'splinter'].includes(name),
+);
+
 /** The resources whose records belong to a user, without users themselves. */
 export const ownedResources = completeResources.filter(({ owner }) => owner && owner !== 'id');
 

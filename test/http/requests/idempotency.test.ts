@@ -64,14 +64,14 @@ t.test('2.4: the same key with any other byte, or another path, is refused', asy
   const send = (raw: string, status: number, path = '/api/users') =>
     call('POST', path, status, { raw, headers: { ...keyed(key), 'content-type': 'application/json' } });
   const first = await send(text, 201);
-  const post = JSON.stringify({ title: 'A', authorId: first.body.id });
+  const whisper = JSON.stringify({ words: 'A', keeperId: first.body.id });
   for (const [raw, path] of [
     [`${text} `],
     [JSON.stringify({ name, email }, null, 1)],
     [JSON.stringify({ email, name })],
     [JSON.stringify({ name: 'Bea', email })],
     [`\ufeff${text}`],
-    [post, '/api/posts'],
+    [whisper, '/api/whispers'],
   ] as [string, string?][]) {
     const { error } = (await send(raw, 422, path)).body;
     t.same(error.details, { code: 'idempotency_key_reused' });

@@ -12,9 +12,11 @@ import { countRows, select, testLog } from '../../helper/database.ts';
 import { essence, isReplayed, keyed } from '../../helper/events/replays.ts';
 import { secret, signatureOf } from '../../helper/events/webhooks.ts';
 import { completeResources, newBody, newPerson } from '../../helper/resources/records.ts';
+import { burrow } from '../../world/burrows.ts';
+import { specimen } from '../../world/specimens.ts';
 
 const settings = { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }) };
-const { app, call, newUser, newPost, database } = await build(t, { settings });
+const { app, call, newUser, make, database } = await build(t, { settings });
 const stored = () => countRows(database.writes, idempotencyKeys);
 
 const mutation = ({ name, email } = newPerson()) => ({
@@ -77,17 +79,17 @@ const accepting: Record<string, () => Promise<Sent>> = {
 const acceptingToo = ['/api/me'];
 const refusing = ['/api/keys'];
 const ignoring = ['/api/webhooks/:provider'];
-const posts = app.routes.filter(({ method, url }) => method === 'POST' && url.startsWith('/api'));
+const taking = app.routes.filter(({ method, url }) => method === 'POST' && url.startsWith('/api'));
 
 t.test('what a key does is known for every POST under /api, and documented', async t => {
   const known = [...Object.keys(accepting), ...acceptingToo, ...refusing, ...ignoring];
   // Actions of the application say for themselves what they do.
   const isAction = (url: string) =>
     completeResources.some(({ path }) => url.startsWith(`/api/${path}/`)) && !known.includes(url);
-  t.same(posts.flatMap(({ url }) => (isAction(url) ? [] : url)).sort(), known.sort());
+  t.same(taking.flatMap(({ url }) => (isAction(url) ? [] : url)).sort(), known.sort());
   // biome-ignore lint/suspicious/noExplicitAny: any part of a document
   const document = (await app.documentWriter()).swagger() as any;
-  for (const { url, config } of posts) {
+  for (const { url, config } of taking) {
     const path = url.replace(/:(\w+)/g, '{$1}');
     const { parameters = [], responses } = document.paths[path].post;
     const names = parameters.map(({ $ref = '' }) => $ref.split('/').at(-1));
@@ -177,23 +179,22 @@ t.test('an operation in GraphQL with a key has exactly one mutation', async t =>
 });
 
 t.test('an answer of more than 16 KB is answered, not kept, and its repetition says so', async t => {
-  const user = await newUser();
-  const make = (length: number) =>
-    newPost({ title: 'é'.repeat(length), authorId: user.id, status: 'published' });
-  for (let i = 0; i < 16; i++) await make(500);
-  const query = (name: string) =>
-    `mutation { updateUser(id: "${user.id}", input: { name: "${name}" }) { version posts { title } } }`;
+  const { id: burrowId } = await make(burrow, { parentId: null });
+  const add = () => make(specimen, { label: 'é'.repeat(500), burrowId });
+  for (let i = 0; i < 16; i++) await add();
+  const query = (label: string) =>
+    `mutation { updateBurrow(id: "${burrowId}", input: { label: "${label}" }) { version specimens { label } } }`;
   const short = await graphql('short', query('Short'));
   t.ok(short.text.length < 16_384, 'in characters, as the next one');
   t.equal((await graphql('short', query('Short'))).text, short.text);
-  await make(500);
+  await add();
   const long = await graphql('long', query('Long'));
-  t.equal(long.body.data.updateUser.posts.length, 17);
+  t.equal(long.body.data.updateBurrow.specimens.length, 17);
   t.ok(long.text.length < 16_384 && Buffer.byteLength(long.text) > 16_384, 'bytes count');
   const { data, errors } = (await graphql('long', query('Long'))).body;
   t.match([data, errors], [undefined, [{ extensions: { code: 'IDEMPOTENCY_ANSWER_TOO_LONG' } }]]);
-  const { body } = await call('GET', `/api/users/${user.id}`, 200);
-  t.match(body, { name: 'Long', version: 3 }, 'and was done once');
+  const { body } = await call('GET', `/api/burrows/${burrowId}`, 200);
+  t.match(body, { label: 'Long', version: 3 }, 'and was done once');
 });
 
 t.test('an answer that is kept costs one more request for each 16 KB', async t => {

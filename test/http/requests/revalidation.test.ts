@@ -12,7 +12,7 @@ t.test('13.1: a list has a weak tag, of its bytes', async t => {
   const { id } = await newUser();
   for (const path of [
     '/api/users?limit=2',
-    '/api/posts?after=',
+    '/api/burrows?after=',
     '/api/subscriptions',
     '/api/audit',
     '/api/keys',
