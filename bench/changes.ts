@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mainOf } from '../src/command.ts';
 import { openEvents } from '../test/helper/eventStream.ts';
-import { openBenchDatabase, userId } from './database.ts';
+import { idOf, openBenchDatabase } from './database.ts';
 import { checkWrk, load } from './load.ts';
 import { cpuOf, memoryOf, start, stopAll } from './processes.ts';
 import { workloads } from './workloads.ts';
@@ -66,11 +66,12 @@ async function main() {
     MAX_IN_FLIGHT: '30000',
     WEBHOOK_SECRETS: '{"stripe":["whsec_bench"]}',
   };
-  const command = 'exec node --disable-warning=ExperimentalWarning src/main.ts';
+  const command =
+    'exec node --disable-warning=ExperimentalWarning --import ./test/world/register.ts src/main.ts';
   const [W3] = workloads.filter(({ name }) => name === 'W3');
   try {
     const [one, two] = [await start(command, 4101, settings), await start(command, 4102, settings)];
-    const target = { name: 'service', database, idOf: userId, ...one };
+    const target = { name: 'service', database, idOf, ...one };
     for (const amount of [0, 1, 500, 0]) {
       const stop = amount > 0 ? await openReaders(one.origin, amount) : async () => 0;
       await sleep(2000);

@@ -27,29 +27,30 @@ function isoOf(time: string): string {
   return `${time.slice(0, 10)}T${time.slice(11, -3)}Z`;
 }
 
-const post = 'id, title, status, author_id as "authorId", created_at as "createdAt"';
+const specimen = `id, label, grade, is_wet as "isWet", bones, weight, cents::int, finder, remark, found_at as "foundAt",
+  found_on as "foundOn", extra, burrow_id as "burrowId", created_at as "createdAt"`;
 const filtered = (column: string) => ({
-  list: `select ${post} from posts where ${column} = $3 order by id limit $1 offset $2`,
-  count: `select count(*)::int as total from posts where ${column} = $1`,
+  list: `select ${specimen} from specimens where ${column} = $3 order by id limit $1 offset $2`,
+  count: `select count(*)::int as total from specimens where ${column} = $1`,
 });
 const lists = {
   all: {
-    list: `select ${post} from posts order by id limit $1 offset $2`,
-    count: 'select count(*)::int as total from posts',
+    list: `select ${specimen} from specimens order by id limit $1 offset $2`,
+    count: 'select count(*)::int as total from specimens',
   },
-  author: filtered('author_id'),
-  status: filtered('status'),
+  burrow: filtered('burrow_id'),
+  grade: filtered('grade'),
 };
-const userWithPosts =
-  'select name, email, title from users left join posts on author_id = users.id where users.id = $1';
-const postsOfUsers = 'select author_id, title from posts where author_id = any($1::int[])';
+const burrowWithSpecimens = `select burrows.label, specimens.label as found from burrows
+  left join specimens on burrow_id = burrows.id where burrows.id = $1`;
+const specimensOfBurrows = 'select burrow_id, label from specimens where burrow_id = any($1::int[])';
 const createUser = 'insert into users (name, email) values ($1, $2) returning id, name, email';
 const storeEvent = `insert into webhook_events (id, provider, type, payload) values ($1, 'stripe', $2, $3::text::jsonb)
   on conflict do nothing`;
 
-const listPath = /^\/api\/posts\?page=(\d+)&limit=(\d+)(?:&(author|status)=(\w+))?$/;
+const listPath = /^\/api\/specimens\?page=(\d+)&limit=(\d+)(?:&(burrow|grade)=(\w+))?$/;
 
-async function listPosts(url: string): Promise<string> {
+async function listSpecimens(url: string): Promise<string> {
   const [, pageText, limitText, filter = 'all', value] = listPath.exec(url) ?? [];
   const [page, limit] = [Number(pageText), Number(limitText)];
   const texts = lists[filter as keyof typeof lists];
@@ -62,19 +63,19 @@ async function listPosts(url: string): Promise<string> {
   return JSON.stringify({ data, meta: { page, limit, total, totalPages: Math.ceil(total / limit) } });
 }
 
-async function oneUser(id: number): Promise<string> {
-  const rows = await query(userWithPosts, [id]);
-  const user = { name: rows[0]?.name, email: rows[0]?.email, posts: rows.map(({ title }) => ({ title })) };
-  return JSON.stringify({ data: { user } });
+async function oneBurrow(id: number): Promise<string> {
+  const rows = await query(burrowWithSpecimens, [id]);
+  const burrow = { label: rows[0]?.label, specimens: rows.map(({ found }) => ({ label: found })) };
+  return JSON.stringify({ data: { burrow } });
 }
 
-async function manyUsers(): Promise<string> {
-  const users = await query('select id, name, email from users order by id limit 20');
-  for (const user of users) user.posts = [];
-  const byId = new Map(users.map(user => [user.id, user]));
-  for (const { author_id, title } of await query(postsOfUsers, [`{${[...byId.keys()]}}`]))
-    byId.get(author_id)?.posts.push({ title });
-  return JSON.stringify({ data: { users } });
+async function manyBurrows(): Promise<string> {
+  const burrows = await query('select id, label from burrows order by id limit 20');
+  for (const burrow of burrows) burrow.specimens = [];
+  const byId = new Map(burrows.map(burrow => [burrow.id, burrow]));
+  for (const { burrow_id, label } of await query(specimensOfBurrows, [`{${[...byId.keys()]}}`]))
+    byId.get(burrow_id)?.specimens.push({ label });
+  return JSON.stringify({ data: { burrows } });
 }
 
 async function receive(request: IncomingMessage, body: Buffer): Promise<string> {
@@ -89,7 +90,7 @@ async function receive(request: IncomingMessage, body: Buffer): Promise<string> 
 }
 
 async function read(url: string): Promise<string> {
-  if (url.startsWith('/api/posts')) return listPosts(url);
+  if (url.startsWith('/api/specimens')) return listSpecimens(url);
   const [user] = await query('select id, name, email from users where id = $1', [Number(url.slice(11))]);
   return JSON.stringify(user);
 }
@@ -97,7 +98,8 @@ async function read(url: string): Promise<string> {
 async function write(request: IncomingMessage, body: Buffer): Promise<string> {
   if (request.url === '/api/webhooks/stripe') return receive(request, body);
   const { query: document, variables, name, email } = JSON.parse(body.toString());
-  if (document !== undefined) return document.includes('user(') ? oneUser(Number(variables.id)) : manyUsers();
+  if (document !== undefined)
+    return document.includes('burrow(') ? oneBurrow(Number(variables.id)) : manyBurrows();
   return JSON.stringify((await query(createUser, [name, email]))[0]);
 }
 

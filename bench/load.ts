@@ -11,8 +11,8 @@ export interface Target {
   origin: string;
   pid: number;
   database: BenchDatabase;
-  /** Its id of the user with a number. */
-  idOf: (user: number) => string;
+  /** Its id of the user, and of the burrow, with a number. */
+  idOf: (number: number) => string;
 }
 export interface Figures {
   /** CPU milliseconds of a request. */

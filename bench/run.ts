@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Arguments, mainOf, UsageError } from '../src/command.ts';
-import { type BenchDatabase, openBenchDatabase, userId } from './database.ts';
+import { type BenchDatabase, idOf, openBenchDatabase } from './database.ts';
 import { checkWrk, load, type Target } from './load.ts';
 import { memoryOf, start, stopAll } from './processes.ts';
 import { type Measured, ratioOf, reportOf } from './report.ts';
@@ -47,9 +48,13 @@ async function main({ values }: Arguments<typeof options>): Promise<void> {
   }
 }
 
-/** As `npm start` does it, with the same flags for Node. */
+/** As `npm start` does it, with the same flags for Node, and with the resources of test/world. */
 async function startService(database: BenchDatabase, profile: string | undefined) {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const options = [
+    `--import=${resolve('test/world/register.ts')}`,
+    ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []),
+  ];
   const settings = {
     NODE_ENV: 'production',
     AUTH_MODE: 'open',
@@ -57,10 +62,10 @@ async function startService(database: BenchDatabase, profile: string | undefined
     RATE_LIMIT_MAX: '1000000000',
     WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }),
     DATABASE_URL: database.url,
-    ...(profile && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
+    NODE_OPTIONS: options.join(' '),
   };
   const started = await start(scripts.start, 4101, settings);
-  return { name: 'service', database, idOf: userId, ...started };
+  return { name: 'service', database, idOf, ...started };
 }
 
 async function startFloor(database: BenchDatabase) {

@@ -6,8 +6,8 @@ export const secret = 'whsec_bench';
 
 /** What one request asks for, chosen at random. */
 interface Choice {
-  /** The number of a user, and its id. */
-  user: number;
+  /** The number of a user or of a burrow, and its id. */
+  number: number;
   id: string;
   page: number;
   /** Is in no other request. */
@@ -33,16 +33,16 @@ export interface Workload {
 }
 
 const random = (most: number) => 1 + Math.floor(Math.random() * most);
-const pages = size.posts / 20;
-const perUser = size.posts / size.users;
-/** One post in five is a draft. */
-const published = size.posts * 0.8;
+const pages = size.specimens / 20;
+const perBurrow = size.specimens / size.burrows;
+/** One specimen in five is rough. */
+const fine = size.specimens * 0.8;
 const run = randomBytes(4).toString('hex');
 let chosen = 0;
 
-export function choose(idOf: (user: number) => string): Choice {
-  const user = random(size.users);
-  return { user, id: idOf(user), page: random(pages), unique: `${run}${chosen++}` };
+export function choose(idOf: (number: number) => string): Choice {
+  const number = random(size.users);
+  return { number, id: idOf(number), page: random(pages), unique: `${run}${chosen++}` };
 }
 
 const get = (path: string): Sent => ({ method: 'GET', path, headers: {} });
@@ -65,7 +65,7 @@ function signed(unique: string): Sent {
   return post('/api/webhooks/stripe', body, { 'stripe-signature': `t=${time},v1=${signature}` });
 }
 
-type Query = { page: number; author?: string; status?: string };
+type Query = { page: number; burrow?: string; grade?: string };
 
 /** A page of a list. */
 const list = (
@@ -80,7 +80,7 @@ const list = (
   target,
   request: choice => {
     const { page, ...filter } = queryOf(choice);
-    return get(`/api/posts?${new URLSearchParams({ page: String(page), limit: '20', ...filter })}`);
+    return get(`/api/specimens?${new URLSearchParams({ page: String(page), limit: '20', ...filter })}`);
   },
   check: ({ data, meta }, choice) =>
     same([data.length, meta.page, meta.limit, meta.total], [20, queryOf(choice).page, 20, total]),
@@ -95,15 +95,15 @@ export const workloads: Workload[] = [
     title: 'one user by id',
     target: 0.85,
     request: ({ id }) => get(`/api/users/${id}`),
-    check: ({ id, name }, choice) => same([String(id), name], [choice.id, `User ${choice.user}`]),
+    check: ({ id, name }, choice) => same([String(id), name], [choice.id, `User ${choice.number}`]),
   },
-  list('W2', 'posts, page 1, with total', 0.03, size.posts, () => ({ page: 1 })),
-  list('W2any', 'posts, any page', 0.05, size.posts, ({ page }) => ({ page })),
-  list('W2deep', 'posts, the page in the middle', 0.05, size.posts, () => ({ page: pages / 2 })),
-  list('W2filter', 'posts of one author', 1.3, perUser, ({ id }) => ({ page: 1, author: id })),
-  list('W2status', 'posts of one status, any page', 0.05, published, ({ page }) => ({
-    page: Math.ceil((page * published) / size.posts),
-    status: 'published',
+  list('W2', 'specimens, page 1, with total', 0.03, size.specimens, () => ({ page: 1 })),
+  list('W2any', 'specimens, any page', 0.05, size.specimens, ({ page }) => ({ page })),
+  list('W2deep', 'specimens, the page in the middle', 0.05, size.specimens, () => ({ page: pages / 2 })),
+  list('W2filter', 'specimens of one burrow', 1.3, perBurrow, ({ id }) => ({ page: 1, burrow: id })),
+  list('W2status', 'specimens of one grade, any page', 0.05, fine, ({ page }) => ({
+    page: Math.ceil((page * fine) / size.specimens),
+    grade: 'fine',
   })),
   {
     name: 'W3',
@@ -115,17 +115,18 @@ export const workloads: Workload[] = [
   },
   {
     name: 'W4',
-    title: 'GraphQL, one user with 20 posts',
+    title: 'GraphQL, one burrow with 20 specimens',
     target: 2,
-    request: ({ id }) => graphql('query($id: ID!) { user(id: $id) { name email posts { title } } }', { id }),
-    check: ({ data }, { user }) => same([data.user.name, data.user.posts.length], [`User ${user}`, perUser]),
+    request: ({ id }) => graphql('query($id: ID!) { burrow(id: $id) { label specimens { label } } }', { id }),
+    check: ({ data }, { number }) =>
+      same([data.burrow.label, data.burrow.specimens.length], [`Burrow ${number}`, perBurrow]),
   },
   {
     name: 'W5',
-    title: 'GraphQL, 20 users with 20 posts each',
+    title: 'GraphQL, 20 burrows with 20 specimens each',
     target: 1.5,
-    request: () => graphql('{ users(limit: 20) { id name email posts { title } } }'),
-    check: ({ data }) => same([data.users.length, data.users[19].posts.length], [20, perUser]),
+    request: () => graphql('{ burrows(limit: 20) { id label specimens { label } } }'),
+    check: ({ data }) => same([data.burrows.length, data.burrows[19].specimens.length], [20, perBurrow]),
   },
   {
     name: 'W6',

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { testLog } from '../helper/database.ts';
 import { followChanges } from '../rig/changes.ts';
 import { answers } from '../rig/cluster/part.ts';
 import { openLocalPostgres } from '../rig/openCluster.ts';
 import { type Service, spawnService, until, withWorld } from '../rig/process.ts';
 import { freePort } from '../rig/servers/ports.ts';
 import { hasRedis, startRedis } from '../rig/servers/redis.ts';
-import { makeTables } from '../world/tables.ts';
+import { makeTablesAt } from '../world/tables.ts';
 
 const many = Number(process.env.TEST_CHANGES ?? 100_000);
 const skip = !hasRedis && 'redis-server is not installed';
@@ -16,10 +14,7 @@ const skip = !hasRedis && 'redis-server is not installed';
 t.test(`${many} changes under faults: a reader that is cut each second gets each once`, { skip }, async t => {
   const [postgres, redis] = [await openLocalPostgres(t), await startRedis(t)];
   const ports = [await freePort(), await freePort()];
-  const template = openPostgres({ url: postgres.url, connections: 1 }, testLog);
-  await template.ready;
-  await makeTables(template.writes);
-  await template.close();
+  await makeTablesAt(postgres.url);
   const env = {
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,

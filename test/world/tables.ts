@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
+import { pino } from 'pino';
 import { getTableName } from '../../drizzle/orm.ts';
 import type { Connection } from '../../src/database/connection.ts';
+import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { burrow } from './burrows.ts';
 import { specimen } from './specimens.ts';
 import { splinter } from './splinters.ts';
@@ -18,4 +20,12 @@ export async function makeTables(db: Connection): Promise<void> {
     await db.rows(text, []);
   for (const { table, counted } of resources)
     await db.rows('select list_watch($1, $2)', [getTableName(table), `{${counted}}`]);
+}
+
+/** Migrates the database at this URL, and makes the tables in it. */
+export async function makeTablesAt(url: string): Promise<void> {
+  const database = openPostgres({ url, connections: 1 }, pino({ level: 'silent' }));
+  await database.ready;
+  await makeTables(database.writes);
+  await database.close();
 }

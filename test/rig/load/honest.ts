@@ -3,7 +3,7 @@ import { Agent, get } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, ask, json } from '../cluster/ask.ts';
-import { plain, popular, userId } from './data.ts';
+import { burrowId, plain, popular } from './data.ts';
 
 export const secret = 'whsec_load_0123456789';
 
@@ -42,11 +42,11 @@ const fail = ({ failures }: Run, what: string) => {
 
 const lists = [
   (n: number) => `users?page=${1 + (n % 40)}`,
-  (n: number) => `posts?author=${userId(1 + (n % plain))}`,
-  (n: number) => `posts?status=draft&page=${1 + (n % 30)}&limit=50`,
-  (n: number) => `posts?title=${encodeURIComponent(`Post number ${1 + n}`)}`,
-  (n: number) => `posts?author=${userId(5 * (1 + (n % 200)))}&status=draft`,
-  () => 'posts?after=&limit=100',
+  (n: number) => `specimens?burrow=${burrowId(1 + (n % plain))}`,
+  (n: number) => `specimens?grade=rough&page=${1 + (n % 30)}&limit=50`,
+  (n: number) => `specimens?label=${encodeURIComponent(`Specimen number ${1 + n}`)}`,
+  (n: number) => `specimens?burrow=${burrowId(5 * (1 + (n % 200)))}&grade=rough`,
+  () => 'specimens?after=&limit=100',
   (n: number) => `users?email=user${1 + (n % plain)}@example.com`,
 ];
 
@@ -57,27 +57,27 @@ const read: Turn = async (send, n) => {
 };
 
 const queries = [
-  'query($id: ID!) { user(id: $id) { name postsCount posts(limit: 5) { title } } }',
-  'query($id: ID!) { user(id: $id) { id } posts(page: 3, limit: 10) { title author { name } } }',
-  'query($id: ID!) { user(id: $id) { postsConnection(first: 10) { nodes { title } pageInfo { endCursor } } } }',
+  'query($id: ID!) { burrow(id: $id) { label specimensCount specimens(limit: 5) { label } } }',
+  'query($id: ID!) { burrow(id: $id) { id } specimens(page: 3, limit: 10) { label burrow { label } } }',
+  'query($id: ID!) { burrow(id: $id) { specimensConnection(first: 10) { nodes { label } pageInfo { endCursor } } } }',
 ];
 
 const query: Turn = async (send, n) => {
-  const body = { query: queries[n % queries.length], variables: { id: userId(1 + (n % plain)) } };
+  const body = { query: queries[n % queries.length], variables: { id: burrowId(1 + (n % plain)) } };
   const answer = await send(200, '/api/graphql', json(body));
-  if (answer && (answer.body.errors || !answer.body.data.user))
+  if (answer && (answer.body.errors || !answer.body.data.burrow))
     throw new Error(`200 with ${answer.body.errors?.[0].extensions.code ?? answer.text}`);
 };
 
-/** Creates a post, changes it and reads it. */
+/** Creates a specimen, changes it and reads it. */
 const write: Turn = async (send, n, { run, changed }) => {
   const said = (answer: Answer | undefined) =>
     answer && changed.add(`${answer.body.id} ${answer.body.version}`);
-  const created = await send(201, '/api/posts', json({ title: `${run} ${n}`, authorId: popular }));
+  const created = await send(201, '/api/specimens', json({ label: `${run} ${n}`, burrowId: popular }));
   if (!said(created)) return;
   await sleep(pace);
-  const path = `/api/posts/${created?.body.id}`;
-  const patched = await send(200, path, { ...json({ title: `${run} ${n} again` }), method: 'PATCH' });
+  const path = `/api/specimens/${created?.body.id}`;
+  const patched = await send(200, path, { ...json({ label: `${run} ${n} again` }), method: 'PATCH' });
   said(patched);
   await sleep(pace);
   const found = await send(200, path);

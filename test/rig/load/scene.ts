@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError } from '../../../src/core/errors.ts';
+import { makeTablesAt } from '../../world/tables.ts';
 import { ask, json } from '../cluster/ask.ts';
 import { answers, Part } from '../cluster/part.ts';
 import { LocalPostgres } from '../cluster/postgres.ts';
@@ -26,6 +27,7 @@ export async function openScene(checkout: string) {
   };
   process.once('exit', remove);
   await postgres.create();
+  await makeTablesAt(postgres.url);
   const env = { DATABASE_URL: postgres.url, NODE_COMPILE_CACHE: join(folder, 'compiled') };
   let service: Part | undefined;
   /** Starts it anew, so that its memory is that of one kind. */
@@ -38,6 +40,7 @@ export async function openScene(checkout: string) {
       ...limit.run([
         process.execPath,
         '--disable-warning=ExperimentalWarning',
+        ...['--import', join(checkout, 'test/world/register.ts')],
         join(checkout, 'src/main.ts'),
       ]),
       env: { ...env, ...limit.env, ...webhooks, AUTH_MODE: 'required', PORT: String(port) },

@@ -5,8 +5,7 @@ import { pino } from 'pino';
 import { connectionOf } from '../../../src/database/embedded/client.ts';
 import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { migrate } from '../../../src/database/migrations/migrations.ts';
-import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { makeTables } from '../../world/tables.ts';
+import { makeTables, makeTablesAt } from '../../world/tables.ts';
 import { Citus } from '../citus/citus.ts';
 import { LocalPostgres } from '../cluster/postgres.ts';
 import { freePort } from '../servers/ports.ts';
@@ -64,9 +63,6 @@ export async function startServer(folder: string) {
   writeFileSync(join(server.folder, 'pg_hba.conf'), 'host all all 127.0.0.1/32 password\n');
   await server.query('select pg_reload_conf()');
   await server.query('create database triport_template');
-  const template = openPostgres({ url: server.urlOf('triport_template'), connections: 1 }, silent);
-  await template.ready;
-  await makeTables(template.writes);
-  await template.close();
+  await makeTablesAt(server.urlOf('triport_template'));
   return { url: server.urlOf('postgres'), stop: () => server.stop() };
 }

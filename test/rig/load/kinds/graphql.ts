@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, countAnswers, flood, graphql, type Kind, reconnect, together } from '../client.ts';
-import { popular, userId, wide } from '../data.ts';
+import { burrowId, popular, wide } from '../data.ts';
 
 /** So many aliases as a document may have. */
 const aliased = (field: (n: number) => string) =>
@@ -12,7 +12,7 @@ const answers: Kind = {
   attack: (target, signal) =>
     flood(target, signal, 20, n =>
       graphql(
-        `{ user(id: "${popular}") { posts { author { posts(limit: ${n % 2 ? 47 : 10}) { ${aliased(() => 'title')} } } } } }`,
+        `{ burrow(id: "${popular}") { specimens { burrow { specimens(limit: ${n % 2 ? 47 : 10}) { ${aliased(() => 'label')} } } } } }`,
       ),
     ),
 };
@@ -23,18 +23,18 @@ const bursts: Kind = {
     flood(target, signal, 100, n =>
       graphql(
         n % 2
-          ? '{ users { posts(limit: 24) { id author { id } } } }'
-          : `{ users { ${aliased(each => `postsCount(title: "Post number ${each}")`)} } }`,
+          ? '{ burrows { specimens(limit: 24) { id burrow { id } } } }'
+          : `{ burrows { ${aliased(each => `specimensCount(label: "Specimen number ${each}")`)} } }`,
       ),
     ),
 };
 
-/** Opens as many as it may. What others write makes each of them read 4,700 posts and send 9 MB, all that one result may have. */
+/** Opens as many as it may. What others write makes each of them read 4,700 specimens and send 9 MB, all that one result may have. */
 const streams: Kind = {
   name: '3 a hundred subscriptions',
   attack: async (target, signal) => {
     const query =
-      'subscription { postChanged { post { author { posts(limit: 48) { author { posts(limit: 98) { title b: title c: title d: title } } } } } } }';
+      'subscription { specimenChanged { specimen { burrow { specimens(limit: 48) { burrow { specimens(limit: 98) { label b: label c: label d: label } } } } } } }';
     const open = bytesOf(target, graphql(query, { accept: 'text/event-stream' }));
     await together(100, () =>
       reconnect(target, signal, socket => {
@@ -57,8 +57,8 @@ const keptAnswers: Kind = {
   attack: (target, signal) =>
     flood(target, signal, 4, n =>
       graphql(
-        `mutation { updateUser(id: "${wide}", input: {}) { ${aliased(() => 'postsConnection(first: 16) { nodes { title } }')} } }`,
-        { 'idempotency-key': `load-${userId(n)}-${process.pid}` },
+        `mutation { updateBurrow(id: "${wide}", input: {}) { ${aliased(() => 'specimensConnection(first: 16) { nodes { label } }')} } }`,
+        { 'idempotency-key': `load-${burrowId(n)}-${process.pid}` },
       ),
     ),
 };

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, countAnswers, flood, graphql, type Kind, pump, reconnect, together } from '../client.ts';
-import { popular, userId } from '../data.ts';
+import { burrowId, popular } from '../data.ts';
 
 const dear = [
-  'posts?sort=title&limit=100&page=2999',
-  'posts?sort=title&limit=100&page=2399&status=published',
-  'posts?sort=title&limit=100&page=2999&createdSince=1971-01-01T00:00:00Z',
-  'posts?createdSince=1971-01-01T00:00:00Z',
-  `posts?status=published&author=${userId(1)}`,
-  'posts?sort=-title&limit=100&page=2999',
+  'specimens?sort=label&limit=100&page=2999',
+  'specimens?sort=label&limit=100&page=2399&grade=fine',
+  'specimens?sort=label&limit=100&page=2999&createdSince=1971-01-01T00:00:00Z',
+  'specimens?createdSince=1971-01-01T00:00:00Z',
+  `specimens?grade=fine&burrow=${burrowId(1)}`,
+  'specimens?sort=-label&limit=100&page=2999',
 ];
 
 const lists: Kind = {
@@ -60,9 +60,12 @@ const pipelines: Kind = {
 const slowReader: Kind = {
   name: '7 what is not read',
   attack: async (target, signal) => {
-    const list = bytesOf(target, { path: `/api/posts?author=${popular}&limit=100` });
-    const titles = Array.from({ length: 30 }, (_, n) => `a${n}: title`).join(' ');
-    const answer = bytesOf(target, graphql(`{ user(id: "${popular}") { posts(limit: 99) { ${titles} } } }`));
+    const list = bytesOf(target, { path: `/api/specimens?burrow=${popular}&limit=100` });
+    const labels = Array.from({ length: 30 }, (_, n) => `a${n}: label`).join(' ');
+    const answer = bytesOf(
+      target,
+      graphql(`{ burrow(id: "${popular}") { specimens(limit: 99) { ${labels} } } }`),
+    );
     const changes = bytesOf(target, { path: `/api/changes?after=${target.position}` });
     await together(100, async n => {
       await reconnect(target, signal, socket => {
