@@ -27,7 +27,7 @@ function isoOf(time: string): string {
   return `${time.slice(0, 10)}T${time.slice(11, -3)}Z`;
 }
 
-const specimen = `id, label, grade, is_wet as "isWet", bones, weight, cents::int, finder, remark, found_at as "foundAt",
+const specimen = `id, label, grade, is_wet as "isWet", bones, weight, cents, finder, remark, found_at as "foundAt",
   found_on as "foundOn", extra, burrow_id as "burrowId", created_at as "createdAt"`;
 const filtered = (column: string) => ({
   list: `select ${specimen} from specimens where ${column} = $3 order by id limit $1 offset $2`,
