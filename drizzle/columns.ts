@@ -35,7 +35,7 @@ export const recordColumns = () => ({
  */
 export type ColumnsOf<R> = { [Name in keyof R]: ColumnOf<R[Name]> };
 type ColumnOf<T> = { _: { notNull: null extends T ? boolean : true } } & (
-  | { _: { data: NonNullable<T> } }
+  | { _: { data: unknown extends T ? unknown : NonNullable<T> } }
   | { _: { $type: NonNullable<T> } }
 );
 

@@ -1,13 +1,13 @@
 import t from 'tap';
-import { type ColumnsOf, recordColumns, textByCode } from '../../drizzle/columns.ts';
+import { type ColumnsOf, json, recordColumns, textByCode } from '../../drizzle/columns.ts';
 import { boolean } from '../../drizzle/orm.ts';
-import { text } from '../../schemas/parts/common.ts';
+import { json as anyJson, text } from '../../schemas/parts/common.ts';
 import { contractOf, orNull } from '../../schemas/parts/contract.ts';
 
 // `npm run check` fails when the compiler accepts one of them, or complains at another line.
 const label = text(1, 9, 'The label.', 'A label');
 const contract = contractOf('Thing', 'A thing.', {
-  members: { label, remark: orNull(label) },
+  members: { label, remark: orNull(label), extra: orNull(anyJson('Anything.')) },
   sorts: [],
   filters: { label: 'Only things with this label.' },
 });
@@ -20,6 +20,7 @@ t.test(
       ...recordColumns(),
       label: textByCode().notNull(),
       remark: textByCode(),
+      extra: json(),
     } satisfies ColumnsOf<Thing>;
     const wrong = {
       ...right,
