@@ -1,4 +1,5 @@
 // runs: long
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { makeKey } from '../../helper/access.ts';
 import { build } from '../../helper/app.ts';
@@ -9,13 +10,22 @@ import { domain } from '../../world/index.ts';
 const { app, call, make } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
+const { example } = domain;
+/** What the first query asks for. */
+const counted = `${(example.parentRelations[0]?.parent ?? example).plural}Count`;
+
+/** Before that, the tool sends what it runs in another way. */
+const toolKnows = (page: Page, name: string) =>
+  until(`the tool knows ${name}`, () =>
+    page.evaluate(name => localStorage.getItem('graphiql:operationName') === name, name),
+  );
 
 t.test('the tool runs its first query, light and dark, on a screen and on a phone', async t => {
   const open = openPage.bind(undefined, browser, origin);
   await inBothLooks(t, open, async (page, check, { colorScheme }) => {
     await page.goto(`${origin}/api/graphql`);
     await page.click('.graphiql-execute-button');
-    await page.waitForSelector('.result-window :text("usersCount")');
+    await page.waitForSelector(`.result-window :text("${counted}")`);
     const result = await page.locator('.result-window').boundingBox();
     t.ok(Number(result?.width) > 300, 'there is room to read the result');
     const colour = await page.evaluate(
@@ -39,12 +49,12 @@ t.test('the third tab shows each change of a record, until it is stopped', async
   const { page, errors } = await openPage(browser, origin);
   await page.goto(`${origin}/api/graphql`);
   await page.click(':text("Follow")');
-  await page.waitForSelector('.graphiql-query-editor :text("subscription")');
+  await toolKnows(page, 'Follow');
   await page.click('.graphiql-execute-button');
   await page.waitForSelector('[aria-label="Stop query (Ctrl-Enter)"]');
-  const [member = ''] = Object.keys(domain.example.contract.create.properties);
+  const [member = ''] = Object.keys(example.contract.create.properties);
   /** What the tab selects of a new record. */
-  const newValue = async () => String((await make(domain.example))[member as 'id']);
+  const newValue = async () => String((await make(example))[member as 'id']);
   // The stream may still be under way.
   await until('a change is shown', async () => {
     const shown = await newValue();
@@ -75,7 +85,7 @@ t.test('the tool asks for a key in words, keeps it only in memory, and then load
   // Its tabs and its history are stored. They would have the headers that are written beside a query.
   t.equal(await page.getByText('Headers', { exact: true }).count(), 0);
   await page.click('.graphiql-execute-button');
-  await page.waitForSelector('.result-window :text("usersCount")');
+  await page.waitForSelector(`.result-window :text("${counted}")`);
   const stored =
     'JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])';
   await until('the tool stores its tabs', async () => /FirstLook/.test(String(await page.evaluate(stored))));
@@ -98,18 +108,15 @@ t.test('bug: Run right after an edit sent the old name of the operation', async 
     await page.keyboard.insertText(text);
     await page.keyboard.press('Control+Enter');
   };
-  const knownName = () => page.evaluate(() => localStorage.getItem('graphiql:operationName'));
-  const toolKnows = (name: string) =>
-    until(`the tool knows ${name}`, async () => (await knownName()) === name);
   const answered = (field: string) => page.waitForSelector(`.result-window :text('"${field}"')`);
 
-  await toolKnows('FirstLook');
+  await toolKnows(page, 'FirstLook');
   await run('query A { first: usersCount }');
   await answered('first');
-  await toolKnows('A');
+  await toolKnows(page, 'A');
   await run('query B { second: usersCount }');
   await answered('second');
-  await toolKnows('B');
+  await toolKnows(page, 'B');
   await run('query A { third: usersCount } query B { fourth: usersCount }');
   await answered('fourth');
   t.equal(sent.length, 3);
