@@ -8,12 +8,13 @@ import { type Actor, anyone } from '../../src/core/actor.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/database/database.ts';
 import { recordWrites } from '../../src/records/audit.ts';
+import { creationOf } from '../../src/records/records.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
 import { backend, hold, testLog } from '../helper/database.ts';
 import { openFeed } from '../helper/eventStream.ts';
 import { until } from '../rig/process.ts';
-import { burrow, burrows } from '../world/burrows.ts';
+import { burrow } from '../world/burrows.ts';
 import { domain } from '../world/index.ts';
 import { specimen } from '../world/specimens.ts';
 import { whisper } from '../world/whispers.ts';
@@ -30,7 +31,7 @@ t.test(
     const { next, close } = await follow();
     await next(1, () => true);
     const commit = await hold(database, db =>
-      burrows.create({ ...inside(database), db }, { label: 'Late', parentId: null }),
+      creationOf(burrow)({ ...inside(database), db }, { label: 'Late', parentId: null }),
     );
     const early = await newUser();
     const [first] = await next(1);

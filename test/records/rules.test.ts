@@ -5,7 +5,7 @@ import { changesOf } from '../../src/records/records.ts';
 import { resourceOf } from '../../src/records/resource.ts';
 import { inside } from '../helper/access.ts';
 import { build } from '../helper/app.ts';
-import { burrow, burrows } from '../world/burrows.ts';
+import { burrow } from '../world/burrows.ts';
 
 const { database, make } = await build(t);
 const context = inside(database);
@@ -40,7 +40,7 @@ t.test('the rule is not asked when nothing changes, or when the version is anoth
 
 t.test('the rule of a deletion keeps the record', async t => {
   const { id } = await make(burrow, { label: 'Oak', parentId: null });
-  await burrows.change(context, id, { label: 'Other' });
+  await changesOf(burrow).change(context, id, { label: 'Other' });
   const { asked, remove } = refusing();
   await t.rejects(remove(context, id, { cascade: true }), /not this one/);
   t.match(asked, [[{ id, version: 2 }, { db: { isTransaction: true } }]]);

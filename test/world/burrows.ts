@@ -1,11 +1,8 @@
-import type { Static } from '@sinclair/typebox';
 import { recordColumns, textByCode } from '../../drizzle/columns.ts';
 import { check, foreignKey, index, pgTable, sql, uuid } from '../../drizzle/orm.ts';
 import { Id, text } from '../../schemas/parts/common.ts';
 import { contractOf, orNull } from '../../schemas/parts/contract.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf, creationOf } from '../../src/records/records.ts';
-import { type Operations, resourceOf } from '../../src/records/resource.ts';
+import { resourceOf } from '../../src/records/resource.ts';
 
 /** The tree: burrows branch off from others. They belong to nobody. */
 export const burrowTable = pgTable(
@@ -35,11 +32,3 @@ export const burrow = resourceOf(
   burrowTable,
   { belongsTo: { parentId: { parent: 'itself' } } },
 );
-export type Burrow = Static<typeof burrow.contract.record>;
-
-export const burrows = {
-  resource: burrow,
-  create: creationOf(burrow),
-  ...changesOf(burrow),
-  remove: removalOf(burrow),
-} satisfies Operations;

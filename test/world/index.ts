@@ -2,21 +2,31 @@ import { resourceFields } from '../../plugins/graphql/resource.ts';
 import { resourceRoutes } from '../../plugins/rest/resource.ts';
 import { compose } from '../../src/compose.ts';
 import { domain as ours } from '../../src/domain/index.ts';
-import { burrows } from './burrows.ts';
-import { specimens } from './specimens.ts';
-import { splinters } from './splinters.ts';
-import { tendings } from './tendings.ts';
-import { whispers } from './whispers.ts';
+import type { Operations } from '../../src/records/resource.ts';
+import { burrow } from './burrows.ts';
+import { operationsOf } from './operations.ts';
+import { specimen } from './specimens.ts';
+import { splinter } from './splinters.ts';
+import { tending } from './tendings.ts';
+import { whisper } from './whispers.ts';
 
 /**
  * The resources that tests of the machinery work with, so that those of the application can be any: a tree, one with
  * every type of member, a join, a private one, and one whose parent cascades.
  */
-const ofTests = [burrows, specimens, tendings, whispers, splinters].map(each => ({
+export const ofTests = [
+  operationsOf(burrow),
+  operationsOf(specimen),
+  operationsOf(tending),
+  operationsOf(whisper),
+  operationsOf(splinter),
+] satisfies Operations[];
+
+const parts = ofTests.map(each => ({
   ...each,
   routes: [resourceRoutes(each)],
   fields: resourceFields(each),
 }));
 
 /** The application as tests run it: with these besides its own. */
-export const domain = compose({ ...ours, resources: [...ours.resources, ...ofTests] });
+export const domain = compose({ ...ours, resources: [...ours.resources, ...parts] });

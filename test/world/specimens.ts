@@ -15,9 +15,7 @@ import {
 } from '../../drizzle/orm.ts';
 import * as members from '../../schemas/parts/common.ts';
 import { contractOf, orDefault, orNull } from '../../schemas/parts/contract.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf, creationOf } from '../../src/records/records.ts';
-import { type Operations, resourceOf } from '../../src/records/resource.ts';
+import { resourceOf } from '../../src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
 /** One with every type of member. Specimens belong to a burrow, and not to a person. */
@@ -94,10 +92,3 @@ export const specimen = resourceOf(
   { counted: ['grade'], belongsTo: { burrowId: { parent: burrow } } },
 );
 export type Specimen = Static<typeof specimen.contract.record>;
-
-export const specimens = {
-  resource: specimen,
-  create: creationOf(specimen),
-  ...changesOf(specimen),
-  remove: removalOf(specimen),
-} satisfies Operations;

@@ -1,11 +1,8 @@
-import type { Static } from '@sinclair/typebox';
 import { recordColumns } from '../../drizzle/columns.ts';
 import { foreignKey, index, integer, pgTable, uuid } from '../../drizzle/orm.ts';
 import { Id, wholeNumber } from '../../schemas/parts/common.ts';
 import { contractOf } from '../../schemas/parts/contract.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf, creationOf } from '../../src/records/records.ts';
-import { type Operations, resourceOf } from '../../src/records/resource.ts';
+import { resourceOf } from '../../src/records/resource.ts';
 import { specimen, specimenTable } from './specimens.ts';
 
 /** One whose parent cascades: splinters always go with their specimen. */
@@ -35,11 +32,3 @@ export const splinter = resourceOf(
   splinterTable,
   { belongsTo: { specimenId: { parent: specimen, cascade: 'always' } } },
 );
-export type Splinter = Static<typeof splinter.contract.record>;
-
-export const splinters = {
-  resource: splinter,
-  create: creationOf(splinter),
-  ...changesOf(splinter),
-  remove: removalOf(splinter),
-} satisfies Operations;

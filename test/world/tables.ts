@@ -3,18 +3,14 @@ import { pino } from 'pino';
 import { getTableName } from '../../drizzle/orm.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
-import { burrow } from './burrows.ts';
-import { specimen } from './specimens.ts';
-import { splinter } from './splinters.ts';
-import { tending } from './tendings.ts';
-import { whisper } from './whispers.ts';
+import { ofTests } from './index.ts';
 
 // The one that `npm run migration` runs; its own types miss a package.
 const { generateDrizzleJson, generateMigration } = createRequire(import.meta.url)('drizzle-kit/api');
 
 /** Makes the tables of this folder in a database that is migrated, as a migration would. */
 export async function makeTables(db: Connection): Promise<void> {
-  const resources = [burrow, specimen, tending, whisper, splinter];
+  const resources = ofTests.map(({ resource }) => resource);
   const tables = Object.fromEntries(resources.map(({ table }) => [getTableName(table), table]));
   for (const text of await generateMigration(generateDrizzleJson({}), generateDrizzleJson(tables)))
     await db.rows(text, []);

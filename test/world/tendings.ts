@@ -1,13 +1,10 @@
-import type { Static } from '@sinclair/typebox';
 import { recordColumns } from '../../drizzle/columns.ts';
 import { foreignKey, index, pgTable, uniqueIndex, uuid } from '../../drizzle/orm.ts';
 import { users as userTable } from '../../drizzle/tables/users.ts';
 import { Id } from '../../schemas/parts/common.ts';
 import { contractOf } from '../../schemas/parts/contract.ts';
 import { user } from '../../src/domain/users.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf, creationOf } from '../../src/records/records.ts';
-import { type Operations, resourceOf } from '../../src/records/resource.ts';
+import { resourceOf } from '../../src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
 /** The join: who tends which burrow, once each. It is the person's, and everybody may read it. */
@@ -47,11 +44,3 @@ export const tending = resourceOf(
     owner: 'userId',
   },
 );
-export type Tending = Static<typeof tending.contract.record>;
-
-export const tendings = {
-  resource: tending,
-  create: creationOf(tending),
-  ...changesOf(tending),
-  remove: removalOf(tending),
-} satisfies Operations;

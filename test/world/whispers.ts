@@ -1,13 +1,10 @@
-import type { Static } from '@sinclair/typebox';
 import { recordColumns, textByCode } from '../../drizzle/columns.ts';
 import { check, foreignKey, index, pgTable, sql, uuid } from '../../drizzle/orm.ts';
 import { users as userTable } from '../../drizzle/tables/users.ts';
 import { Id, text } from '../../schemas/parts/common.ts';
 import { contractOf } from '../../schemas/parts/contract.ts';
 import { user } from '../../src/domain/users.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf, creationOf } from '../../src/records/records.ts';
-import { type Operations, resourceOf } from '../../src/records/resource.ts';
+import { resourceOf } from '../../src/records/resource.ts';
 
 /** The private one: only the user who keeps a whisper reads it. */
 export const whisperTable = pgTable(
@@ -41,11 +38,3 @@ export const whisper = resourceOf(
   whisperTable,
   { belongsTo: { keeperId: { parent: user } }, owner: 'keeperId', readBy: 'owner' },
 );
-export type Whisper = Static<typeof whisper.contract.record>;
-
-export const whispers = {
-  resource: whisper,
-  create: creationOf(whisper),
-  ...changesOf(whisper),
-  remove: removalOf(whisper),
-} satisfies Operations;
