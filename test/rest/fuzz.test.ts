@@ -4,7 +4,7 @@ import t from 'tap';
 import { user } from '../../src/domain/users.ts';
 import type { AnyResource } from '../../src/records/resource.ts';
 import { type Answer, build, type Call } from '../helper/app.ts';
-import { completeResources, makeRecord } from '../helper/resources/records.ts';
+import { completeResources, makeRecord, variedResources } from '../helper/resources/records.ts';
 import { anyName, Draw, type Schema, strange } from '../helper/values/draw.ts';
 import { burrow } from '../world/burrows.ts';
 
@@ -38,9 +38,16 @@ const counts: Record<string, number> = {};
 const needsToken = ({ security = [] }: Operation) => JSON.stringify(security) === '[{"bearer":["own"]}]';
 /** A stream does not end: test/changes. */
 const isStream = (operation: Operation) => JSON.stringify(operation).includes('text/event-stream');
+const resourceAt = (template: string) =>
+  completeResources.find(({ path }) => template.split('/')[2] === path);
+/** Another resource has the same operations. */
+const isLike = (template: string) => {
+  const resource = resourceAt(template);
+  return resource && !variedResources.includes(resource);
+};
 const operations = Object.entries(document.paths).flatMap(([template, item]) =>
   Object.entries(item)
-    .filter(([, operation]) => !needsToken(operation) && !isStream(operation))
+    .filter(([, operation]) => !needsToken(operation) && !isStream(operation) && !isLike(template))
     .map(([method, operation]) => ({ template, method: method.toUpperCase(), operation })),
 );
 
@@ -52,9 +59,6 @@ async function someIds(template: string): Promise<string[]> {
   const { body: key } = await call('POST', '/api/keys', 201, { body: { name: 'Key', scopes: ['read'] } });
   return [...records, key].map(({ id }) => id).concat('019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90');
 }
-
-const resourceAt = (template: string) =>
-  completeResources.find(({ path }) => template.split('/')[2] === path);
 
 /** The members of a body that name parents, with ids that exist. */
 async function parentsAt(template: string): Promise<Record<string, string>> {

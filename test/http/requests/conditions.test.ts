@@ -3,7 +3,7 @@ import { changeSubscriptions } from '../../../src/subscriptions/changeSubscripti
 import { bearer, inside, makeKey } from '../../helper/access.ts';
 import { type Answer, build, type Call } from '../../helper/app.ts';
 import { statusEvent } from '../../helper/events/webhooks.ts';
-import { completeResources, makeRecord, newChange } from '../../helper/resources/records.ts';
+import { makeRecord, newChange, variedResources } from '../../helper/resources/records.ts';
 
 const { call, newUser, database } = await build(t);
 
@@ -87,7 +87,7 @@ const table: Row[] = [
 ];
 
 /** How the records of each resource come into being. They are left at version 2. */
-const makers = completeResources.map(resource => ({
+const makers = variedResources.map(resource => ({
   name: resource.plural,
   methods: all,
   missing: someId,
