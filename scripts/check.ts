@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mainOf } from '../src/command.ts';
-import { checkJournal } from './lib/journal.ts';
+import { checkJournal, checkTables } from './lib/journal.ts';
 
-const usage = `npm run check: checks types, lint, format, and that the generated files are up to date. It has no options.
+const usage = `npm run check: checks types, lint, format, and that migrations and generated files are up to date. It
+has no options.
 
 Example: npm run check`;
 
@@ -16,6 +17,7 @@ async function check(): Promise<number> {
     const { status } = spawnSync(step, { shell: true, stdio: 'inherit' });
     if (status !== 0) return status ?? 1;
   }
+  await checkTables();
   return 0;
 }
 

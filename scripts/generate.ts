@@ -11,8 +11,8 @@ import type { Database } from '../src/database/database.ts';
 import { domain } from '../src/domain/index.ts';
 import { joinMigrations } from './lib/journal.ts';
 
-const usage = `npm run generate [-- --check]: writes the files that are generated from the code. Where a merge left a
-conflict in them it is gone then, also in the journal of the migrations. With --check it writes nothing, and fails when one of
+const usage = `npm run generate [-- --check]: writes the files that are generated from the code. It also ends
+the conflicts that a merge has left in them, and in the journal of migrations. With --check it writes nothing, and fails when one of
 them is out of date.
 
 Example: npm run generate`;

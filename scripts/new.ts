@@ -36,6 +36,8 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   const files = filesOf(plan);
   const existing = Object.keys(files).find(path => existsSync(path));
   if (existing) throw new UsageError(`The file ${existing} already exists: choose another name or --plural`);
+  if (existsSync(`test/world/${plan.plural}.ts`))
+    throw new UsageError(`The tests have ${plan.nouns} of their own, in test/world: choose another name`);
   const undo = remember([...Object.keys(files), ...changed]);
   let migration: string;
   try {

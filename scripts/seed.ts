@@ -5,8 +5,9 @@ import { countRecords } from '../src/records/resource.ts';
 import { withDatabase } from './lib/database.ts';
 import { amountsOf, seed } from './lib/seed.ts';
 
-const usage = `npm run seed [-- <list>=<amount> …]: fills the lists with generated records: those that are not named with 10,000, or with
-200,000 if they belong to others. Each record depends only on its number, so a second run generates the same ones and adds nothing.
+const usage = `npm run seed [-- <list>=<amount> …]: fills every list with generated records: with 10,000, or
+with 200,000 where they belong to others. If lists are named, it fills only these, and those that they belong to. A second
+run with the same amounts generates the same records, and adds nothing. Rules do not check them.
 
 Example: npm run seed -- users=100`;
 

@@ -1,7 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { changeFields } from '../plugins/graphql/changes.ts';
+import { resourceFields } from '../plugins/graphql/resource.ts';
 import type { SchemaPart } from '../plugins/graphql/schema.ts';
 import { subscriptionFields } from '../plugins/graphql/subscriptions.ts';
+import { resourceRoutes } from '../plugins/rest/resource.ts';
 import { subscriptionRoutes } from '../plugins/rest/subscriptions.ts';
 import { changeOf } from '../schemas/service/change.ts';
 import type { Settings } from '../schemas/settings.ts';
@@ -13,10 +15,23 @@ import type { Handlers } from './webhooks/handler.ts';
 /** A Fastify plugin of the application, such as routes of its own. */
 type Plugin = FastifyPluginAsync<{ settings: Settings }>;
 
+/** What the service offers of a resource. */
+type Offered = Operations & { routes: Plugin[]; fields: SchemaPart[] };
+
+/** Offers a resource over REST and GraphQL, with routes and fields of its own besides those that all have. */
+export const offer = (
+  operations: Operations,
+  { routes = [], fields = [] }: Partial<Pick<Offered, 'routes' | 'fields'>> = {},
+): Offered => ({
+  ...operations,
+  routes: [resourceRoutes(operations), ...routes],
+  fields: [...resourceFields(operations), ...fields],
+});
+
 /** What makes one application of this service: everything that the rest of `src` and `plugins` is given. */
 interface Domain {
   /** In the order of the document, the GraphQL schema and the first page. */
-  resources: (Operations & { routes: Plugin[]; fields: SchemaPart[] })[];
+  resources: Offered[];
   /** What becomes of events, by the preset of their provider and their type. */
   handlers: Handlers;
   /** Pages, and how the first page links to each. */

@@ -111,7 +111,7 @@ begin
 	insert into list_tables values (of_table, of_columns) on conflict (name) do update set columns = excluded.columns;
 	perform list_repair(of_table);
 end $$;
--- Keeps no totals for a table any more: before it is dropped, or instead of it.
+-- Forgets the totals of a table. It is called before the table is dropped.
 create function list_unwatch(of_table text) returns void language plpgsql set search_path = public as $$
 begin
 	perform pg_advisory_xact_lock(7283452);

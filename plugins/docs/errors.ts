@@ -146,7 +146,7 @@ export function ownErrors({ body, query }: ExampleRequest, record: string | unde
   };
 }
 
-/** With the first two letters that differ, after two others, in the wrong order. */
+/** Swaps the first two neighbours that differ, behind the second letter: `name` becomes `naem`. */
 const misspelt = (name: string) => name.replace(/^(...*?)(.)(?!\2)(.)/, '$1$3$2');
 
 /** An example for each of these conflicts. */

@@ -1,6 +1,6 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { OperatorError } from '../../src/core/errors.ts';
 
 export interface Entry {
@@ -48,14 +48,30 @@ export async function joinMigrations(check?: boolean): Promise<string[]> {
   const journal = joined(text);
   const last = `${folder}/meta/${String(journal.entries.length - 1).padStart(4, '0')}_snapshot.json`;
   if (check) return [path, last];
-  const files = globSync(['drizzle/tables/*.ts', 'drizzle/tables/service/*.ts']);
-  const tables = await Promise.all(files.map(file => import(resolve(file))));
-  const { generateDrizzleJson } = createRequire(import.meta.url)('drizzle-kit/api');
   for (const file of snapshots()) rmSync(file);
   const write = (file: string, value: object) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
-  write(last, generateDrizzleJson(Object.assign({}, ...tables)));
+  write(last, await snapshotOfTables());
   write(path, journal);
   return [path, last];
+}
+
+/** What drizzle-kit, which takes long to load, notes of the tables. */
+async function snapshotOfTables(): Promise<object> {
+  const { default: config } = await import('../../drizzle/drizzle.config.ts');
+  const { generateDrizzleJson } = await import('./drizzleKit.ts');
+  const files = globSync(config.schema as string[]);
+  const tables = await Promise.all(files.map(file => import(resolve(file))));
+  return JSON.parse(JSON.stringify(generateDrizzleJson(Object.assign({}, ...tables))));
+}
+
+/** Refuses tables that differ from the newest snapshot: their migration was forgotten. */
+export async function checkTables(text = read(snapshots().toSorted().at(-1) ?? '')): Promise<void> {
+  const newest = JSON.parse(text);
+  const { id, prevId } = newest;
+  if (!isDeepStrictEqual({ ...(await snapshotOfTables()), id, prevId }, newest))
+    throw new OperatorError(
+      'A change of drizzle/tables has no migration yet: npm run migration -- --name <what it does>',
+    );
 }
 
 /** Refuses a journal whose times do not grow, and one that names other migrations than there are. */

@@ -3,7 +3,16 @@ import { wholeText } from '../../schemas/parts/common.ts';
 
 /** A value of a member: for each number another one, as far as the schema allows. */
 export function sampleValue(
-  { type, format, pattern, enum: words, examples, minimum = 0, maxLength = Infinity }: TSchema,
+  {
+    type,
+    format,
+    pattern,
+    enum: words,
+    examples,
+    minimum = 0,
+    maximum = Infinity,
+    maxLength = Infinity,
+  }: TSchema,
   number: number,
 ): unknown {
   // The example differs from the default where a schema has both.
@@ -13,7 +22,10 @@ export function sampleValue(
   if (format === 'date') return new Date(Date.UTC(2026, 0, number % 10_000)).toISOString().slice(0, 10);
   const kind = [type].flat();
   if (kind.includes('object')) return { number };
-  if (kind.includes('integer') || kind.includes('number')) return Math.max(minimum, 0) + number;
+  if (kind.includes('integer') || kind.includes('number')) {
+    const least = Math.max(minimum, 0);
+    return least + (number % (Math.floor(maximum - least) + 1));
+  }
   if (kind.includes('boolean')) return true;
   return pattern === wholeText ? `${examples[0]} ${number}`.slice(-maxLength) : examples[0];
 }

@@ -56,24 +56,25 @@ function insertionInto({ table, parentRelations }: AnyResource) {
   return rowsOf(builder.insert<PgTable>(table).select(rows).onConflictDoNothing());
 }
 
-/** The record of a resource with this number, on which alone it depends. */
+/** The record of a resource with this number: always the same one with the same amounts. */
 export function seedRecord(resource: AnyResource, number: number, amounts: Amounts): Record<string, unknown> {
   const { createdAt, id } = identityOf(resource, number);
   const members = Object.entries(resource.contract.create.properties).map(([name, member]) => {
     const relation = resource.parentRelations.find(each => each.member === name);
-    if (!relation) return [name, seedValue(member, number)];
+    const chance = chanceOf(`${name} ${number}`);
+    if (!relation) return [name, seedValue(member, number, chance)];
     const { parent } = relation;
     // The cube gives a few parents many records and most parents few.
-    const above = Math.floor(chanceOf(number) ** 3 * (amounts[parent.plural] ?? 0));
+    const above = Math.floor(chance ** 3 * (amounts[parent.plural] ?? 0));
     return [name, parent === resource ? null : identityOf(parent, above).id];
   });
   return { ...Object.fromEntries(members), id, version: 1, createdAt, updatedAt: createdAt };
 }
 
-function seedValue(member: TSchema, number: number): unknown {
+function seedValue(member: TSchema, number: number, chance: number): unknown {
   const choices: unknown[] | undefined =
     member.enum ?? (member.type === 'boolean' ? [true, false] : undefined);
-  return choices ? choices[Math.floor(chanceOf(-number) * choices.length)] : sampleValue(member, number + 1);
+  return choices ? choices[Math.floor(chance * choices.length)] : sampleValue(member, number + 1);
 }
 
 /** Like the service's, ids ascend with the number and start with the time of creation. */
@@ -87,26 +88,25 @@ function identityOf({ plural }: AnyResource, number: number) {
   };
 }
 
-/** A pseudo-random number from 0 up to 1 that depends only on the number: an integer hash. */
-function chanceOf(number: number): number {
-  let bits = Math.imul(number + 1, 0x9e3779b1);
-  bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
-  bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
-  return ((bits ^ (bits >>> 15)) >>> 0) / 2 ** 32;
-}
+/** A number from 0 up to 1, as if by chance, and always the same one for a text. */
+const chanceOf = (text: string) => Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 2 ** 32;
 
-/** What arguments such as `users=100` ask for: of the others, 10,000 that belong to nothing and 200,000 that do. */
+/** What arguments such as `users=100` ask for: these lists and those that they belong to, or all of them. */
 export function amountsOf(resources: AnyResource[], given: string[]): Amounts {
-  const amounts: Amounts = Object.fromEntries(
-    resources.map(({ plural, parentRelations }) => [plural, parentRelations.length > 0 ? 200_000 : 10_000]),
-  );
+  const named = new Map<AnyResource, number>();
   for (const text of given) {
-    const [plural = '', amount = ''] = text.split('=');
-    if (!Object.hasOwn(amounts, plural))
-      throw new UsageError(`There is no list '${plural}': use one of ${Object.keys(amounts).join(', ')}`);
+    const [name = '', amount = ''] = text.split('=');
+    const resource = resources.find(({ plural }) => plural === name);
+    if (!resource) {
+      const names = resources.map(({ plural }) => plural).join(', ');
+      throw new UsageError(`There is no list '${name}': use one of ${names}`);
+    }
     if (!/^\d{1,7}$/.test(amount) || Number(amount) > most)
-      throw new UsageError(`${plural} must be a whole number up to ${most.toLocaleString('en')}`);
-    amounts[plural] = Number(amount);
+      throw new UsageError(`${name} must be a whole number up to ${most.toLocaleString('en')}`);
+    named.set(resource, Number(amount));
   }
-  return amounts;
+  const amountOf = (resource: AnyResource) =>
+    named.get(resource) ?? (resource.parentRelations.length > 0 ? 200_000 : 10_000);
+  const filled = parentsFirst(named.size > 0 ? [...named.keys()] : resources);
+  return Object.fromEntries(filled.map(resource => [resource.plural, amountOf(resource)]));
 }

@@ -14,10 +14,14 @@ import { inLongTransaction } from './write.ts';
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
   const known = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
   for (const [table, isThere] of await db.rows(known, [])) {
-    if (isThere) say(`Counting ${table} …`);
-    const work = isThere ? 'select list_repair($1)' : 'select list_unwatch($1)';
-    await inLongTransaction(db, inside => inside.rows(work, [table]));
-    say(isThere ? `The totals of ${table} are exact.` : `${table} is gone: its totals are forgotten.`);
+    if (!isThere) {
+      await inLongTransaction(db, inside => inside.rows('select list_unwatch($1)', [table]));
+      say(`${table} is gone: its totals are forgotten.`);
+      continue;
+    }
+    say(`Counting ${table} …`);
+    await inLongTransaction(db, inside => inside.rows('select list_repair($1)', [table]));
+    say(`The totals of ${table} are exact.`);
   }
 }
 

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import { domain } from '../../src/domain/index.ts';
+import { isYours, migrations } from '../helper/yours.ts';
 
 /** The layers of ARCHITECTURE.md from the bottom up. */
 const layers = [
@@ -61,10 +62,6 @@ t.test('imports go down, never up, and every file has a layer', async t => {
   }
 });
 
-/** What differs from one application to the next. */
-const isYours = (file: string) => /^(src\/domain\/|(schemas|drizzle\/tables)\/\w+\.ts$)/.test(file);
-/** Each application has them, under these names. */
-const fixed = ['schemas/name.ts', 'schemas/settings.ts'];
 const composing = ['src/app.ts', 'src/main.ts', 'src/worker.ts'];
 
 t.test('the service names no resource of the application', async t => {
@@ -72,13 +69,10 @@ t.test('the service names no resource of the application', async t => {
   const paths = domain.resources.map(({ resource }) => resource.path).filter(path => path !== 'users');
   const words = new RegExp(`/api/(${paths.join('|') || '-'})\\b`);
   const own = globSync('{schemas,drizzle,src,plugins}/**/*.{ts,js,css}').filter(file => !isYours(file));
-  const migrations = ['0000_totals', '0002_webhooks', '0003_access'].map(
-    tag => `drizzle/migrations/${tag}.sql`,
-  );
   for (const file of [...own, ...migrations, 'drizzle/spread.sql']) {
     t.notMatch(readFileSync(file, 'utf8'), words, file);
     const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));
-    const found = targets.find(target => isYours(target) && !fixed.includes(target));
+    const found = targets.find(isYours);
     t.notOk(!composing.includes(file) && found, `${file} is given what is in ${found}`);
   }
 });

@@ -43,6 +43,12 @@ t.test(
   },
 );
 
+t.test('named lists are filled with those that they belong to, and no others', async t => {
+  t.same(amountsOf(domain.records, ['users=7']), { users: 7 });
+  t.same(amountsOf(domain.records, ['tendings=3', 'users=7']), { burrows: 200_000, users: 7, tendings: 3 });
+  t.ok(Object.values(amountsOf(domain.records, [])).length >= 6);
+});
+
 t.test('an amount that cannot be is refused', async t => {
   const wrong = (text: string) => amountsOf(domain.records, [text]);
   t.throws(() => wrong('colours=3'), { message: /There is no list 'colours': use one of users, / });

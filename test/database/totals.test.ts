@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { backend } from '../helper/database.ts';
+import { repairCounts } from '../../src/database/totals.ts';
+import { backend, openTestDatabase } from '../helper/database.ts';
 import { any, below, seed } from '../helper/values/random.ts';
 import { burrows, foldAll, openSessions, type Session, watched, writeOnce, wrongLists } from './sessions.ts';
 
@@ -113,6 +114,40 @@ t.test('a table that has rows is counted when it is watched, again with other co
   await foldAll(session);
   t.same(await run(`select list from list_totals where list like 'notes%'`), [{ list: 'notes' }]);
   t.same(await run(`select total::int from list_position('notes', 0, false)`), [{ total: 2700 }]);
+});
+
+const keptOf = (table: string) => `
+  select list from list_log where list like '${table}%'
+  union all select list from list_blocks where list like '${table}%'
+  union all select list from list_totals where list like '${table}%'
+  union all select name from list_tables where name = '${table}'`;
+
+t.test('nothing is kept of a table that is no longer watched', async t => {
+  const session = (await openSessions(t))();
+  const { run } = session;
+  await run(specimens(10));
+  const add = `insert into notes select gen_random_uuid(), id, 'a' from specimens`;
+  await run(`select list_watch('notes', '{kind}')`);
+  await run(add);
+  t.not((await run(keptOf('notes'))).length, 0);
+  await run(`select list_unwatch('notes')`);
+  await run(add);
+  t.same(await run(keptOf('notes')), [], 'and its writes are not logged');
+  t.same(await wrongLists(session, watched), [], 'the others go on');
+  await run(`select list_watch('notes', '{kind}')`);
+  t.same(await run(`select total::int from list_position('notes.kind=a', 0, false)`), [{ total: 20 }]);
+});
+
+t.test('a repair forgets the totals of a table that is gone', async t => {
+  const { writes } = await openTestDatabase(t);
+  const run = (text: string) => writes.rows(text, []);
+  await run('create table notes (id uuid primary key)');
+  await run(`select list_watch('notes', '{}')`);
+  await run('drop table notes');
+  const said: string[] = [];
+  await repairCounts(writes, line => said.push(line));
+  t.ok(said.includes('notes is gone: its totals are forgotten.'));
+  t.same(await run(keptOf('notes')), []);
 });
 
 /** Inserts specimens of the first burrow. */

@@ -76,7 +76,8 @@ export function copyProject(): string {
 /** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit what is there. */
 export function write(folder: string, { kind, file: named, text }: Block): void {
   // Which number a migration has depends on those before it.
-  const file = named.includes('*') ? (globSync(named, { cwd: folder })[0] ?? named) : named;
+  const [file = named, another] = named.includes('*') ? globSync(named, { cwd: folder }) : [named];
+  if (another !== undefined) throw new Error(`${named} is both ${file} and ${another}`);
   const path = join(folder, file);
   if (kind !== 'diff') {
     if (existsSync(path)) {

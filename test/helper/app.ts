@@ -3,6 +3,7 @@ import type { Settings } from '../../schemas/settings.ts';
 import type { User } from '../../schemas/user.ts';
 import { buildApp } from '../../src/app.ts';
 import { readSettings } from '../../src/config/settings.ts';
+import { user } from '../../src/domain/users.ts';
 import type { AnyResource } from '../../src/records/resource.ts';
 import { domain } from '../world/index.ts';
 import { type Answer, Contract } from './contract.ts';
@@ -66,8 +67,8 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
 
   let made = 0;
   const newUser = async (members: object = {}) => {
-    const body = { name: 'Ada Lovelace', email: `user${++made}@example.com`, ...members };
-    return (await call('POST', '/api/users', 201, { body })).body as User;
+    const usual = { name: 'Ada Lovelace', email: `user${++made}@example.com` };
+    return (await makeRecord(call, user, { ...usual, ...members })) as User;
   };
   type RecordOf<R extends AnyResource> = R['table']['$inferSelect'];
   /** Creates a record with all its members, and with the parents that it needs. */

@@ -28,7 +28,7 @@ t.test('an internal error is masked for the client and complete in the log, unde
   await orm(database.writes).execute(sql`alter table users drop column updated_at`);
   for (const [method, path, body] of [
     ['GET', '/api/whispers?words=Secret+title', undefined],
-    ['POST', '/api/users', { name: 'Secret title', email: 'secret@example.com' }],
+    ['POST', '/api/users', { name: 'Secret name', email: 'secret@example.com' }],
   ] as const) {
     const { text, headers } = await call(method, path, 500, body && { body });
     t.equal(text, '{"error":{"message":"Internal error.","status":500,"details":{"code":"internal"}}}\n');

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { buildGraphQL } from '../helper/graphql.ts';
 import { specimen } from '../world/specimens.ts';
 
-const { call, newUser, make } = await build(t);
+const { call, ask, newUser, make } = await buildGraphQL(t);
 
 t.test('text comes back exactly as it was written', async t => {
   for (const name of [
@@ -43,4 +43,19 @@ t.test('the longest label has 500 characters, however many bytes each takes', as
   const made = await make(specimen, { label });
   t.equal(made.label, label);
   await call('POST', '/api/specimens', 400, { body: { label: `${label}x`, burrowId: made.burrowId } });
+});
+
+t.test('cents are exact far beyond 32 bits, over REST and GraphQL', async t => {
+  for (const cents of [2 ** 31, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+    const { id, burrowId } = await make(specimen, { cents });
+    t.match((await call('GET', `/api/specimens?cents=${cents}&sort=cents`, 200)).body.data, [{ id, cents }]);
+    t.same(await ask(`{ specimens(cents: ${cents}) { id cents } }`), {
+      data: { specimens: [{ id, cents }] },
+    });
+    const create = `mutation { createSpecimen(input: { label: "x", burrowId: "${burrowId}", cents: ${cents} }) { cents } }`;
+    t.same(await ask(create), { data: { createSpecimen: { cents } } });
+  }
+  const { burrowId } = await make(specimen);
+  for (const cents of [2 ** 53, 1.5])
+    await call('POST', '/api/specimens', 400, { body: { label: 'x', burrowId, cents } });
 });

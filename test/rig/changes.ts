@@ -75,7 +75,8 @@ async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<
     } else {
       const parent = await newBurrow(url);
       if (!parent) return;
-      await Promise.all([newBurrow(url, parent.id), newBurrow(any(urls()), parent.id)]);
+      const specimen = { label: 'x', isWet: true, burrowId: parent.id };
+      await Promise.all([newBurrow(url, parent.id), send(any(urls()), 'POST', '/api/specimens', specimen)]);
       await send(any(urls()), 'DELETE', `/api/burrows/${parent.id}?cascade=true`);
     }
   }

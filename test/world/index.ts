@@ -1,6 +1,4 @@
-import { resourceFields } from '../../plugins/graphql/resource.ts';
-import { resourceRoutes } from '../../plugins/rest/resource.ts';
-import { compose } from '../../src/compose.ts';
+import { compose, offer } from '../../src/compose.ts';
 import { domain as ours } from '../../src/domain/index.ts';
 import type { Operations } from '../../src/records/resource.ts';
 import { burrow } from './burrows.ts';
@@ -14,19 +12,16 @@ import { whisper } from './whispers.ts';
  * The resources that tests of the machinery work with, so that those of the application can be any: a tree, one with
  * every type of member, a join, a private one, and one whose parent cascades.
  */
-export const ofTests = [
+export const ofTests: Operations[] = [
   operationsOf(burrow),
   operationsOf(specimen),
   operationsOf(tending),
   operationsOf(whisper),
   operationsOf(splinter),
-] satisfies Operations[];
-
-const parts = ofTests.map(each => ({
-  ...each,
-  routes: [resourceRoutes(each)],
-  fields: resourceFields(each),
-}));
+];
 
 /** The application as tests run it: with these besides its own. */
-export const domain = compose({ ...ours, resources: [...ours.resources, ...parts] });
+export const domain = compose({
+  ...ours,
+  resources: [...ours.resources, ...ofTests.map(each => offer(each))],
+});

@@ -1,12 +1,9 @@
-import { createRequire } from 'node:module';
 import { pino } from 'pino';
 import { getTableName } from '../../drizzle/orm.ts';
+import { generateDrizzleJson, generateMigration } from '../../scripts/lib/drizzleKit.ts';
 import type { Connection } from '../../src/database/connection.ts';
 import { openPostgres } from '../../src/database/postgres/postgres.ts';
 import { ofTests } from './index.ts';
-
-// The one that `npm run migration` runs; its own types miss a package.
-const { generateDrizzleJson, generateMigration } = createRequire(import.meta.url)('drizzle-kit/api');
 
 /** Makes the tables of this folder in a database that is migrated, as a migration would. */
 export async function makeTables(db: Connection): Promise<void> {

@@ -12,7 +12,7 @@ function typeOf(record: string, member: string, schema: TSchema): string {
   if (schema.format === 'date-time') return 'DateTime';
   if (schema.format === 'date') return 'Date';
   // Int has 32 bits.
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) return 'Float';
+  if (schema.maximum > 2 ** 31 - 1) return 'Float';
   if (schema.type === 'array') return `[${schema.items.$id}!]`;
   return (
     { integer: 'Int', number: 'Float', boolean: 'Boolean' }[[schema.type].flat()[0] as string] ?? 'String'

@@ -172,7 +172,7 @@ testResource(t, ${plural});
 
 /** The list of resources with the new one at its end. */
 export function withResource({ plural }: Plan, list: string): string {
-  const entry = `  { ...${plural}, routes: [resourceRoutes(${plural})], fields: resourceFields(${plural}) },\n`;
+  const entry = `  offer(${plural}),\n`;
   const end = /^];$/m;
   if (!end.test(list)) throw new OperatorError('src/domain/resources.ts has no line ]; to write before');
   return `import { ${plural} } from './${plural}.ts';\n${list.replace(end, found => entry + found)}`;

@@ -1,3 +1,4 @@
+import { readOnly } from '../../../schemas/parts/common.ts';
 import { UsageError } from '../../../src/command.ts';
 import { capitalize, wordsOf } from '../../../src/core/text.ts';
 import { domain } from '../../../src/domain/index.ts';
@@ -66,6 +67,9 @@ export function planOf(name = '', args: Description): Plan {
   const names = listOf(args['belongs-to']);
   const parents = names.map(text => parentOf(text, self)).map((parent, _, all) => named(parent, all, self));
   const fields = listOf(args.fields).map(fieldOf);
+  const members = [...parents.map(({ member }) => member), ...fields.map(({ name }) => name)];
+  const taken = members.find((member, i) => Object.hasOwn(readOnly, member) || members.indexOf(member) < i);
+  if (taken) throw new UsageError(`A record has one ${taken}`);
   if (fields.length === 0 && parents.length < 2)
     throw new UsageError('Name at least one field, such as --fields text:string, or two parents to join');
   if (fields.length === 0 && parents.some(({ isOptional }) => isOptional))

@@ -11,7 +11,7 @@ t.test(
     const tests = [...knowWhatIsAdded];
     for (const [plural, given] of Object.entries({
       lineItems:
-        "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,dueAt:time,status:draft|sent|paid'",
+        "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,mail:email:unique,copy:email?,price:cents,dueAt:time,status:draft|sent|paid'",
       memberships: 'membership --belongs-to user,lineItem',
       notes: 'note --belongs-to user --fields text:string --owner user --private',
       remarks: 'remark --belongs-to note,author=user --fields text:string --owner author',

@@ -18,7 +18,7 @@ t.test('a token registers one user on two servers, and ends there on both within
   t.same(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)]);
   const codes = answers.flatMap(({ body }) => body.error?.details.code ?? []);
   t.same(new Set(codes), new Set(['person_exists']), 'never the address');
-  t.equal((await query('select from users')).length, 2, 'with the author of the pair');
+  t.equal((await query('select from users')).length, 2, 'with the owner of the pair');
   const statuses = () =>
     Promise.all(servers.map(async ({ url }) => (await ask(`${url}/api/me`, { headers })).status));
   t.same(await statuses(), [200, 200]);

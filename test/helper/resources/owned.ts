@@ -2,6 +2,8 @@ import type { Test } from 'tap';
 import { ladder, type Scope } from '../../../schemas/service/apiKey.ts';
 import { type Need, scopesOf } from '../../../src/access/need.ts';
 import type { AnyResource } from '../../../src/records/resource.ts';
+import { specimen } from '../../world/specimens.ts';
+import { splinter } from '../../world/splinters.ts';
 import { bearer, openIssuer } from '../access.ts';
 import { build } from '../app.ts';
 import { openTestDatabase } from '../database.ts';
@@ -34,7 +36,7 @@ export const nameOf = ({ caller, isOwn }: Cell) => `${caller.name}, ${isOwn ? 'o
 
 /** Those that differ in what access looks at: of the tests' own the join, the private one, and one without an owner. */
 export const distinctResources = completeResources.filter(
-  ({ name }) => !['specimen', 'splinter'].includes(name),
+  ({ name }) => ![specimen.name, splinter.name].includes(name),
 );
 
 /** The resources whose records belong to a user, without users themselves. */

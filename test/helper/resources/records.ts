@@ -2,7 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { sampleValue } from '../../../scripts/lib/sampleValue.ts';
 import type { AnyResource, Operations } from '../../../src/records/resource.ts';
 import { samples } from '../../domain/samples.ts';
-import { domain } from '../../world/index.ts';
+import { domain, ofTests } from '../../world/index.ts';
+import { specimen } from '../../world/specimens.ts';
 import type { Answer, Call } from '../app.ts';
 
 export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
@@ -17,7 +18,7 @@ export const completeResources = (domain.resources as Partial<Operations>[]).fla
 
 /** For what takes long: those of the application, and the one of the tests that has every type of member. */
 export const variedResources = completeResources.filter(
-  ({ name }) => !['burrow', 'tending', 'whisper', 'splinter'].includes(name),
+  each => each.name === specimen.name || ofTests.every(({ resource }) => resource !== each),
 );
 
 /** A user who does not exist yet. */

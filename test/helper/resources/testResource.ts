@@ -11,7 +11,7 @@ const methods = { create: 'POST', replace: 'PUT', change: 'PATCH', remove: 'DELE
 
 /**
  * Tests over REST and GraphQL what every resource promises. Versions and keys of repeated requests are in
- * test/http/requests, for all resources. One with rules of its own may need `samples` (records.ts) that fit them.
+ * test/http/requests, for all resources. One with rules of its own may need `samples` (test/domain/samples.ts) that fit them.
  */
 export function testResource(t: Test, operations: Operations): void {
   const { resource } = operations;
@@ -169,6 +169,7 @@ async function testGraphQL(t: Test, { call, ask, resource, path, make, change }:
   const nodes = data.map(({ id }: { id: string }) => ({ id }));
   const list = `{ ${plural}(limit: 100) { id } ${plural}Count
     ${plural}Connection(first: 100) { nodes { id } totalCount } }`;
+  t.match(nodes.at(-1), { id }, 'REST is right');
   t.same(await ask(list), {
     data: {
       [plural]: nodes,

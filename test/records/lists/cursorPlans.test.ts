@@ -45,6 +45,7 @@ t.test('a page by cursor is read from the index of its order, whatever the value
     [specimen.list, 'specimens_label_index', { sort: 'createdAt', label: 'a' }],
     [specimen.list, 'specimens_grade_index', { sort: 'createdAt', grade: 'fine' }],
     [specimen.list, 'specimens_burrow_index', { sort: 'createdAt', burrow: newId(0) }],
+    [specimen.list, 'specimens_cents_index', { sort: 'cents' }],
     [specimen.list, 'specimens_label_index', { sort: 'label', label: 'a' }],
     [subscriptionList, 'subscriptions_customer_provider_key', { sort: 'customer' }],
     [subscriptionList, 'subscriptions_status_index', { sort: 'createdAt', status: 'active' }],
