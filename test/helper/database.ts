@@ -78,10 +78,14 @@ export async function openTestDatabase(t: Test): Promise<Database> {
       : await openEmbedded({ snapshot }, testLog);
   t.teardown(() => database.close());
   await database.ready;
+  if (!snapshot && backend === 'embedded') {
+    const { makeTables } = await import('../world/tables.ts');
+    await makeTables(database.writes);
+  }
   return announced(database);
 }
 
-/** The migrated database that each test starts from; without it, a test migrates its own. */
+/** The migrated database that each test starts from. A file that is run by hand makes its own. */
 const file = process.env.TEST_SNAPSHOT;
 const snapshot = file ? new Blob([readFileSync(file)]) : undefined;
 
