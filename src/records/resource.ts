@@ -1,5 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import { eq, getTableColumns, type PgColumn, type PgTable, type SQLWrapper, sql } from '../../drizzle/orm.ts';
+import { getTableColumns, type PgColumn, type PgTable, type SQLWrapper, sql } from '../../drizzle/orm.ts';
 import type { Removal } from '../../schemas/parts/contract.ts';
 import type { Context } from '../access/context.ts';
 import { type Need, need } from '../access/need.ts';
@@ -136,7 +136,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   const isEmail = (member: string) => contract.record.properties[member]?.format === 'email';
   const filterBy = (member: string) =>
     isEmail(member)
-      ? (value: SQLWrapper) => eq(folded(columnOf(member)), folded(sql`${value} collate "C"`))
+      ? { indexed: folded(columnOf(member)), of: (value: SQLWrapper) => folded(sql`${value} collate "C"`) }
       : columnOf(member);
   const sortBy = (member: string) => (isEmail(member) ? folded(columnOf(member)) : columnOf(member));
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({

@@ -32,7 +32,7 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
   table: webhookEvents,
   columns,
   filters: {
-    event: value => sql`${fingerprint} = decode(${value}, 'hex')`,
+    event: { indexed: fingerprint, of: value => sql`decode(${value}, 'hex')` },
     customer,
     type,
     status,

@@ -1,6 +1,15 @@
 import { Column, getTableName, is, type PgColumn, type SQL, sql } from '../../../drizzle/orm.ts';
 import type { ListRules } from './rules.ts';
-import { listOf, matching, numberIn, parent, parents, rangeOf, type Selection } from './selection.ts';
+import {
+  indexedOf,
+  listOf,
+  matching,
+  numberIn,
+  parent,
+  parents,
+  rangeOf,
+  type Selection,
+} from './selection.ts';
 
 const { raw } = sql;
 
@@ -38,6 +47,6 @@ export function passedBy(rules: ListRules, selection: Selection): SQL {
   const used = selection.used.filter(name => !others.includes(name));
   const range = rangeOf(rules, { ...selection, used, sort: 'createdAt', descending: false, from: 'number' });
   const { table, filters } = rules;
-  const rarest = filters[selection.rarest ?? ''] as PgColumn | undefined;
-  return sql`from ${table} where ${range} ${rarest && sql`order by ${rarest}, ${table.id}`}`;
+  const rarest = filters[selection.rarest ?? ''];
+  return sql`from ${table} where ${range} ${rarest && sql`order by ${indexedOf(rarest)}, ${table.id}`}`;
 }

@@ -177,11 +177,12 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const used = this.#usedIn(query);
     const { sort: named = '-createdAt' } = query;
     const sort = named.replace('-', '');
-    const { filters, counted = [], rarestFirst } = this.#rules;
-    const hasIndex = (filter: string) => used.includes(filter) && is(filters[filter], Column);
+    const { counted = [], rarestFirst } = this.#rules;
     // Those whose totals are kept have few values.
     const byRarity = used.toSorted((a, b) => Number(counted.includes(a)) - Number(counted.includes(b)));
-    const rarest = [how.perParent ?? '', ...(rarestFirst?.(query) ?? byRarity)].find(hasIndex);
+    const rarest = [how.perParent ?? '', ...(rarestFirst?.(query) ?? byRarity)].find(each =>
+      used.includes(each),
+    );
     const descending = named.startsWith('-') !== (query.before !== undefined);
     return { ...how, used, hasPeriod: hasPeriod(query), rarest, sort, descending };
   }

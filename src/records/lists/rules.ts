@@ -11,11 +11,11 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   table: RecordTable;
   /** All columns when absent. The first one is never null. */
   columns?: Record<string, PgColumn>;
-  /** The column that each filter compares for equality, or its condition, given the placeholder of its value. */
-  filters: Record<Filter, PgColumn | ((value: SQLWrapper) => SQL)>;
+  /** What each filter compares its value with. */
+  filters: Record<Filter, Compared>;
   /**
    * The filters with an index that ends in the id, first the one whose value has the fewest records. When absent, all
-   * columns in the order of `filters`, those of `counted` last.
+   * in the order of `filters`, those of `counted` last.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
   /** The filters whose columns `list_watch` names, besides the whole list. When absent, no total is kept. */
@@ -26,6 +26,9 @@ export interface ListRules<Filter extends string = string, Sort extends string =
    */
   sorts?: Record<Exclude<Sort, 'createdAt'>, SQLWrapper[]>;
 }
+
+/** A column, or what an index has in its place, such as `lower(email)`, and what a value becomes for it. */
+export type Compared = PgColumn | { indexed: SQLWrapper; of: (value: SQLWrapper) => SQL };
 
 type FilterValues<Filter extends string> = { [K in Filter]?: string };
 export interface Period {

@@ -1,16 +1,6 @@
-import {
-  and,
-  Column,
-  eq,
-  is,
-  isNotNull,
-  type PgColumn,
-  type SQL,
-  type SQLWrapper,
-  sql,
-} from '../../../drizzle/orm.ts';
+import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '../../../drizzle/orm.ts';
 import { unknown } from '../../database/statements/statement.ts';
-import type { ListRules } from './rules.ts';
+import type { Compared, ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
 export interface Selection {
@@ -68,12 +58,15 @@ export const isById = (rules: ListRules, reading: Pick<Reading, 'sort' | 'used'>
 const placeholderOf = (filter: string, { perParent }: Selection): SQLWrapper =>
   filter === perParent ? parent : placeholder(filter);
 
+export const indexedOf = (filter: Compared) => (is(filter, Column) ? filter : filter.indexed);
+const valueFor = (filter: Compared, value: SQLWrapper) => (is(filter, Column) ? value : filter.of(value));
+
 /** What the filters select, and the period: a range of ids, because they begin with their time. */
 export function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL {
   const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
   const conditions = selection.used.map(name => {
-    const [filter, value] = [filters[name], placeholderOf(name, selection)];
-    return is(filter, Column) ? eq(filter, value) : filter?.(value);
+    const filter = filters[name] as Compared;
+    return eq(indexedOf(filter), valueFor(filter, placeholderOf(name, selection)));
   });
   return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
 }
@@ -85,7 +78,7 @@ export const prefixOf = (rules: ListRules, reading: Reading) =>
 /**
  * What matches beyond the position. In the order of ids, the placeholders `$above` and `$below` say where that is.
  *
- * With a prefix, its column and the id are compared as a pair, and the order names both. With `column = $1 order by
+ * With a prefix, what it compares and the id are compared as a pair, and the order names both. With `column = $1 order by
  * id`, the plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an
  * action that 3 of 600,000 entries have.
  */
@@ -99,12 +92,13 @@ export function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
       matching(rules, reading),
     );
   if (prefix === undefined) return matching(rules, { ...reading, hasPeriod: true });
-  const column = rules.filters[prefix] as PgColumn;
-  const bound = (name: string) => tuple([placeholderOf(prefix, reading), placeholder(name)]);
+  const filter = rules.filters[prefix] as Compared;
+  const [indexed, value] = [indexedOf(filter), valueFor(filter, placeholderOf(prefix, reading))];
+  const bound = (name: string) => tuple([value, placeholder(name)]);
   return and(
-    sql`${tuple([column, id])} > ${bound('$above')} and ${tuple([column, id])} < ${bound('$below')}`,
+    sql`${tuple([indexed, id])} > ${bound('$above')} and ${tuple([indexed, id])} < ${bound('$below')}`,
     // It follows from the range, but Postgres must read it to use an index without the nulls.
-    isNotNull(column),
+    isNotNull(indexed),
     matching(rules, { ...reading, used: used.filter(name => name !== prefix), hasPeriod: false }),
   );
 }

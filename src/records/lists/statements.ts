@@ -11,8 +11,9 @@ import {
 } from '../../../drizzle/orm.ts';
 import { rowMapper, rowsOf, unknown } from '../../database/statements/statement.ts';
 import { countOf, othersOf, passedBy } from './counts.ts';
-import { bookkeeping, type ListRules } from './rules.ts';
+import { bookkeeping, type Compared, type ListRules } from './rules.ts';
 import {
+  indexedOf,
   isById,
   listOf,
   matching,
@@ -86,7 +87,8 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: 
   const { descending, from } = reading;
   const prefix = prefixOf(rules, reading);
   const number = numberIn(rules);
-  const order = prefix === undefined || bound ? sortedBy(rules, reading) : [filters[prefix] as PgColumn];
+  const order =
+    prefix === undefined || bound ? sortedBy(rules, reading) : [indexedOf(filters[prefix] as Compared)];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
   const isChosen = !isById(rules, reading) || othersOf(rules, reading).length > 0;
