@@ -4,8 +4,9 @@ import { offer } from '../compose.ts';
 import { posts } from './posts.ts';
 import { users } from './users.ts';
 
-/** Each has its list under `/api/`, in this order in the document, the GraphQL schema and the first page. */
+/** Each has its list under `/api/`. */
 export const resources = [
+  // In this order in the document, the GraphQL schema and on the first page.
   offer(users, { routes: [peopleRoutes(users)], fields: [peopleFields(users)] }),
   offer(posts),
 ];
